@@ -2,10 +2,12 @@
 #include "traces/difference.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <unordered_map>
 
+#include "core/base/parallel.h"
 #include "core/statistics/statistics.h"
 #include "traces/operators.h"
 #include "traces/parts.h"
@@ -180,7 +182,10 @@ std::vector<Change> changes(const std::map<std::string, Sums>& base, std::size_t
 }  // namespace
 
 Difference difference(const Timeline& base_timeline, const Timeline& next_timeline) {
-  Side base = side_of(base_timeline), next = side_of(next_timeline);
+  std::array<Side, 2> sides;
+  for_each_in_parallel(sides.size(), 1,
+                       [&](std::size_t i) { sides[i] = side_of(i == 0 ? base_timeline : next_timeline); });
+  const auto& [base, next] = sides;
   Difference result;
   const std::size_t m = base.iterations, n = next.iterations;
   if (!base.by.empty() && !next.by.empty()) {

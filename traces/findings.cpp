@@ -65,7 +65,13 @@ struct Calls {
 struct TinyKernels {
   std::size_t all = 0, tiny = 0;
   std::int64_t short_gaps_ns = 0;  // in front of tiny ones
+  Called layout;                   // those that only change the layout of tensors
 };
+
+/// cuDNN's kernels around a convolution whose tensors have another layout than its kernel wants.
+bool changes_layout(std::string_view name) {
+  return name.find("nchwToNhwc") != std::string_view::npos || name.find("nhwcToNchw") != std::string_view::npos;
+}
 
 bool allocates(std::string_view name) {
   constexpr std::array<std::string_view, 5> starts = {"cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree",
@@ -113,7 +119,8 @@ class Rules {
     communication_overlap,
     churn,
     tiny,
-    never_freed
+    never_freed,
+    layout
   };
 
   void gather() {
@@ -131,7 +138,11 @@ class Rules {
       if (call.waits == 1) add(calls_[process].copies, slice);
     }
     std::vector<bool> allocating(timeline_.names.size());
-    for (std::uint32_t i = 0; i < allocating.size(); ++i) allocating[i] = allocates(timeline_.names.text(i));
+    std::vector<bool> of_layout(timeline_.names.size());
+    for (std::uint32_t i = 0; i < allocating.size(); ++i) {
+      allocating[i] = allocates(timeline_.names.text(i));
+      of_layout[i] = changes_layout(timeline_.names.text(i));
+    }
     std::vector<std::int64_t> ends(links_.gpus.size(), std::numeric_limits<std::int64_t>::min());
     for (const Slice& slice : timeline_.slices) {
       const std::uint32_t process = timeline_.tracks[slice.track].process;
@@ -145,6 +156,10 @@ class Rules {
       worked_[gpu] = true;
       if (slice.kind == SliceKind::kernel) {
         ++tiny_[gpu].all;
+        if (of_layout[slice.name]) {
+          ++tiny_[gpu].layout.count;
+          tiny_[gpu].layout.ns += slice.duration_ns;
+        }
         const bool tiny = slice.duration_ns < tiny_kernel_ns;
         tiny_[gpu].tiny += tiny ? 1 : 0;
         if (tiny && ends[gpu] < slice.start_ns && ends[gpu] > slice.start_ns - 1000)
@@ -177,9 +192,9 @@ class Rules {
   }
 
   static std::string_view code_of(Rule rule) {
-    constexpr std::array<std::string_view, 9> codes = {"idle.launch",  "idle.host",      "idle.synchronization",
-                                                       "idle.copy",    "overlap.memory", "overlap.communication",
-                                                       "memory.churn", "kernels.tiny",   "memory.grows"};
+    constexpr std::array<std::string_view, 10> codes = {
+        "idle.launch",           "idle.host",    "idle.synchronization", "idle.copy",    "overlap.memory",
+        "overlap.communication", "memory.churn", "kernels.tiny",         "memory.grows", "kernels.layout"};
     return codes[static_cast<std::size_t>(rule)];
   }
 
@@ -223,6 +238,12 @@ class Rules {
           fmt::format("Between its launches the host allocates and frees GPU memory: {}.",
                       Calls::text(timeline_.names, calls.allocations)),
           "Allocate once before the loop, or use cudaMallocAsync with a pool.");
+    if (kernels.layout.count > 0)
+      put(Rule::layout, seconds_of(kernels.layout.ns), wall,
+          fmt::format("{} on {} only change the layout of tensors for convolutions, and back: {}.",
+                      plural(kernels.layout.count, "kernel"), name, format_seconds(seconds_of(kernels.layout.ns))),
+          "Keep tensors and weights in the layout that the kernels want: memory_format=torch.channels_last in "
+          "PyTorch.");
     if (kernels.tiny >= min_tiny && static_cast<double>(kernels.tiny) >= many_tiny * static_cast<double>(kernels.all))
       put(Rule::tiny, kernels.short_gaps_ns > 0 ? std::optional(seconds_of(kernels.short_gaps_ns)) : std::nullopt, wall,
           fmt::format("{} of {} kernels on {} take less than {}.", format_count(static_cast<double>(kernels.tiny)),

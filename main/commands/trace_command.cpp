@@ -66,7 +66,9 @@ bool has_gpu_work(const traces::Timeline& timeline) {
 
 std::string why_no_gpu(const traces::Timeline& timeline) {
   return fmt::format(
-      "The trace has {} of the host, but no work of a GPU. Record with ProfilerActivity.CUDA, on a machine with a GPU.",
+      "The trace has {} of the host, but no work of a GPU. Record the GPU too: in PyTorch with ProfilerActivity.CUDA, "
+      "on "
+      "a machine with a GPU.",
       plural(static_cast<long long>(timeline.slices.size()), "event"));
 }
 

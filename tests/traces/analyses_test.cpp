@@ -473,6 +473,21 @@ TEST(Findings, of_waits_copies_and_overlaps) {
                                      [](const Finding& one) { return one.gain_seconds.value_or(-1); }));
 }
 
+TEST(Findings, of_kernels_that_only_change_the_layout_of_tensors) {
+  Sample sample;
+  for (int i = 0; i < 10; ++i) {
+    sample.kernel(i * 100 * us, i * 100 * us + 2 * us, i * 100 * us + 4 * us, i * 100 * us + 24 * us,
+                  "void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float>(int)");
+    sample.kernel(i * 100 * us + 5 * us, i * 100 * us + 7 * us, i * 100 * us + 24 * us, i * 100 * us + 90 * us,
+                  "sm90_xmma_fprop_implicit_gemm_f16f16_nhwckrsc_nhwc");
+  }
+  const auto findings = traces::analyze(sample.sorted()).findings;
+  const auto found = std::ranges::find(findings, "kernels.layout", &Finding::code);
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->evidence, HasSubstr("10 kernels on cuda:0 only change the layout of tensors"));
+  EXPECT_THAT(found->gain_seconds, Optional(DoubleNear(200e-6, 1e-12)));
+}
+
 TEST(Findings, of_allocations_within_steps_and_memory_that_grows) {
   Sample sample;
   const auto library = sample.timeline.names.number("libleak.so");

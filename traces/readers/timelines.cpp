@@ -28,7 +28,7 @@ constexpr std::int64_t of_our_time_ns = 1'000'000'000'000'000'000;  // 2001: a b
 constexpr std::int64_t same_clock_ns = 100'000;  // collectives of one host end within 10 us of each other
 constexpr std::size_t min_collectives = 3;
 
-enum class Format { chrome, perfetto, sqlite, unknown };
+enum class Format { chrome, perfetto, sqlite, xspace, unknown };
 
 Format format_of(const fs::path& file) {
   std::array<char, 64> begin = {};
@@ -37,6 +37,10 @@ Format format_of(const fs::path& file) {
   const auto first = text.find_first_not_of(text.starts_with("\xEF\xBB\xBF") ? "\xEF\xBB\xBF \n\r\t" : " \n\r\t");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return Format::chrome;
   constexpr char packet = 0x0A;  // field 1, with a length
+  // The first plane of XLA's XSpace bears its name after its number, where a packet has no text.
+  if (text.starts_with(packet))
+    for (const std::string_view plane : {"/host:", "/device:", "Task Environment"})
+      if (text.substr(0, 24).find(plane) != std::string_view::npos) return Format::xspace;
   return text.starts_with(packet) ? Format::perfetto : Format::unknown;
 }
 
@@ -46,6 +50,11 @@ std::optional<Timeline> read_file(const fs::path& file, const OtherReader& other
     case Format::chrome: return read_chrome_json(file);
     case Format::perfetto: return perfetto_trace(*open_bytes(file), file.string());
     case Format::sqlite: return read_nsight(file);
+    case Format::xspace:
+      throw storage::ReadError(fmt::format(
+          "{}: is XLA's own format, XSpace, which gpubench does not read; give the .trace.json.gz that JAX's "
+          "profiler writes beside it, or what TensorBoard's trace viewer downloads",
+          file.string()));
     case Format::unknown: break;
   }
   return other ? other(file) : std::nullopt;
