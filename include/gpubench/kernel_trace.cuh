@@ -181,6 +181,7 @@ class BasicWarp<true, when> {
     slot_ = slice == nullptr ? 0 : reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
     last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8;
     most_ = detail::most(last_);
+    on_ = static_cast<std::uint32_t>(slot_) < last_ || (when == When::latest && last_ != 0);
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
   BasicWarp(const BasicWarp&) = delete;
@@ -287,6 +288,7 @@ class BasicWarp<true, when> {
     header->close_clock = now.clock;
     slot_ = 0;
     last_ = 0;
+    on_ = false;
   }
 
  private:
@@ -304,37 +306,40 @@ class BasicWarp<true, when> {
     asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(slot), "r"(0) : "memory");
   }
   // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
-  // far from where its low half would begin anew. It moves on first, so that it keeps its registers.
+  // far from where its low half would begin anew. Whether the next event has room is found behind this one: a
+  // comparison before the store would make it wait.
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
     if constexpr (when == When::latest) {
-      asm volatile(
-          "{\n\t.reg .pred on;\n\t.reg .b32 at;\n\t.reg .b64 slot;\n\t"
-          "setp.ne.u32 on, %3, 0;\n\t"
-          "and.b32 at, %0, %2;\n\t"
-          "mad.wide.u32 slot, at, 8, %1;\n\t"
-          "@on st.global.v2.b32 [slot], {%4, %5};\n\t"
-          "add.u32 %0, %0, 1;\n\t}"
-          : "+r"(count_)
-          : "l"(slot_), "r"(ring_slots(slots_) - 1), "r"(last_), "r"(first), "r"(word)
-          : "memory");
+      const std::uint32_t low = static_cast<std::uint32_t>(slot_) + (count_ & (ring_slots(slots_) - 1)) * 8;
+      store_at(slot_ >> 32 << 32 | low, first, word);
+      ++count_;
     } else {
+      store_at(slot_ + 8, first, word);
+      std::uint32_t low;  // min(low + 8, most_), in one instruction
       asm volatile(
-          "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
-          "mov.b64 {low, high}, %0;\n\t"
-          "add.u32 low, low, 8;\n\t"
-          "min.u32 low, low, %4;\n\t"
-          "mov.b64 %0, {low, high};\n\t"
-          "setp.le.u32 on, low, %1;\n\t"
-          "@on st.global.v2.b32 [%0], {%2, %3};\n\t}"
-          : "+l"(slot_)
-          : "r"(last_), "r"(first), "r"(word), "r"(most_)
-          : "memory");
+          "{\n\t.reg .b32 high;\n\t"
+          "mov.b64 {%1, high}, %0;\n\t"
+          "add.u32 %1, %1, 8;\n\t"
+          "min.u32 %1, %1, %2;\n\t"
+          "mov.b64 %0, {%1, high};\n\t}"
+          : "+l"(slot_), "=r"(low)
+          : "r"(most_));
+      on_ = low < last_;
     }
+  }
+  __device__ __forceinline__ void store_at(unsigned long long slot, std::uint32_t first, std::uint32_t word) {
+    asm volatile(
+        "{\n\t.reg .pred on;\n\t"
+        "setp.ne.u32 on, %3, 0;\n\t"
+        "@on st.global.v2.b32 [%0], {%1, %2};\n\t}" ::"l"(slot),
+        "r"(first), "r"(word), "r"(static_cast<std::uint32_t>(on_))
+        : "memory");
   }
   unsigned long long slot_ = 0;           ///< address of the slot before the next one, of a ring that of the first slot
   std::uint32_t last_ = 0;                ///< low half of it when all slots are used; 0: off
   std::uint32_t most_ = detail::most(0);  ///< that it never goes beyond, above last_
   std::uint32_t count_ = 0;               ///< of a ring, slots written
+  bool on_ = false;                       ///< the next event is stored
   std::uint32_t slots_;                   ///< of the slice: a kernel parameter, which costs no register
 };
 
