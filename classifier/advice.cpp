@@ -26,8 +26,9 @@ class List {
     const double gain = seconds_ / seconds_left;
     if (!std::isfinite(gain) || gain < min_gain) return;
     const double factor = std::exp(statistics::normal_975 * sigma_);
-    advice_.push_back(
-        {std::move(action), std::move(evidence), gain, code, Interval{std::max(gain / factor, 1.0), gain * factor}});
+    // Work that a unit is relieved of may come onto others: then nothing is gained.
+    const double least = code == AdviceCode::relieve_unit ? 1.0 : std::max(gain / factor, 1.0);
+    advice_.push_back({std::move(action), std::move(evidence), gain, code, Interval{least, gain * factor}});
   }
   void add_without_gain(AdviceCode code, std::string action, std::string evidence) {
     advice_.push_back({std::move(action), std::move(evidence), std::nullopt, code});

@@ -86,7 +86,12 @@ std::string unit_sentence(const Case& it) {
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
   const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
-  const std::string waits = cause.clause.empty() ? "" : "; " + cause.clause;
+  const std::string waits =
+      may_add_in_turn(it.measurement, it.machine)
+          ? "; nearly all atomics go to one slice of L2: numbers added at one address wait for each other, how long "
+            "only a full calibration knows"
+      : cause.clause.empty() ? ""
+                             : "; " + cause.clause;
   if (it.rests_on_unit)
     return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
                        unit_clause(it), idle_note(it), waits);

@@ -28,6 +28,16 @@ std::optional<double> witness_percent(const Measurement& measurement, std::strin
   return percent && *percent <= max_percent ? percent : std::nullopt;
 }
 
+constexpr std::string_view hottest_slice = "l2_atomics_hottest_busy";
+
+/// Of the slice of L2 with most atomics, where it works far more than the mean.
+std::optional<double> slice_alone_percent(const Measurement& measurement) {
+  constexpr double min_ratio = 8.0;
+  const auto most = witness_percent(measurement, hottest_slice);
+  const auto mean = witness_percent(measurement, "l2_atomics_busy");
+  return most && mean && *most >= min_ratio * *mean ? most : std::nullopt;
+}
+
 }  // namespace
 
 double busy_beside(const Measurement& measurement, const Resource& resource) {
@@ -45,20 +55,22 @@ bool shares_unit(const Resource& resource, std::string_view other) {
 }
 
 std::optional<Witness> contended_atomics(const Measurement& measurement, const Machine& machine) {
-  constexpr std::string_view hottest = "l2_atomics_hottest_busy";
   constexpr double min_percent = 60.0;
-  constexpr double min_ratio = 8.0;
   constexpr double same_rate = 0.1;
-  const auto most = witness_percent(measurement, hottest);
-  const auto mean = witness_percent(measurement, "l2_atomics_busy");
-  if (!most || !mean || *most < min_ratio * *mean) return std::nullopt;
-  Witness result{hottest, *most / 100.0, {Regime::memory, resource::atomic_global}};
+  const auto most = slice_alone_percent(measurement);
+  if (!most) return std::nullopt;
+  Witness result{hottest_slice, *most / 100.0, {Regime::memory, resource::atomic_global}};
   if (*most >= min_percent) return result;
   // The unit takes one addition a cycle.
   const auto clock = counter(measurement, "l2_clock");
   if (!clock || !machine.float_atomics) return std::nullopt;
   result.in_turn = std::abs(result.busy * *clock / machine.float_atomics->per_second - 1.0) <= same_rate;
   return result.in_turn ? std::optional(result) : std::nullopt;
+}
+
+bool may_add_in_turn(const Measurement& measurement, const Machine& machine) {
+  constexpr double min_percent = 20.0;  // one at a time they keep it at 31 to 33 % on an H200
+  return !machine.float_atomics && slice_alone_percent(measurement).value_or(0.0) >= min_percent;
 }
 
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction) {

@@ -32,6 +32,9 @@ bool shares_unit(const Resource& resource, std::string_view other);
 /// Additions of floating-point numbers at one address wait for each other: they are known by their rate.
 std::optional<Witness> contended_atomics(const Measurement& measurement, const Machine& machine);
 
+/// Whether they may, but their rate is not calibrated.
+bool may_add_in_turn(const Measurement& measurement, const Machine& machine);
+
 /// Why an operation keeps no unit busy.
 enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency, queue };
 struct LatencyCause {

@@ -176,7 +176,7 @@ constexpr Resource table[] = {
      .follows_clock = false, .bound_by_power = true, .pipe = tensor_int8, .counter = "flops_tensor_int8", .busy = {"tensor_busy"}},
     {.name = "special", .label = "special function", .kind = pipe, .group = CeilingGroup::compute, .unit = "op/s",
      .text = "Special functions in FP32, one instruction each, such as 2^x, 1/sqrt(x) or the sine; measured by 2^x.",
-     .advice = "Compute fewer special functions: reuse results, or use polynomials on the FP32 pipe.",
+     .advice = "Compute fewer special functions: reuse results, or work one out of another.",
      .pipe = special, .busy = {"special_busy"}},
     {.name = "gemm-fp32", .kind = pipe, .group = CeilingGroup::compute, .unit = "FLOP/s",
      .text = "The best FP32 matrix product of a CPU.", .pipe = fp32},

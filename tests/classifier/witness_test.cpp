@@ -29,6 +29,7 @@ TEST(Witness, ABusyUnitIsTheLimiterWhateverTheModelSays) {
   EXPECT_NEAR(*gather.achieved, 0.97, 0.04);
   EXPECT_THAT(gather.evidence, HasSubstr("load-store unit is at 97 % of its peak (counter lsu_input_busy)"));
   EXPECT_EQ(gather.advice.front().code, AdviceCode::relieve_unit);
+  EXPECT_EQ(gather.advice.front().gain_ci95->low, 1.0) << "the work may come onto another unit";
   EXPECT_NEAR(*gather.advice.front().gain, 62.0 / (2.0 + 20.0), 0.01);  // DRAM's ceiling is what stays
   const auto special = classify(with_units(plain, {{"special_busy", 91.0}}), gpu());
   EXPECT_EQ(special.regime, Regime::compute);
@@ -77,7 +78,10 @@ TEST(Witness, FloatsThatAreAddedAtOneAddressWaitForEachOther) {
     return with_units(plain, {{"l2_atomics_busy", 0.4}, {"l2_atomics_hottest_busy", hottest}, {"l2_clock", clock}});
   };
   auto calibration = gpu();
-  EXPECT_EQ(classify(at(33.3, 1.7e9), calibration).regime, Regime::latency) << "nobody knows their rate";
+  const auto unknown = classify(at(33.3, 1.7e9), calibration);
+  EXPECT_EQ(unknown.regime, Regime::latency) << "nobody knows their rate";
+  EXPECT_EQ(unknown.certainty, Certainty::likely);
+  EXPECT_THAT(unknown.evidence, HasSubstr("how long only a full calibration knows"));
   calibration.ceilings.push_back(ceiling("atomic-global-float-one", 569e6));
   const auto in_turn = classify(at(33.3, 1.7e9), calibration);
   EXPECT_EQ(in_turn.regime, Regime::memory);

@@ -223,79 +223,62 @@ void after_product(State& state) { product(state, CUBLAS_COMPUTE_32F_FAST_TF32, 
 GPU_BENCHMARK(after_product)->Arg(4096);
 #endif
 
-// Bytes in flight: few warps with one load under way each, and with eight.
+// Random places, 32 sectors for each warp's load; and the same places in order.
 
-template <int loads>
 __global__ void few_warps_kernel(const float* x, const std::uint32_t* places, float* sums, std::int64_t n) {
   float sum = 0.0F;
-  for (std::int64_t i = index(); i < n; i += loads * stride()) {
-    float values[loads];
-#pragma unroll
-    for (int k = 0; k < loads; ++k) values[k] = i + k * stride() < n ? x[places[i + k * stride()]] : 0.0F;
-#pragma unroll
-    for (int k = 0; k < loads; ++k) sum += values[k];
-  }
+  for (std::int64_t i = index(); i < n; i += stride()) sum += x[places[i]];
   sums[index()] = sum;
 }
-__global__ void shuffled_places(std::uint32_t* places, std::int64_t n) {  // n is a power of two
+__global__ void all_places(std::uint32_t* places, std::int64_t n, std::uint32_t odd) {  // n is a power of two
   const std::int64_t i = index();
-  if (i < n) places[i] = (static_cast<std::uint32_t>(i) * 2654435761U) & static_cast<std::uint32_t>(n - 1);
+  if (i < n) places[i] = (static_cast<std::uint32_t>(i) * odd) & static_cast<std::uint32_t>(n - 1);
 }
-template <int loads>
-void gather(State& state) {
+void gather(State& state, bool in_order) {
   const std::int64_t n = state.range(0);
   const unsigned blocks = 2 * multiprocessors();
   auto x = state.device_vector<float>(n);
   auto places = state.device_vector<std::uint32_t>(n, gpubench::none);
   auto sums = state.device_vector<float>(static_cast<std::int64_t>(blocks) * 64);
-  shuffled_places<<<blocks_for(n), threads>>>(places.data(), n);
+  all_places<<<blocks_for(n), threads>>>(places.data(), n, in_order ? 1U : 2654435761U);
   ADVICE_CHECK(cudaDeviceSynchronize());
   state.reads(n * 8);
-  state.random_reads(n, n * 4);
+  if (!in_order) state.random_reads(n, n * 4);
   state.measure([&](cudaStream_t stream) {
-    few_warps_kernel<loads><<<blocks, 64, 0, stream>>>(x.data(), places.data(), sums.data(), n);
+    few_warps_kernel<<<blocks, 64, 0, stream>>>(x.data(), places.data(), sums.data(), n);
   });
 }
-void before_gather(State& state) { gather<1>(state); }
+void before_gather(State& state) { gather(state, false); }
 GPU_BENCHMARK(before_gather)->Arg(4 * mebi);
-void after_gather(State& state) { gather<8>(state); }
+void after_gather(State& state) { gather(state, true); }
 GPU_BENCHMARK(after_gather)->Arg(4 * mebi);
 
-// Special functions: 2^x by the special function units, and half of them by a polynomial on the FP32 pipe.
+// Special functions: the sum of 128 powers of 2^-x, each by itself, and each from the one before.
 
-__device__ float exp2_by_fma(float x) {  // Taylor series of 2^f to the fifth power; the exponent's bits do the rest
-  const float whole = floorf(x);
-  const float f = x - whole;
-  float p = 1.3333558e-3F;
-  p = fmaf(p, f, 9.6181291e-3F);
-  p = fmaf(p, f, 5.5504109e-2F);
-  p = fmaf(p, f, 2.4022651e-1F);
-  p = fmaf(p, f, 6.9314718e-1F);
-  p = fmaf(p, f, 1.0F);
-  return __int_as_float(__float_as_int(p) + (static_cast<int>(whole) << 23));
-}
-template <bool half_by_fma>
+template <bool reuses>
 __global__ void exponentials_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t i = index();
   if (i >= n) return;
-  float a = x[i];
-  float b = a + 0.5F;
-  for (int k = 0; k < 128; ++k) {
-    a = exp2f(-a);
-    b = half_by_fma && k % 2 == 0 ? exp2_by_fma(-b) : exp2f(-b);
+  const float one = reuses ? exp2f(-x[i]) : 0.0F;
+  float power = 1.0F;
+  float sum = 0.0F;
+#pragma unroll 8
+  for (int k = 1; k <= 128; ++k) {
+    power = reuses ? power * one : exp2f(-x[i] * static_cast<float>(k));
+    sum += power;
   }
-  y[i] = a + b;
+  y[i] = sum;
 }
-template <bool half_by_fma>
+template <bool reuses>
 void exponentials(State& state) {
   const std::int64_t n = state.range(0);
   auto x = state.device_vector<float>(n);
   auto y = state.device_vector<float>(n);
   state.reads(n * 4);
   state.writes(n * 4);
-  state.flops(gpubench::special, n * (half_by_fma ? 192 : 256));
+  state.flops(gpubench::special, n * (reuses ? 1 : 128));
   state.measure([&](cudaStream_t stream) {
-    exponentials_kernel<half_by_fma><<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n);
+    exponentials_kernel<reuses><<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n);
   });
 }
 void before_exponentials(State& state) { exponentials<false>(state); }
