@@ -148,6 +148,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   if (Gpu* const gpu = device_.gpu()) {
     if (device) replay.grids = [gpu, &device] { return gpu->launched_by(device).grids; };
     replay.known_kernel = [gpu] { return gpu->known_kernel(); };
+    replay.clock_notes = [gpu] { return gpu->clock_notes(); };
   }
   pass_->fill(measurement, replay);
 }

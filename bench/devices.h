@@ -32,6 +32,13 @@ struct KnownKernel {
   Estimate device_seconds;
 };
 
+/// What enqueues the tiny kernels before and after work that note its clock, and the clock once all is done.
+struct ClockNotes {
+  std::function<void()> begin;
+  std::function<void()> end;
+  std::function<std::optional<double>()> hertz;
+};
+
 /// A clock for an operation on the GPU.
 struct DeviceTiming {
   std::unique_ptr<Timer> clock;                     ///< null when it cannot be had
@@ -79,6 +86,7 @@ class Gpu {
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
   /// The harness's own, timed when this is called.
   virtual KnownKernel known_kernel() = 0;
+  virtual ClockNotes clock_notes() = 0;
   /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
   /// An empty kernel of one block of 32 threads.

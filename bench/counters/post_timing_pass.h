@@ -40,6 +40,8 @@ struct Replay {
   bool resets = false;
   /// Times the kernel that tells what recording does. Empty where there is none.
   std::function<KnownKernel()> known_kernel = {};
+  /// Empty where nothing tells the clock.
+  std::function<ClockNotes()> clock_notes = {};
   /// The grid of each kernel in the order of launches, as far as it is known.
   std::function<std::vector<Grid>()> grids = {};
   /// To be counted kernel by kernel as well.
@@ -169,9 +171,10 @@ class ActivitySource {
 
   /// What stands beside what was recorded: "cupti activity".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. Throws MetricsUnavailable, and
-  /// what `run` throws.
-  virtual ActivityRecords record(const std::function<void()>& run) = 0;
+  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. One by one, kernels wait for
+  /// each other and need no code of the profiler's own, which lengthens each block by some 0.1 us; those of graphs have
+  /// no times then. Throws MetricsUnavailable, and what `run` throws.
+  virtual ActivityRecords record(const std::function<void()>& run, bool one_by_one = false) = 0;
 };
 
 /// The source for a device. Throws MetricsUnavailable when there is none. Loads CUPTI.
@@ -364,13 +367,19 @@ class ActivityPass final : public PostTimingPass {
   void give_up(Measurement& measurement, const std::string& reason) override;
 
  private:
+  /// Of a kernel with a known device time: what its record has beyond that, and what lies between its records.
+  struct Recording {
+    Estimate excess;
+    std::optional<Estimate> gap;
+  };
   static KernelCode code_of_process(const Device& device);
   ActivitySource& source();
   void identify(std::vector<KernelLaunch>& kernels);
-  RecordedExecution record(const std::function<void()>& execute,
-                           const std::function<std::function<void()>(std::int64_t)>& chain,
-                           const std::optional<Launches>& launches);
+  RecordedExecution record(const Replay& replay, const std::optional<Launches>& launches, bool one_by_one);
+  Recording recording_of(const Replay& replay, bool one_by_one);
+  void take(RecordedExecution recorded, const Recording* recording, Measurement& measurement);
   void measure_recording(const Replay& replay);
+  void look_one_by_one(Measurement& measurement, const Replay& replay);
   void check(Measurement& measurement, const Replay& replay);
 
   Device device_;
@@ -379,13 +388,9 @@ class ActivityPass final : public PostTimingPass {
   std::unique_ptr<ActivitySource> source_;
   std::optional<KernelCode> code_;  ///< once it was asked for
   std::optional<std::string> unavailable_;
-  /// Of a kernel with a known device time: what its record has beyond that, and what lies between its records.
-  struct Recording {
-    Estimate excess;
-    std::optional<Estimate> gap;
-  };
   std::optional<Recording> recording_;
-  std::string recording_reason_;  ///< why that is not known
+  std::optional<Recording> one_by_one_;  ///< the same where kernels are recorded so
+  std::string recording_reason_;         ///< why that is not known
 };
 
 }  // namespace gpubench::bench

@@ -30,9 +30,11 @@ static_assert(offsetof(KernelRecord, name) == offsetof(CUpti_ActivityKernel10, n
               offsetof(KernelRecord, blockZ) == offsetof(CUpti_ActivityKernel10, blockZ));
 #endif
 
-/// KERNEL without CONCURRENT would run kernels one by one that belong together.
+/// KERNEL without CONCURRENT runs kernels one by one, also those that belong together.
 constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                               CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr std::array one_by_one_kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                         CUPTI_ACTIVITY_KIND_MEMSET};
 
 constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
@@ -75,9 +77,9 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
 /// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
 class Recording {
  public:
-  explicit Recording(const CuptiLibrary& library) : library_(library) {
+  Recording(const CuptiLibrary& library, bool one_by_one) : library_(library) {
     try {
-      for (const CUpti_ActivityKind kind : kinds) {
+      for (const CUpti_ActivityKind kind : one_by_one ? one_by_one_kinds : kinds) {
         GPUBENCH_CUPTI_CALL(library_, cuptiActivityEnable, kind);
         enabled_.push_back(kind);
       }
@@ -122,12 +124,12 @@ class CuptiActivity final : public ActivitySource {
 
   [[nodiscard]] std::string_view name() const override { return "cupti activity"; }
 
-  ActivityRecords record(const std::function<void()>& run) override {
+  ActivityRecords record(const std::function<void()>& run, bool one_by_one) override {
     // Whatever a recording that broke off has left.
     std::size_t dropped_before = 0;
     (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
     (void)filled_buffers().take();
-    Recording recording(*library_);
+    Recording recording(*library_, one_by_one);
     run();
     recording.stop();
     ActivityRecords result;

@@ -157,6 +157,10 @@ class CudaGpu final : public Gpu {
             [batch, this](std::int64_t executions) { return chain(batch, executions); },
             kernel_overheads_->device_seconds(batch)};
   }
+  ClockNotes clock_notes() override {
+    if (!sm_clock_) sm_clock_.emplace(stream_.get());
+    return {[this] { sm_clock_->begin(); }, [this] { sm_clock_->end(); }, [this] { return sm_clock_->hertz(); }};
+  }
   void flush_cache() override {
     if (!flush_)
       flush_.emplace(static_cast<std::size_t>(device_attribute(cudaDevAttrL2CacheSize, index_)), stream_.get());
@@ -219,6 +223,7 @@ class CudaGpu final : public Gpu {
   std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
   std::optional<KernelOverheads> kernel_overheads_;
   std::optional<CacheFlush> flush_;
+  std::optional<SmClock> sm_clock_;
   Nvml nvml_;
   unsigned long long context_id_;
 };

@@ -90,6 +90,8 @@ struct ActivityCheck {
   /// and that of the short kernel. What a kernel has beyond that, its device time has and its record has not.
   std::optional<Estimate> gap_seconds = std::nullopt;
   std::optional<Estimate> usual_gap_seconds = std::nullopt;
+  std::optional<double> clock_hz = std::nullopt;  ///< of the multiprocessors while it was recorded
+  bool one_by_one = false;  ///< recorded so that kernels wait for each other, because else their blocks take longer
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 

@@ -301,6 +301,8 @@ void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.filled(OF(recording_reason));
   visit.field(OF(gap_seconds), Domain::any);
   visit.field(OF(usual_gap_seconds), Domain::any);
+  visit.field(OF(clock_hz));
+  visit.filled(OF(one_by_one));
 }
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {

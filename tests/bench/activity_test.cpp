@@ -365,6 +365,45 @@ TEST(ActivityPass, MeasuresWhatRecordingAddsAndTakesItOff) {
   EXPECT_THAT(measurement.activity->recording_reason, HasSubstr("no kernel of known length"));
 }
 
+TEST(ActivityPass, RecordsThatManyBlocksLengthenAreTakenOneByOne) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  ActivityPass phase(gpu(), opener(fake));
+  Measurement measurement = timed(100e-6, 0.5e-6);
+  measurement.launches = Launches{1, 400'000, 400'000};
+  phase.fill(measurement, with_known_kernel(replay(fake, 100'500), fake));  // measures what recording adds
+  EXPECT_EQ(measurement.activity->agreement, Agreement::agrees);
+  fake.blocks_add = 8000;
+  for (const double error : {1.0, 0.95, 1.05}) {
+    measurement = timed(error * 100e-6, 0.5e-6);
+    measurement.launches = Launches{1, 400'000, 400'000};
+    phase.fill(measurement, with_known_kernel(replay(fake, 100'500), fake));
+    EXPECT_TRUE(measurement.activity->one_by_one);
+    EXPECT_EQ(measurement.activity->agreement, error == 1.0 ? Agreement::agrees : Agreement::disagrees) << error;
+  }
+  measurement = timed(100e-6, 0.5e-6);
+  measurement.launches = Launches{1, 100, 0};
+  phase.fill(measurement, with_known_kernel(replay(fake, 100'500), fake));
+  EXPECT_FALSE(measurement.activity->one_by_one) << "no block starts later";
+}
+
+TEST(ActivityPass, AnotherClockIsNoContradiction) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  ActivityPass phase(gpu(), opener(fake));
+  Replay slow = with_known_kernel(replay(fake, 110'000), fake);
+  slow.clock_notes = [] { return ClockNotes{[] {}, [] {}, [] { return 1.8e9; }}; };
+  Measurement measurement = timed(100e-6, 0.5e-6);
+  measurement.clock_hz = 1.98e9;
+  phase.fill(measurement, slow);
+  EXPECT_EQ(measurement.activity->clock_hz, 1.8e9);
+  EXPECT_EQ(measurement.activity->agreement, Agreement::agrees);
+  measurement = timed(90e-6, 0.5e-6);
+  measurement.clock_hz = 1.98e9;
+  phase.fill(measurement, slow);
+  EXPECT_EQ(measurement.activity->agreement, Agreement::disagrees) << "the clock does not explain that much";
+}
+
 TEST(ActivityPass, AnOverheadThatHasGrownSinceIsNoContradiction) {
   FakeGpu fake;
   fake.recording_adds = 300;

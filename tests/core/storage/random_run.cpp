@@ -293,6 +293,8 @@ ActivityCheck activity_check(Random& random) {
   result.recording_reason = random.text();
   result.gap_seconds = estimate();
   result.usual_gap_seconds = estimate();
+  result.clock_hz = random.maybe();
+  result.one_by_one = random.flip();
   return result;
 }
 

@@ -133,7 +133,10 @@ __global__ void filter_kernel(const std::uint32_t* x, std::uint32_t* y, std::uin
 }
 void filter_by_warps(State& state) {
   const auto n = state.range("n");
-  auto [x, y] = in_and_out<std::uint32_t>(state, n);
+  auto x = state.device_vector<std::uint32_t>(n);
+  auto y = state.device_vector<std::uint32_t>(n);
+  state.reads(n * 4);
+  state.writes(n);  // a quarter of the numbers
   auto count = state.device_vector<std::uint32_t>(1, gpubench::zeros);
   measure_kernel(state, blocks_for(n), threads, filter_kernel, x, y, count, static_cast<std::uint32_t>(n - 1));
 }
