@@ -138,6 +138,7 @@ std::string telling_argument(std::string_view arguments, int depth = 0) {
     if (sign != ',' || (open != 0 && i < arguments.size())) continue;
     std::string_view one = arguments.substr(from, i - from);
     while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
     from = i + 1;
     const bool is_name =
         !one.empty() && (std::isalpha(static_cast<unsigned char>(one.front())) != 0 || one.front() == '_');

@@ -46,6 +46,11 @@ TEST(ShortKernelName, KeepsTheArgumentThatTellsWhatAGenericKernelDoes) {
                         "TensorIterator &)::[lambda(float, float) (instance 1)]>, unsigned int, float, (int)4, (int)4>>"
                         "(T3)"),
       "reduce_kernel<sum_functor>");
+  EXPECT_EQ(
+      short_kernel_name("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::func_wrapper_t<"
+                        "float, at::native::sum_functor<float, float, float>::operator()(at::TensorIterator&)::{lambda"
+                        "(float, float)#1}>, unsigned int, float, 4, 4> >(at::native::ReduceOp<float>)"),
+      "reduce_kernel<sum_functor>");
   EXPECT_EQ(short_kernel_name("void kernel<float, 4, true>(float*)"), "kernel<\u2026>");
   std::string deep = "int";
   for (int i = 0; i < 2000; ++i) deep = "kernel<" + deep + ">";
