@@ -204,8 +204,9 @@ class Rules {
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
     if (const double idle = idle_of(gpu, IdleCause::launch); idle > 0.0)
       put(Rule::launch, idle, wall,
-          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launches{}.", name,
+          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launch{}{}.", name,
                       format_percent(idle / wall), format_count(static_cast<double>(gpu.launches)),
+                      gpu.launches == 1 ? "" : "es",
                       gpu.launch_period_seconds
                           ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
                           : ""),

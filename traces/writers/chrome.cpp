@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/base/parallel.h"
 #include "core/storage/storage.h"
@@ -75,15 +76,9 @@ class ChromeWriter {
   }
 
  private:
-  void hand_over(std::string& text) {
-    sink_(text);
-    text.clear();
-  }
-
   template <class... Values>
   void put(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-    if (text_.size() >= part_bytes) hand_over(text_);
   }
 
   /// The fields that each event has.
@@ -103,7 +98,10 @@ class ChromeWriter {
              fmt::format_string<Values...> format, Values&&... values) {
     begin_event(text_, phase, process, thread, time);
     put(format, std::forward<Values>(values)...);
-    put("}}");
+    text_ += '}';
+    if (text_.size() < part_bytes) return;
+    sink_(text_);
+    text_.clear();
   }
 
   void process(std::size_t place) {
@@ -130,32 +128,56 @@ class ChromeWriter {
     return number;
   }
 
-  /// Lanes and threads are found in order, some hundred thousand slices at a time, which all cores then write.
+  /// Some hundred thousand slices at a time: while cores write one round, another hands over the one before, and a
+  /// third finds lanes and threads of the next one, which goes by order.
   void slices() {
     constexpr std::size_t of_piece = 1 << 13, of_round = of_piece << 5;
     struct Place {
       std::int64_t process, thread;
     };
-    std::vector<Place> places;
-    std::vector<std::string> texts;
-    for (std::size_t first = 0; first < timeline_.slices.size(); first += of_round) {
-      const std::size_t count = std::min(of_round, timeline_.slices.size() - first);
-      places.clear();
-      for (std::size_t i = first; i < first + count; ++i) {
+    struct Round {
+      std::size_t first = 0;
+      std::vector<Place> places;
+      std::string names;  // of new threads
+      std::vector<std::string> texts;
+    };
+    std::array<Round, 3> rounds;
+    const auto prepare = [&](Round& round, std::size_t first) {
+      round.first = first;
+      round.places.clear();
+      for (std::size_t i = first; i < std::min(first + of_round, timeline_.slices.size()); ++i) {
         const Slice& slice = timeline_.slices[i];
         const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
-        places.push_back({numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane)});
+        round.places.push_back({numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane)});
       }
-      hand_over(text_);  // the names of new threads
-      texts.resize((count + of_piece - 1) / of_piece);
-      for_each_in_parallel(texts.size(), 1, [&](std::size_t piece) {
-        texts[piece].clear();
-        const std::size_t end = std::min(count, (piece + 1) * of_piece);
-        for (std::size_t i = piece * of_piece; i < end; ++i)
-          slice(first + i, places[i].process, places[i].thread, texts[piece]);
+      round.names = std::exchange(text_, {});
+      round.texts.resize((round.places.size() + of_piece - 1) / of_piece);
+    };
+    const auto write = [&](Round& round, std::size_t piece) {
+      std::string& text = round.texts[piece];
+      text.clear();
+      for (std::size_t i = piece * of_piece; i < std::min((piece + 1) * of_piece, round.places.size()); ++i)
+        slice(round.first + i, round.places[i].process, round.places[i].thread, text);
+    };
+    const auto hand_over = [&](const Round& round) {
+      sink_(round.names);
+      for (const std::string& text : round.texts) sink_(text);
+    };
+    sink_(std::exchange(text_, {}));
+    prepare(rounds[0], 0);
+    std::size_t number = 0;
+    for (; !rounds[number % 3].places.empty(); ++number) {
+      Round &before = rounds[(number + 2) % 3], &now = rounds[number % 3], &next = rounds[(number + 1) % 3];
+      for_each_in_parallel(now.texts.size() + 2, 1, [&](std::size_t job) {
+        if (job == 0)
+          hand_over(before);
+        else if (job == 1)
+          prepare(next, now.first + of_round);
+        else
+          write(now, job - 2);
       });
-      for (const std::string& text : texts) sink_(text);
     }
+    hand_over(rounds[(number + 2) % 3]);
   }
 
   void slice(std::size_t place, std::int64_t process, std::int64_t thread, std::string& text) const {
