@@ -256,7 +256,8 @@ struct Spools {
   traces::Timeline timeline;
   std::vector<SpooledDevice> devices;
   std::vector<CountedLaunch> counted;
-  std::vector<std::string> counter_notes;  ///< why there are no counters, or fewer
+  std::vector<std::string> counter_notes;            ///< why there are no counters, or fewer
+  std::vector<std::vector<std::uint32_t>> noted_by;  ///< of each of these notes the processes
   struct Cost {
     std::string what;
     std::int64_t count = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -359,7 +360,12 @@ class Reader {
     NoteRecord record;
     if (!take(record) || !knows(record.name)) return false;
     auto& notes = record.about_counters != 0 ? spools_.counter_notes : timeline_.warnings;
-    if (std::ranges::find(notes, text(record.name)) == notes.end()) notes.push_back(text(record.name));
+    const auto known = std::ranges::find(notes, text(record.name));
+    const auto place = static_cast<std::size_t>(known - notes.begin());
+    if (known == notes.end()) notes.push_back(text(record.name));
+    if (record.about_counters == 0) return true;
+    spools_.noted_by.resize(notes.size());
+    if (auto& by = spools_.noted_by[place]; by.empty() || by.back() != process_) by.push_back(process_);
     return true;
   }
 
@@ -438,6 +444,24 @@ void mark_counted(Spools& spools) {
           counted.contains((std::uint64_t{spools.timeline.tracks[slice.track].process} << 32U) | slice.correlation);
 }
 
+/// Which ranks or processes have no counters, where others have them.
+void name_processes_of_notes(Spools& spools) {
+  const auto& processes = spools.timeline.processes;
+  for (std::size_t i = 0; i < spools.noted_by.size(); ++i) {
+    const std::vector<std::uint32_t>& by = spools.noted_by[i];
+    if (by.size() == processes.size()) continue;
+    const bool ranks = std::ranges::all_of(by, [&](std::uint32_t one) { return processes[one].rank.has_value(); });
+    std::vector<std::int64_t> numbers;
+    for (const std::uint32_t one : by) numbers.push_back(ranks ? *processes[one].rank : processes[one].id);
+    std::ranges::sort(numbers);
+    spools.counter_notes[i] = fmt::format("{}{} {}: {}", ranks ? "rank" : "process",
+                                          numbers.size() == 1 ? ""
+                                          : ranks             ? "s"
+                                                              : "es",
+                                          fmt::join(numbers, ", "), spools.counter_notes[i]);
+  }
+}
+
 }  // namespace
 
 void read_spool(const std::filesystem::path& file, Spools& spools) {
@@ -470,6 +494,7 @@ Spools read_spools(const std::vector<std::filesystem::path>& places) {
     }
   }
   mark_counted(spools);
+  name_processes_of_notes(spools);
   traces::sort(spools.timeline);
   return spools;
 }

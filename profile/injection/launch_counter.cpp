@@ -269,14 +269,16 @@ void LaunchCounter::rest() {
   try {
     for (auto& [context, device] : devices_) {
       if (!device.profiler) continue;
-      device.profiler->rest();
       write(device);
+      spend(reading_out, since);
+      device.profiler->rest();
+      costs_[setting_up].nanoseconds += now_ns() - since;
+      since = now_ns();
       rests_ = true;
     }
   } catch (const std::exception& error) {
     end(error.what());
   }
-  if (rests_) spend(reading_out, since);
 }
 
 /// Into the spool, what the batch holds.
@@ -322,7 +324,7 @@ void LaunchCounter::finish() {
   put("a launch with counters", counted_, each);
   put("of which waiting for the GPU", costs_[waiting].count, costs_[waiting].nanoseconds);
   put("of which reading counters out", costs_[reading_out].count, costs_[reading_out].nanoseconds);
-  put("setting the counters up", costs_[setting_up].count, costs_[setting_up].nanoseconds);
+  put("setting the counters up and giving them back", costs_[setting_up].count, costs_[setting_up].nanoseconds);
   std::map<std::string, std::pair<std::size_t, double>> calls;
   for (const auto& [context, device] : devices_)
     if (device.profiler)

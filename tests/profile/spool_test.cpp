@@ -147,6 +147,18 @@ TEST_F(Spool, is_read_back_as_it_was_written) {
   EXPECT_DOUBLE_EQ(spools.costs[0].seconds, 3.0);
 }
 
+TEST_F(Spool, says_which_ranks_have_no_counters) {
+  for (const char* const rank : {"0", "1", "2"}) {
+    SpoolWriter writer(file(std::string(rank) + ".gpspool"), header, 1 << 20);
+    property(writer, 255, "rank", rank);
+    if (*rank != '0') writer.note("Another process has them.", true);
+    writer.note("All are slow.", true);
+    writer.add(EndRecord{});
+  }
+  EXPECT_THAT(read_spools(folder_).counter_notes,
+              ElementsAre("All are slow.", "ranks 1, 2: Another process has them."));
+}
+
 TEST_F(Spool, a_kernel_and_its_launch_take_at_most_64_bytes) {
   EXPECT_LE(sizeof(KernelRecord) + sizeof(CallRecord), 64U);
 }
