@@ -50,7 +50,7 @@ double true_end_of_overhead(const Calibration& truth, const WorkOf& work_of) {
 TEST(Boundaries, LaunchToCacheToDram) {
   std::mt19937_64 random(11);
   const auto truth = gpu();
-  auto run = simulated(truth, powers_of_two(10, 28, 2), stream_of, 0.01, random);
+  auto run = simulated(truth, powers_of_two(10, 28, 2), copy_of, 0.01, random);
   classify(run);
   EXPECT_EQ(chain(run), "launch>l2 l2>dram ");
   // 2 us at 8 TB/s are 16 MB; times are equal where h / 8 = (1 - h) / 4, at 40 MB / 2^(1/10).
@@ -72,12 +72,12 @@ TEST(Boundaries, LaunchToCacheToDram) {
 TEST(Boundaries, WithinFivePerCentOverManySweeps) {
   std::mt19937_64 random(12);
   const auto truth = gpu();
-  const double end = true_end_of_overhead(truth, stream_of);
+  const double end = true_end_of_overhead(truth, copy_of);
   int right = 0;
   int covered = 0;
   const int trials = 200;
   for (int trial = 0; trial < trials; ++trial) {
-    auto run = simulated(truth, powers_of_two(10, 26), stream_of, 0.01, random);
+    auto run = simulated(truth, powers_of_two(10, 26), copy_of, 0.01, random);
     classify(run);
     const auto* boundary = find_boundary(run, "launch", "l2");
     ASSERT_NE(boundary, nullptr);
@@ -94,13 +94,13 @@ TEST(Boundaries, IntervalsCoverTheTruth) {
   std::mt19937_64 random(13);
   std::normal_distribution<double> normal(0.0, 1.0);
   const auto truth = gpu();
-  const double end = true_end_of_overhead(truth, stream_of);
+  const double end = true_end_of_overhead(truth, copy_of);
   const double capacity_root = 5e6 * std::pow(2.0, -0.1);
   int covered_end = 0;
   int covered_capacity = 0;
   const int trials = 300;
   for (int trial = 0; trial < trials; ++trial) {
-    auto run = simulated(truth, powers_of_two(10, 26), stream_of, 0.01, random);
+    auto run = simulated(truth, powers_of_two(10, 26), copy_of, 0.01, random);
     auto& calibration = run.calibrations.front();
     for (auto& each : calibration.ceilings) {
       const double factor = std::exp(0.02 / 1.96 * normal(random));
@@ -225,34 +225,34 @@ TEST(Boundaries, FourLevelsOfACpu) {
   std::mt19937_64 random(18);
   auto calibration = cpu();
   find(calibration, "launch") = ceiling("launch", 10e-9);
-  auto run = simulated(calibration, powers_of_two(8, 26), stream_of, 0.01, random);
+  auto run = simulated(calibration, powers_of_two(8, 26), copy_of, 0.01, random);
   classify(run);
   EXPECT_EQ(chain(run), "launch>l1 l1>l2 l2>l3 l3>dram ");
 }
 
 TEST(Boundaries, LevelsUnderTheLaunchDoNotShow) {
   std::mt19937_64 random(19);
-  auto run = simulated(cpu(), powers_of_two(8, 26), stream_of, 0.01, random);
+  auto run = simulated(cpu(), powers_of_two(8, 26), copy_of, 0.01, random);
   classify(run);
   EXPECT_EQ(chain(run), "launch>l2 l2>l3 l3>dram ");
 }
 
 TEST(Boundaries, AnInefficientOperationIsLatencyBound) {
   std::mt19937_64 random(20);
-  auto run = simulated(gpu(), powers_of_two(10, 28), stream_of, 0.01, random, 0.4);
+  auto run = simulated(gpu(), powers_of_two(10, 28), copy_of, 0.01, random, 0.4);
   classify(run);
   EXPECT_EQ(chain(run), "launch>latency ");
 }
 
 TEST(Boundaries, TheNextOneBeyondTheSweepIsABound) {
   std::mt19937_64 random(21);
-  auto small = simulated(gpu(), powers_of_two(8, 16), stream_of, 0.01, random);
+  auto small = simulated(gpu(), powers_of_two(8, 16), copy_of, 0.01, random);
   classify(small);
   ASSERT_EQ(chain(small), "launch>l2 ");
   EXPECT_EQ(small.boundaries[0].placement, Placement::above);
   EXPECT_NEAR(small.boundaries[0].at, 131072.0, 1e-6);
   EXPECT_FALSE(small.boundaries[0].ci95);
-  auto large = simulated(gpu(), powers_of_two(24, 28), stream_of, 0.01, random);
+  auto large = simulated(gpu(), powers_of_two(24, 28), copy_of, 0.01, random);
   classify(large);
   ASSERT_EQ(chain(large), "l2>dram ");
   EXPECT_EQ(large.boundaries[0].placement, Placement::below);
@@ -261,7 +261,7 @@ TEST(Boundaries, TheNextOneBeyondTheSweepIsABound) {
 
 TEST(Boundaries, UpToTwiceTheSweepThereIsAFigure) {
   std::mt19937_64 random(25);
-  auto run = simulated(gpu(), powers_of_two(10, 20), stream_of, 0.01, random);
+  auto run = simulated(gpu(), powers_of_two(10, 20), copy_of, 0.01, random);
   classify(run);  // the launch gives way at 2e6, the sweep ends at 1.05e6
   ASSERT_EQ(chain(run), "launch>l2 l2>dram ");
   EXPECT_EQ(run.boundaries[0].placement, Placement::at);
@@ -271,11 +271,11 @@ TEST(Boundaries, UpToTwiceTheSweepThereIsAFigure) {
 
 TEST(Boundaries, AModelNeedsThreeSizesAndALaunchCeiling) {
   std::mt19937_64 random(22);
-  auto two = simulated(gpu(), {1 << 10, 1 << 28}, stream_of, 0.01, random);
+  auto two = simulated(gpu(), {1 << 10, 1 << 28}, copy_of, 0.01, random);
   classify(two);
   EXPECT_TRUE(why_no_model(sweeps_of(two).front(), with_errors(machine_of(gpu()))));
   EXPECT_TRUE(two.boundaries.empty());
-  auto without = simulated(gpu(), powers_of_two(10, 28), stream_of, 0.01, random);
+  auto without = simulated(gpu(), powers_of_two(10, 28), copy_of, 0.01, random);
   remove(without.calibrations.front(), "launch");
   classify(without);
   EXPECT_TRUE(without.boundaries.empty());
@@ -300,7 +300,7 @@ TEST(Boundaries, IntervalsHoldTheirFigureAndEndWhereFiguresDo) {
   for (const double noise : {0.01, 0.15})
     for (const auto& [first, last] : {std::pair(8, 20), {17, 20}, {8, 19}, {20, 24}, {8, 26}, {20, 26}})
       for (int trial = 0; trial < 3; ++trial) {
-        auto run = simulated(gpu(), powers_of_two(first, last), stream_of, noise, random);
+        auto run = simulated(gpu(), powers_of_two(first, last), copy_of, noise, random);
         classify(run);
         for (const auto& boundary : run.boundaries) {
           if (!boundary.ci95) continue;
@@ -318,7 +318,7 @@ TEST(Boundaries, IntervalsHoldTheirFigureAndEndWhereFiguresDo) {
 // The rules give points and boundaries alike: outside the uncertain zone a point's limiter is that of its band.
 TEST(Boundaries, AgreeWithThePoints) {
   std::mt19937_64 random(24);
-  for (const WorkOf& work_of : {WorkOf(stream_of), WorkOf(half_flop_per_byte), WorkOf(square_product)}) {
+  for (const WorkOf& work_of : {WorkOf(copy_of), WorkOf(half_flop_per_byte), WorkOf(square_product)}) {
     auto run = simulated(gpu(), powers_of_two(6, 26), work_of, 0.01, random);
     classify(run);
     for (const auto& point : run.points) {
