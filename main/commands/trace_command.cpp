@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -65,6 +69,7 @@ bool has_gpu_work(const traces::Timeline& timeline) {
 }
 
 std::string why_no_gpu(const traces::Timeline& timeline) {
+  if (timeline.slices.empty()) return "The trace has no events that last. Record while your program runs.";
   return fmt::format(
       "The trace has {} of the host, but no work of a GPU. Record the GPU too: in PyTorch with ProfilerActivity.CUDA, "
       "on "
@@ -202,6 +207,10 @@ void check_trace_outputs(const Options& options, const std::vector<std::string>&
 }
 
 traces::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD,
+          1 << 20);  // what an analysis gives back goes to the system, and not only what is over 32 MB
+#endif
   return traces::read_timeline({files_and_folders.begin(), files_and_folders.end()}, spool_of);
 }
 

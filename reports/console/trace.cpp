@@ -235,7 +235,7 @@ std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle&
 
 std::string trace_memory_text(const Program& program, const ConsoleStyle& style) {
   if (program.memory.empty())
-    return paragraph("", "The trace tells nothing of memory. PyTorch's profiler does with profile_memory=True.",
+    return paragraph("", "The trace tells nothing of a GPU's memory. PyTorch's profiler does with profile_memory=True.",
                      color::none, style);
   std::string text;
   for (const ProgramMemory& memory : program.memory)

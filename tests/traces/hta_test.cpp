@@ -9,8 +9,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "traces/analyses.h"
 #include "traces/breakdown.h"
 #include "traces/kernels.h"
 #include "traces/launches.h"
@@ -302,6 +304,51 @@ TEST(PyTorch, operators) {
       EXPECT_NEAR(ours[i], row->second[i], 0.001 * row->second[i] + 1e-9) << row->first << " " << i;
   }
   EXPECT_EQ(found, table.size());
+}
+
+/// Of an operator the calls, and the host's time in it alone and with what it calls.
+traces::OperatorTime operator_of(const Timeline& timeline, std::string_view name) {
+  for (const traces::OperatorTime& time : traces::operator_times(timeline))
+    if (timeline.names.text(time.name) == name) return time;
+  ADD_FAILURE() << name << " is missing";
+  return {};
+}
+
+/// Three training steps on a CPU alone. The figures are those that PyTorch 2.11 itself printed.
+TEST(OtherTools, operators_on_a_cpu_are_those_of_pytorchs_own_table) {
+  struct Row {
+    std::string_view name;
+    std::int64_t calls, self_ns, total_ns;
+  };
+  const Timeline timeline = kept("pytorch_cpu");
+  for (const Row& row :
+       {Row{"aten::convolution_backward", 3, 673'556, 697'154}, Row{"aten::mkldnn_convolution", 3, 643'832, 687'577},
+        Row{"aten::addmm", 3, 227'150, 272'326}, Row{"aten::mm", 6, 129'917, 132'692},
+        Row{"aten::convolution", 3, 64'435, 784'468}, Row{"aten::t", 15, 51'224, 108'392}}) {
+    const traces::OperatorTime time = operator_of(timeline, row.name);
+    EXPECT_EQ(time.count, row.calls) << row.name;
+    EXPECT_NEAR(static_cast<double>(time.host_self_ns), static_cast<double>(row.self_ns), 10) << row.name;
+    EXPECT_NEAR(static_cast<double>(time.host_ns), static_cast<double>(row.total_ns), 10) << row.name;
+  }
+}
+
+/// Ten convolutions of half-precision tensors whose channels come first; PyTorch's table has the same times.
+TEST(OtherTools, layout_kernels_of_a_real_convolution_are_found) {
+  const Timeline timeline = kept("convolution");
+  const auto findings = traces::analyze(timeline).findings;
+  const auto found = std::ranges::find(findings, "kernels.layout", &Finding::code);
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->evidence, ::testing::HasSubstr("30 kernels on cuda:0 only change the layout"));
+  EXPECT_NEAR(found->gain_seconds.value_or(0.0), (153.696 + 101.088) * 1e-6, 1e-9);
+}
+
+/// JAX's profiler on a CPU: 297 events, five steps.
+TEST(OtherTools, a_trace_of_jax_is_read_whole) {
+  const Timeline timeline = kept("jax_cpu");
+  EXPECT_EQ(timeline.slices.size(), 297U);
+  EXPECT_TRUE(timeline.warnings.empty());
+  EXPECT_EQ(operator_of(timeline, "train").count, 5);
+  EXPECT_EQ(operator_of(timeline, "train").host_ns, 71'487'748);
 }
 
 }  // namespace

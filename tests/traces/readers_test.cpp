@@ -299,7 +299,7 @@ TEST(ChromeReader, says_the_byte_where_a_text_breaks_off) {
   const std::string text = R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"},{"ph":"X","pid")";
   const Timeline timeline = read(text);
   EXPECT_THAT(timeline.slices, SizeIs(1));
-  EXPECT_THAT(timeline.warnings, ElementsAre("input ends in the middle or is damaged after 1 events (the event at byte "
+  EXPECT_THAT(timeline.warnings, ElementsAre("input ends in the middle or is damaged after 1 event (the event at byte "
                                              "69 is not whole); what came before is kept."));
   std::string bytes = packed(content(kept / "kineto.json"));
   const std::string half = std::to_string(bytes.size() / 2);

@@ -27,6 +27,12 @@ using storage::ReadError;
 constexpr std::size_t max_event_bytes = std::size_t{1} << 26;
 constexpr std::size_t max_field_bytes = std::size_t{1} << 28;  ///< of what stands beside the events
 
+/// Takes the value out of a result, which is as cheap to copy as to move.
+template <class Value>
+simdjson::error_code got(simdjson::simdjson_result<Value> result, Value& value) {
+  return static_cast<simdjson::simdjson_result<Value>&&>(result).get(value);
+}
+
 std::string_view trimmed(std::string_view token) {
   while (!token.empty() &&
          (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
@@ -117,7 +123,7 @@ bool read_extents(json::value value, std::array<std::uint32_t, 3>& extents) {
   std::size_t i = 0;
   for (auto one : array) {
     json::value element;
-    if (std::move(one).get(element) != simdjson::SUCCESS) return false;
+    if (got(one, element) != simdjson::SUCCESS) return false;
     if (i < extents.size()) extents[i++] = to_uint32(whole(element));
   }
   return true;
@@ -155,8 +161,9 @@ class ChromeText {
     if (!seen_events_)
       fail("holds no \"traceEvents\"", "give a trace in Chrome's JSON format, as PyTorch's profiler writes it");
     if (broken_.empty() && cut.empty()) return {};
-    return fmt::format("{} ends in the middle or is damaged after {} events ({}); what came before is kept.", origin_,
-                       format_count(static_cast<double>(count_)), broken_.empty() || cut.empty() ? broken_ + cut : cut);
+    return fmt::format("{} ends in the middle or is damaged after {} event{} ({}); what came before is kept.", origin_,
+                       format_count(static_cast<double>(count_)), count_ == 1 ? "" : "s",
+                       broken_.empty() || cut.empty() ? broken_ + cut : cut);
   }
 
  private:
@@ -258,7 +265,7 @@ class ChromeText {
         }
         for (auto one : object) {
           json::field field;
-          if (const auto error = std::move(one).get(field); error != simdjson::SUCCESS) {
+          if (const auto error = got(one, field); error != simdjson::SUCCESS) {
             why_ = simdjson::error_message(error);
             return;
           }
@@ -334,7 +341,7 @@ class ChromeText {
       };
       for (auto one : array) {
         json::value value;
-        if (std::move(one).get(value) != simdjson::SUCCESS) return;
+        if (got(one, value) != simdjson::SUCCESS) return;
         count_skipped();
         const std::string_view token = value.raw_json_token();
         used = static_cast<std::size_t>(token.data() - begin);
@@ -381,7 +388,7 @@ class ChromeText {
       if (document.get_object().get(object) != simdjson::SUCCESS) return;
       for (auto one : object) {
         json::field field;
-        if (std::move(one).get(field) != simdjson::SUCCESS) return;
+        if (got(one, field) != simdjson::SUCCESS) return;
         const std::string_view key = key_of(field);
         if (key != "traceEvents" && !top(key, field.value())) return;
       }
@@ -399,7 +406,7 @@ class ChromeText {
       if (value.get_object().get(object) != simdjson::SUCCESS) return true;
       for (auto one : object) {
         json::field field;
-        if (std::move(one).get(field) != simdjson::SUCCESS) return false;
+        if (got(one, field) != simdjson::SUCCESS) return false;
         const std::string_view name = key_of(field);
         json::value inner = field.value();
         if (name == "base_ns") fields_.base_ns = whole(inner).value_or(0);
@@ -411,14 +418,14 @@ class ChromeText {
       if (value.get_array().get(gpus) != simdjson::SUCCESS) return true;
       for (auto one : gpus) {
         json::value gpu;
-        if (std::move(one).get(gpu) != simdjson::SUCCESS) return false;
+        if (got(one, gpu) != simdjson::SUCCESS) return false;
         if (gpu.get_object().get(object) == simdjson::SUCCESS && !read_gpu(object)) return false;
       }
     } else if (key == "distributedInfo") {
       if (value.get_object().get(object) != simdjson::SUCCESS) return true;
       for (auto one : object) {
         json::field field;
-        if (std::move(one).get(field) != simdjson::SUCCESS) return false;
+        if (got(one, field) != simdjson::SUCCESS) return false;
         if (key_of(field) == "rank") fields_.rank = whole(field.value());
       }
     }
@@ -430,7 +437,7 @@ class ChromeText {
     std::string name;
     for (auto one : object) {
       json::field field;
-      if (std::move(one).get(field) != simdjson::SUCCESS) return false;
+      if (got(one, field) != simdjson::SUCCESS) return false;
       const std::string_view key = key_of(field);
       json::value value = field.value();
       if (key == "id") number = whole(value);
@@ -444,7 +451,7 @@ class ChromeText {
     ChromeEvent& event = event_;
     for (auto one : arguments) {
       json::field field;
-      if (std::move(one).get(field) != simdjson::SUCCESS) return false;
+      if (got(one, field) != simdjson::SUCCESS) return false;
       const std::string_view key = key_of(field);
       json::value value = field.value();
       if (event.phase == 'C' || event.phase == 0) {
@@ -518,7 +525,7 @@ class ChromeText {
     ChromeEvent& event = event_;
     for (auto one : object) {
       json::field field;
-      if (std::move(one).get(field) != simdjson::SUCCESS) return false;
+      if (got(one, field) != simdjson::SUCCESS) return false;
       const std::string_view key = key_of(field);
       json::value value = field.value();
       switch (key.size()) {
@@ -548,7 +555,7 @@ class ChromeText {
             if (value.get_object().get(parts) != simdjson::SUCCESS) break;
             for (auto part : parts) {
               json::field id;
-              if (std::move(part).get(id) != simdjson::SUCCESS) return false;
+              if (got(part, id) != simdjson::SUCCESS) return false;
               event.id = trimmed(id.value().raw_json_token());
             }
           }
