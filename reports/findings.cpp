@@ -54,7 +54,8 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
   if (finding.gain)
     line.head += fmt::format(", up to {}x faster{}", format_number(*finding.gain, 2),
                              interval.empty() ? "" : " (" + interval + ")");
-  line.action = (finding.kernel.empty() ? "" : "in " + finding.kernel + ", ") + finding.action;
+  constexpr std::size_t max_kernel = 40;  // those that generators write have a line of their own else
+  line.action = (finding.kernel.empty() ? "" : "in " + shorten(finding.kernel, max_kernel) + ", ") + finding.action;
   const std::string more =
       finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
   const std::string limiter(finding.limiter == resource::power ? resource::power

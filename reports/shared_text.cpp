@@ -137,7 +137,8 @@ std::string counters_summary(const Run& run) {
 std::string activity_text(const ActivityCheck& check) {
   std::string text;
   if (check.seconds)
-    text = fmt::format("{} in {} executions by {}", with_interval(*check.seconds), check.executions, check.source);
+    text = fmt::format("{} in {} executions{}", with_interval(*check.seconds), check.executions,
+                       check.source.empty() ? "" : " by " + check.source);
   if (check.span_seconds)
     text += fmt::format(", first start to last end {}", format_seconds(check.span_seconds->value, 4));
   if (compared(check))

@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/statistics/statistics.h"
 #include "reports/export/tables.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
@@ -37,6 +38,10 @@ void add_time(CsvRecord& record, const Measurement& measurement) {
                                {"mad_s", number(summary.mad)},
                                {"samples", seconds ? fmt::to_string(summary.count) : ""},
                                {"course", seconds ? std::string(course_of(measurement)) : ""}});
+  const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
+  const bool moves = seconds && found.course != statistics::Course::steady;
+  record.push_back({"first_level_s", moves ? csv_number(found.from) : ""});
+  record.push_back({"last_level_s", moves ? csv_number(found.to) : ""});
 }
 
 void add_conditions(CsvRecord& record, const Measurement& measurement) {

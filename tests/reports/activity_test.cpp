@@ -110,6 +110,8 @@ TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
   activity.reason = "no fixed cost";
   EXPECT_THAT(activity_text(activity), HasSubstr("first start to last end 4.000 us; not compared: no fixed cost"));
   EXPECT_EQ(activity_text(absent("no CUPTI")), "not compared: no CUPTI");
+  activity.source.clear();
+  EXPECT_THAT(activity_text(activity), HasSubstr(" executions, first start")) << "a packed run has no source";
   KernelLaunch kernel{"scale(float*)", {132, 1, 1}, {32, 8, 1}, 40, 1024, 2048, 1};
   EXPECT_EQ(kernel_text(kernel), "scale(float*), 132 blocks of 32 x 8 threads, 40 registers, 3 KiB shared");
   kernel = {"fill", {2, 1, 3}, {64, 1, 1}, 16, 0, 0, 2};

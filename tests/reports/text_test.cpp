@@ -128,6 +128,10 @@ TEST(Findings, AreTheLastOnTheScreenAndTheFirstElsewhere) {
 
 TEST(Findings, ARunWithoutAnySaysSo) {
   gpubench::Run run = testing::sample_run();
+  run.findings[1].kernel =
+      "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0";
+  EXPECT_LE(display_width(finding_lines(run)[1].action), display_width(run.findings[1].action) + 45)
+      << "a generated name is shortened";
   run.findings.clear();
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("Nothing stands out: no operation could save 5 % of its time"));
   EXPECT_THAT(html(run), HasSubstr("Nothing stands out"));
@@ -176,6 +180,7 @@ TEST(Warnings, NamePointsThatAreNotSteady) {
   EXPECT_EQ(spread_text(run.points[4].measurement), "step");
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("notice: 1 point is not steady"));
   EXPECT_THAT(markdown(run), HasSubstr("| step |"));
+  EXPECT_THAT(csv(run), HasSubstr(",step,0.00022,0.00024,")) << "what it starts at and what it keeps";
 }
 
 TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {

@@ -41,34 +41,63 @@ def marks(page, chart, selector):
     return page.evaluate(f"document.querySelectorAll('#chart-{chart} {selector}').length")
 
 
-def test_layout(page, folder, pictures):
-    path = folder + "/one.html"
-    for width in WIDTHS:
-        for dark in (False, True):
-            what = f"{width} px, {'dark' if dark else 'light'}"
-            page.open(path, width, dark=dark)
-            quiet(page, what)
-            fits(page, what)
-            expect(f"{what}: the theme follows the system",
-                   page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
-            expect(f"{what}: ten charts", page.evaluate("document.documentElement.dataset.charts") == "10")
-            expect(f"{what}: cells of the map", marks(page, "map", ".mark-rect.role-mark path") > 100)
-            expect(f"{what}: four panels", marks(page, "overview", ".mark-text.role-title-text") == 4)
-            expect(f"{what}: points in the overview", marks(page, "overview", ".mark-symbol.role-mark path") > 300)
-            expect(f"{what}: points on the roofline", marks(page, "roofline", ".mark-symbol.role-mark path") > 100)
-            expect(f"{what}: roofs", marks(page, "roofline", ".mark-line.role-mark path") >= 9)
-            expect(f"{what}: cells of the strip", marks(page, "strip", ".mark-rect.role-mark path") > 100)
-            expect(f"{what}: points against time", marks(page, "time", ".mark-symbol.role-mark path") >= 17)
-            expect(f"{what}: bars of shares", marks(page, "shares", ".mark-rect.role-mark path") > 17)
-            expect(f"{what}: rungs of the ladder", marks(page, "ladder", ".mark-symbol.role-mark path") > 20)
-            expect(f"{what}: points of the latency curve", marks(page, "latency", ".mark-symbol.role-mark path") > 10)
-            expect(f"{what}: points of the intensity sweep", marks(page, "intensity", ".mark-symbol.role-mark path") == 9)
-            expect(f"{what}: a card for each group", page.evaluate("document.querySelectorAll('.group').length") == 4)
-            expect(f"{what}: a meter where there is a limit", page.evaluate("document.querySelectorAll('.group .meter').length") > 8)
-            expect(f"{what}: charts fit", page.evaluate(
-                "[...document.querySelectorAll('.canvas svg')].every(s => s.getBoundingClientRect().right <= innerWidth)"))
-            if pictures:
-                page.screenshot(f"{pictures}/{width}-{'dark' if dark else 'light'}.png")
+# Texts beside the drawings: those that lie on one another by more than 2 px, and those that a box without a scroll bar cuts off.
+TEXTS = """(() => { const found = [], boxes = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const e = node.parentElement; if (!node.data.trim() || e.closest('svg,script,style,option,[hidden],.skip,caption,#said') || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})) continue;
+    const range = document.createRange(); range.selectNodeContents(node);
+    for (const r of range.getClientRects()) { if (r.width < 2 || r.height < 2) continue;
+      let clipped = false, scrolls = false;
+      for (let p = e; p && p !== document.body; p = p.parentElement) { const s = getComputedStyle(p), c = p.getBoundingClientRect();
+        if (s.position === 'fixed' || s.position === 'sticky') scrolls = true;
+        if (s.overflowX === 'auto' || s.overflowX === 'scroll' || s.overflowY === 'auto' || s.overflowY === 'scroll') { scrolls = true; break; }
+        if (['hidden', 'clip'].includes(s.overflowX) && s.textOverflow !== 'ellipsis' && (r.right > c.right + 1 || r.left < c.left - 1)) clipped = true; }
+      if (clipped) found.push('cut off: ' + node.data.trim().slice(0, 60));
+      if (!scrolls && (r.right > innerWidth + 1 || r.left < -1)) found.push('outside: ' + node.data.trim().slice(0, 60));
+      if (!scrolls) boxes.push([r.left, r.top + 0.15 * r.height, r.right, r.bottom - 0.15 * r.height, node.data.trim().slice(0, 40), e]); } }
+  boxes.sort((a, b) => a[1] - b[1]);
+  boxes.forEach((a, i) => { for (let k = i + 1; k < boxes.length && boxes[k][1] < a[3] - 2; k++) { const b = boxes[k];
+    if (Math.min(a[2], b[2]) - Math.max(a[0], b[0]) > 2 && Math.min(a[3], b[3]) - b[1] > 2 && a[5] !== b[5]) found.push(a[4] + ' / ' + b[4]); } });
+  return found.slice(0, 5); })()"""
+
+# Page, width, theme or paper.
+TEN_PAGES = (("single", 390, "light"), ("single", 1600, "dark"), ("one", 390, "dark"), ("one", 1600, "light"), ("one", 794, "print"), ("large", 390, "light"),
+             ("large", 1400, "dark"), ("runs", 390, "dark"), ("five", 1280, "light"), ("five", 794, "print"))
+
+
+def test_ten_pages(page, folder, pictures):
+    """One, 200 and 10 000 points, one, two and five runs; wide, narrow, dark and on paper."""
+    for kind, width, look in TEN_PAGES:
+        what, dark = f"{kind}, {width} px, {look}", look == "dark"
+        page.open(f"{folder}/{kind}.html", width, dark=dark)
+        if look == "print":
+            page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}])
+        quiet(page, what)
+        fits(page, what)
+        expect(f"{what}: the theme follows the system", page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
+        expect(f"{what}: charts fit", page.evaluate(
+            "[...document.querySelectorAll('.canvas :is(svg, canvas)')].every(s => s.getBoundingClientRect().right <= innerWidth + 1)"))
+        for texts, where in ((OVERLAPS, "charts"), (TEXTS, "page")):
+            found = page.evaluate(texts)
+            expect(f"{what}: texts of the {where} apart and whole, not {found}", not found)
+        if kind == "one":
+            all_of_one(page, what)
+        if pictures:
+            page.screenshot(f"{pictures}/{kind}-{width}-{look}.png")
+        page.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def all_of_one(page, what):
+    expect(f"{what}: ten charts", page.evaluate("document.documentElement.dataset.charts") == "10")
+    for chart, selector, least in (("map", ".mark-rect.role-mark path", 101), ("overview", ".mark-symbol.role-mark path", 301), ("roofline", ".mark-symbol.role-mark path", 101),
+                                   ("roofline", ".mark-line.role-mark path", 9), ("strip", ".mark-rect.role-mark path", 101), ("time", ".mark-symbol.role-mark path", 17),
+                                   ("shares", ".mark-rect.role-mark path", 18), ("ladder", ".mark-symbol.role-mark path", 21), ("latency", ".mark-symbol.role-mark path", 11)):
+        expect(f"{what}: marks of {chart}", marks(page, chart, selector) >= least)
+    expect(f"{what}: four panels", marks(page, "overview", ".mark-text.role-title-text") == 4)
+    expect(f"{what}: points of the intensity sweep", marks(page, "intensity", ".mark-symbol.role-mark path") == 9)
+    expect(f"{what}: a card for each group", page.evaluate("document.querySelectorAll('.group').length") == 4)
+    expect(f"{what}: a meter where there is a limit", page.evaluate("document.querySelectorAll('.group .meter').length") > 8)
 
 
 def test_table(page, folder):
@@ -212,7 +241,7 @@ def test_keyboard_and_readers(page, folder):
 
 
 def test_runs(page, folder, pictures):
-    for width in (390, 1400):
+    for width in (1400,):
         page.open(folder + "/runs.html", width)
         quiet(page, f"runs at {width} px")
         fits(page, f"runs at {width} px")
@@ -343,16 +372,14 @@ OVERLAPS = """(() => { const found = [];
 
 
 def test_labels(page, folder, pictures):
-    """Operations are named in the charts, and no text of a chart lies on another or is cut off."""
-    for kind in ("one", "runs", "program"):
-        for width in (390, 1280):
-            page.open(f"{folder}/{kind}.html", width)
-            quiet(page, f"labels of {kind} at {width} px")
-            found = page.evaluate(OVERLAPS)
-            expect(f"{kind} at {width} px: texts apart and whole, not {found}", not found)
-            if pictures:
-                page.screenshot(f"{pictures}/labels-{kind}-{width}.png")
-    page.open(folder + "/runs.html", 1280)
+    """Operations are named in the charts, and no text of a chart lies on another or is cut off: those that the ten pages have not."""
+    for kind, width in (("program", 390), ("program", 1280), ("runs", 1280)):
+        page.open(f"{folder}/{kind}.html", width)
+        quiet(page, f"labels of {kind} at {width} px")
+        found = page.evaluate(OVERLAPS)
+        expect(f"{kind} at {width} px: texts apart and whole, not {found}", not found)
+        if pictures:
+            page.screenshot(f"{pictures}/labels-{kind}-{width}.png")
     labels = lambda chart: page.evaluate(f"[...document.querySelectorAll('#chart-{chart} svg text')].filter((t) => t.textContent.trim() && Number(t.getAttribute('opacity') ?? 1) > 0).map((t) => t.textContent)")
     expect("the roofline names operations", {"gemm"} <= {name.split()[0] for name in labels("roofline")})
     expect("so does the overview", "saxpy" in labels("overview"))
@@ -638,7 +665,7 @@ def main():
         print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
-        for kind in ("one", "two", "runs", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
+        for kind in ("one", "single", "two", "runs", "five", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
                      "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff"):
             subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
         with open(folder + "/one.html", encoding="utf-8") as file:
@@ -646,11 +673,13 @@ def main():
         page = headless.Browser(path)
         try:
             if embedded:
-                for test in (test_layout, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_print,
+                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_print,
                              test_tooltip, test_tooltips_fit, test_labels, test_legend_and_saved_charts, test_axe, test_findings, test_large, test_odd_runs, test_program, test_table,
                              test_hostile, test_timeline_page, test_flame_pages, test_hostile_traces):
                     if not chosen or test.__name__ in chosen:
-                        test(page, folder, *([pictures] if test in (test_layout, test_labels, test_runs, test_program, test_timeline_page, test_flame_pages) else []))
+                        started = time.monotonic()
+                        test(page, folder, *([pictures] if test in (test_ten_pages, test_labels, test_runs, test_program, test_timeline_page, test_flame_pages) else []))
+                        print(f"{test.__name__}: {time.monotonic() - started:.1f} s")
             else:
                 print("built without the chart library: only the page without charts is tested")
             test_without_library(page, folder)

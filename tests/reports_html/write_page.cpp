@@ -4,7 +4,9 @@
 #include <iostream>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "classifier/findings.h"
 #include "core/storage/storage.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
@@ -61,6 +63,13 @@ std::string trace_page(const std::string& kind) {
                              reports::difference_tables(difference, 10), about);
 }
 
+gpubench::Run slower(gpubench::Run run, double factor) {
+  for (auto& point : run.points)
+    if (auto& seconds = point.measurement.make_primary().seconds)
+      for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= factor;
+  return run;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,6 +83,11 @@ int main(int argc, char** argv) {
   gpubench::Run run;
   if (kind == "one") {
     run = testing::synthetic_run();
+  } else if (kind == "single") {
+    run = testing::synthetic_run();
+    run.points.erase(run.points.begin() + 1, run.points.end());
+    run.boundaries.clear();
+    run.findings = gpubench::classifier::findings_of(run);
   } else if (kind == "two") {
     run = testing::synthetic_run_two_devices();
   } else if (kind == "large" || kind == "large-json") {
@@ -88,12 +102,12 @@ int main(int argc, char** argv) {
     run.boundaries.clear();
     run.findings.clear();
     for (auto& point : run.points) point.verdict.reset();
-  } else if (kind == "runs" || kind == "hostile-runs") {
-    run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
+  } else if (kind == "runs" || kind == "five" || kind == "hostile-runs") {
+    run = kind != "hostile-runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
-    std::cerr
-        << "usage: write_page "
-           "one|two|runs|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
+    std::cerr << "usage: write_page "
+                 "one|single|two|runs|five|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|"
+                 "flame|... FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);
@@ -101,11 +115,11 @@ int main(int argc, char** argv) {
   if (kind == "large-json") {
     file << gpubench::storage::to_json(run);
   } else if (kind == "runs") {
-    auto later = run;
-    for (auto& point : later.points)
-      if (auto& seconds = point.measurement.make_primary().seconds)
-        for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= 1.1;
-    file << gpubench::reports::html(join({{"old", run}, {"new", later}}));
+    file << gpubench::reports::html(join({{"old", run}, {"new", slower(run, 1.1)}}));
+  } else if (kind == "five") {
+    std::vector<gpubench::reports::NamedRun> runs;
+    for (int i = 0; i < 5; ++i) runs.push_back({"build " + std::to_string(i), slower(run, 1.0 + 0.04 * i)});
+    file << gpubench::reports::html(join(runs));
   } else if (kind == "hostile-runs") {
     file << gpubench::reports::html(join(
         {{"</script><img src=x onerror=\"document.documentElement.dataset.hacked=1\">", run}, {"';alert(1)//", run}}));
