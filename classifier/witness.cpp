@@ -138,7 +138,7 @@ LatencyCause latency_cause(const Measurement& measurement, const Prediction& pre
   };
   static constexpr std::array<Stall, 4> stalls = {
       {{"stalled_by_memory", Cause::memory_latency, "for global memory"},
-       {"stalled_by_shared", Cause::shared_latency, "for shared memory or special functions"},
+       {"stalled_by_shared", Cause::shared_latency, "for shared memory, indexed constants or special functions"},
        {"stalled_by_barrier", Cause::barrier, "at barriers"},
        {"stalled_by_dependency", Cause::dependency, "for the result of the instruction before"}}};
   double sum = 0.0;
