@@ -62,6 +62,7 @@ int take_name(dl_phdr_info* object, std::size_t /*size*/, void* names) {
 /// each on an H200 (docs/results/h200/library.md).
 constexpr double tolerance_seconds_a_kernel = 0.25e-6;
 constexpr double tolerance_seconds_beside_gaps = 0.15e-6;
+constexpr double tolerance_seconds_one_by_one = 1e-6;  // the GPU rests before each
 constexpr double tolerance_seconds_a_warp = 16e-12;
 constexpr double tolerance_share = 0.03;
 
@@ -433,8 +434,12 @@ bool slow_start_counts(const ActivityCheck& check, const Measurement& measuremen
   constexpr double noticeable_share = 0.001;
   if (check.agreement == Agreement::not_compared) return false;
   const bool too_long = check.agreement == Agreement::disagrees && difference_seconds(check).value_or(0.0) > 0.0;
-  return slow_start_seconds(check, measurement) >
-         (too_long ? noticeable_share : tolerance_share) * check.seconds->value;
+  std::int64_t kernels = 0;
+  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
+  // Of short kernels it would tell less than what is known already.
+  return tolerance_share * check.seconds->value > tolerance_seconds_one_by_one * static_cast<double>(kernels) &&
+         slow_start_seconds(check, measurement) >
+             (too_long ? noticeable_share : tolerance_share) * check.seconds->value;
 }
 
 }  // namespace
@@ -475,8 +480,9 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   const double of_clock = check.clock_hz && measurement.clock_hz && *measurement.clock_hz > 0.0
                               ? std::abs(*check.clock_hz / *measurement.clock_hz - 1.0) * recorded.value
                               : 0.0;
-  const double of_kernel =
-      check.gap_seconds && check.usual_gap_seconds ? tolerance_seconds_beside_gaps : tolerance_seconds_a_kernel;
+  const double of_kernel = check.one_by_one                               ? tolerance_seconds_one_by_one
+                           : check.gap_seconds && check.usual_gap_seconds ? tolerance_seconds_beside_gaps
+                                                                          : tolerance_seconds_a_kernel;
   check.tolerance_seconds =
       std::max({launches * of_kernel, tolerance_share * recorded.value, within, slower_start}) + of_clock;
   check.agreement =
