@@ -81,6 +81,9 @@ def main(words):
             if not times or done.returncode != 0:
                 tell(False, f"cannot be imported: {done.stderr.strip()}")
             else:
+                if times[0][2] == "True":
+                    library = "gpubench/bin/libgpubench_injection.so"
+                    tell(library in names, "with CUDA, " + ("and the library that records programs" if library in names else f"but without {library}"))
                 package, engine = min(each[0] for each in times), min(each[1] for each in times)
                 tell(engine <= chosen.import_ms, f"import {package:.1f} ms, with the engine {engine:.1f} ms ({chosen.import_ms:.0f} allowed); "
                      f"{'with' if times[0][2] == 'True' else 'without'} CUDA")
