@@ -62,7 +62,12 @@ void add_lines(std::span<const ClockPair> pairs, const Rate& other, std::int64_t
       return;
     }
   }
-  fit.residual_ns = std::max(fit.residual_ns, residual);
+  fit.residual_ns = std::max({fit.residual_ns, residual, half});
+  // Two readings lie on any line. Where they contradict the other rate, the clock changed between them, and what came
+  // before the change is early or late by no more than this.
+  if (pairs.size() == 2 && rate.ns_per_tick != other.ns_per_tick && other.error < rate.error)
+    fit.residual_ns = std::max(fit.residual_ns, std::abs(rate.ns_per_tick - other.ns_per_tick) *
+                                                    static_cast<double>(pairs.back().clock - first.clock));
   fit.lines.push_back({.clock = first.clock,
                        .ns = first.ns + std::llround((most + least) / 2.0 + half),
                        .ns_per_tick = rate.ns_per_tick});

@@ -35,7 +35,7 @@ struct ClockLine {
 
 struct ClockFit {
   std::vector<ClockLine> lines;  ///< by clock; at least one
-  double residual_ns = 0.0;      ///< the largest deviation of a pair from its line, half a step where all is well
+  double residual_ns = 0.0;      ///< how far off times may be: a pair from its line, half a step where all is well
   [[nodiscard]] std::int64_t at(std::int64_t clock) const;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace gpubench::kernel_trace {
@@ -50,6 +51,15 @@ TEST(ClockFit, follows_a_clock_that_changes) {
   EXPECT_GT(fit.lines.size(), 1);
   EXPECT_NEAR(ns_at(fit, pairs[20].clock), 200'000.0, 64.0);
   EXPECT_NEAR(ns_at(fit, pairs[100].clock), 1'000'000.0, 64.0);
+}
+
+TEST(ClockFit, of_two_readings_says_how_far_off_a_changed_clock_may_put_times) {
+  // 100 us at 1.98 GHz, then 100 us at 1.2 GHz, read at the beginning and at the end.
+  const std::vector<ClockPair> pairs = {{0, 0}, {318'000, 200'000}};
+  const ClockFit fit = fit_clock(pairs, {.ns_per_tick = 1 / 1.98, .error = 1e-6}, 32);
+  EXPECT_GE(fit.residual_ns, std::abs(ns_at(fit, 198'000) - 100'000.0));
+  const ClockFit steady = fit_clock({pair_at(0), pair_at(200'000)}, {.ns_per_tick = 1 / 1.98, .error = 1e-6}, 32);
+  EXPECT_DOUBLE_EQ(steady.residual_ns, 16.0) << "half a step, not nothing";
 }
 
 TEST(TimerStep, is_what_readings_have_in_common) {
