@@ -146,10 +146,12 @@ TEST(Files, hold_hostile_names) {
   for (const char* name : formats) {
     trace.write(folder / name);
     const std::string text = contents(folder / name);
-    if (!std::string_view(name).ends_with("perfetto-trace")) EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
+    if (!std::string_view(name).ends_with("perfetto-trace")) {
+      EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
+    }
   }
   for (const char* name : {"k.json", "k.stats.json"})
-    EXPECT_NO_THROW((void)nlohmann::json::parse(contents(folder / name))) << name;
+    EXPECT_TRUE(nlohmann::json::accept(contents(folder / name))) << name;
   EXPECT_THAT(traces::read_chrome_json(folder / "k.json").slices, SizeIs(9));
   std::filesystem::remove_all(folder);
 }
