@@ -57,6 +57,12 @@ std::string clocks_sentence(const compare::Comparison& comparison) {
 
 std::string percent(double fraction) { return format_number(100.0 * fraction, 2) + " %"; }
 
+/// "2.3 %"; of what would be ten times as slow or more, "900 % or more": few noisy runs tell no figure.
+std::string slow_down(double fraction) {
+  constexpr double most = 9.0;
+  return fraction < most ? fmt::format("{:.1f} %", 100.0 * fraction) : fmt::format("{:.0f} % or more", 100.0 * most);
+}
+
 /// "1.05x slower", "148x faster".
 std::string change_of(double ratio) {
   const double times = ratio > 1.0 ? ratio : 1.0 / ratio;
@@ -140,11 +146,10 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
         history ? "the store and these runs" : "these runs", comparison.base_processes, comparison.new_processes));
   }
   if (comparison.min_seen_by_half)
-    sentences.push_back(
-        fmt::format("This comparison finds, four times in five, a slow-down of {:.1f} % at half of the points and one "
-                    "of {:.1f} % at "
-                    "every point.",
-                    100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
+    sentences.push_back(fmt::format(
+        "This comparison finds, four times in five, a slow-down of {} at half of the points and one of {} at every "
+        "point.",
+        slow_down(*comparison.min_seen_by_half), slow_down(*comparison.min_seen_by_all)));
   if (const auto settling = compare::runs_to_settle(comparison); settling && comparison.comparable) {
     const std::string of = fmt::format("of the {} inconclusive points", settling->undecided);
     const std::string_view units = comparison.cards ? "cards" : "runs";
