@@ -51,8 +51,7 @@ class GpuLadder {
     method_ = fmt::format(
         "16-byte loads past L1, all threads in order through a working set: up to half of the declared cache again and "
         "again in one launch, beyond once a launch, with the launch taken off; at least {} each; a ladder of {} "
-        "working "
-        "sets from {} to {}; clock read in the kernels of the former",
+        "working sets from {} to {}; clock read in the kernels of the former",
         format_seconds(rung_seconds, 2), sizes_.size(), format_bytes(static_cast<double>(smallest)),
         format_bytes(static_cast<double>(largest)));
     conclude(ladder);

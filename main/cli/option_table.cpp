@@ -236,8 +236,7 @@ const std::vector<OptionRow>& option_table() {
       {in_profile, "--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
        "Hardware counters to read around launches of each kernel group, in the same run. core: bytes moved and "
        "occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s and counted in launches of "
-       "its "
-       "own. none: times alone.",
+       "its own. none: times alone.",
        use_metrics},
       {in_profile, "--metrics-launches", "N", "", "20", other, once,
        "Launches of each kernel group that are counted at first, in each set. Later ones are counted ever more rarely.",
@@ -303,8 +302,7 @@ const std::vector<OptionRow>& option_table() {
        list(&Options::outputs)},
       {in_trace_flame, "--out", "FILE", "", "", common, repeatable,
        "What to write. Repeatable. The extension decides: .html is a page, .svg a picture for a paper, .folded a line "
-       "a "
-       "stack, .speedscope.json a file for speedscope, .json the tree.",
+       "a stack, .speedscope.json a file for speedscope, .json the tree.",
        list(&Options::outputs)},
       {in_trace_flame, "--json", "", "", "", common, once,
        "Print the tree as JSON; with --out, write it there as JSON.", set(&Options::json)},
@@ -379,8 +377,7 @@ const std::vector<OptionRow>& option_table() {
        "Compare even where the devices or their settings differ too much.", set(&Options::force)},
       {in_compare | in_gate_check, "--same-model", "", "", "", common, once,
        "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
-       "differ "
-       "by is part of the noise.",
+       "differ by is part of the noise.",
        set(&Options::same_model)},
       {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "", "", common, once,
        "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
@@ -421,8 +418,7 @@ const std::vector<OptionRow>& option_table() {
        choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
       {everywhere, "--width", "COLUMNS", "", "", other, once,
        "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
-       "100; "
-       "a pipe keeps long names whole.",
+       "100; a pipe keeps long names whole.",
        count(&Options::width, 40, 1000)},
       {in_run | in_report | in_any_comparison, "--operations", "", "", "", other, once,
        "Print one row for each operation instead of each point. Files that --out writes have all points.",

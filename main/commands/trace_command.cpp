@@ -72,8 +72,7 @@ std::string why_no_gpu(const traces::Timeline& timeline) {
   if (timeline.slices.empty()) return "The trace has no events that last. Record while your program runs.";
   return fmt::format(
       "The trace has {} of the host, but no work of a GPU. Record the GPU too: in PyTorch with ProfilerActivity.CUDA, "
-      "on "
-      "a machine with a GPU.",
+      "on a machine with a GPU.",
       plural(static_cast<long long>(timeline.slices.size()), "event"));
 }
 
@@ -208,8 +207,8 @@ void check_trace_outputs(const Options& options, const std::vector<std::string>&
 
 traces::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD,
-          1 << 20);  // what an analysis gives back goes to the system, and not only what is over 32 MB
+  // What an analysis gives back goes to the system, and not only what is over 32 MB.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
   return traces::read_timeline({files_and_folders.begin(), files_and_folders.end()}, spool_of);
 }

@@ -137,8 +137,8 @@ charts::Json data_of(const charts::FlameTable& table) {
 std::string flame_body(std::string_view what, std::string_view controls, std::string_view label) {
   return fmt::format(
       "<figure class=\"card look\" id=\"view\"><figcaption><h2>{}</h2><p>Each frame lies below the one that called it "
-      "and "
-      "is as wide as its time. Click a frame to see it alone. With the picture in focus arrows walk the frames, Enter "
+      "and is as wide as its time. Click a frame to see it alone. With the picture in focus arrows walk the frames, "
+      "Enter "
       "shows one alone, Escape shows all.</p></figcaption><div class=\"controls\">{}<label>Search <input id=\"search\" "
       "type=\"search\" placeholder=\"name &#8230;\" autocomplete=\"off\"></label><span id=\"found\" "
       "role=\"status\"></span>"
@@ -282,8 +282,7 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
       "class=\"folded\"><summary>Keys</summary><p id=\"keys\">With the timeline in focus: arrows left and right move, "
       "+ "
       "and - or the wheel zoom, 0 shows all. Arrows up and down, comma and full stop select a bar; Enter shows it, L "
-      "goes "
-      "to what it is linked with, Escape lets go. / searches, Enter there goes from hit to hit. Alt and the wheel "
+      "goes to what it is linked with, Escape lets go. / searches, Enter there goes from hit to hit. Alt and the wheel "
       "scroll.</p></details></figure>\n{}",
       legend_of_kinds(), escape(summary),
       names_table({"kind", "slices", "total", "mean"}, "Names by their time in all. Click one to find it."));

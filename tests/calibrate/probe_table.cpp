@@ -33,8 +33,7 @@ std::string counted(const Ceiling& ceiling) {
 void print(const Calibration& calibration) {
   fmt::print(
       "| group | resource | value | unit | +- % | n | % of limit | /clk/SM | MHz | cycles | W | C | counted | load | "
-      "data "
-      "| shape |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "data | shape |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const auto& c : calibration.ceilings) {
     fmt::print(
         "| {} | {} | {:.5g} | {} | {:.2f} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",

@@ -251,8 +251,7 @@ void say_early_work(Timeline& timeline) {
   if (early > 0)
     timeline.warnings.push_back(fmt::format(
         "{} before the call that launched it, by up to {}: the clocks of host and GPU differ, and launch delays and "
-        "causes "
-        "of idle time are not exact.",
+        "causes of idle time are not exact.",
         early == 1 ? "1 piece of work on a GPU begins"
                    : fmt::format("{} pieces of work on GPUs begin", format_count(static_cast<double>(early))),
         format_seconds(static_cast<double>(most) / 1e9)));
