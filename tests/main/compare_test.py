@@ -140,6 +140,8 @@ class Compare(CommandLineTest):
         def on(card, factor):
             def change(run):
                 self.scale(factor)(run)
+                for point in run["points"]:
+                    point["measurement"].pop("conditions", None)  # load widens intervals, and is no matter here
                 for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
                     part["kind"] = "cuda"
                     part["properties"] = {"uuid": card}

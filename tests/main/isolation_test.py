@@ -218,6 +218,8 @@ class Isolation(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)))
             self.assertLessEqual(set(registered), set(names))
             self.skip_without_a_change(run["context"]["environment"]["adaptive"])
+            if len(names) == len(registered) and any(point["measurement"].get("conditions", {}).get("core_share", 1) < 0.9 for point in run["points"]):
+                self.skipTest("others ran on the cores, so no boundary could be narrowed")
             self.assertIn(len(names) - len(registered), (1, 2))
             sizes = [point["measurement"]["arguments"][0]["value"] for point in run["points"]]
             self.assertEqual(sizes, sorted(sizes))
