@@ -159,8 +159,9 @@ class Compare(CommandLineTest):
         self.assertIn("--same-model", refused.stderr)
         checked = self.stored("gate", "check", other, f"--store={store}", "--same-model")
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
-        slow = self.changed("slow.json", on("GPU-2", 1.5))
-        self.assertEqual(self.stored("gate", "check", slow, f"--store={store}", "--same-model").returncode, 1)
+        slow = self.changed("slow.json", on("GPU-2", 10.0))  # short times are assumed to differ by much
+        checked = self.stored("gate", "check", slow, f"--store={store}", "--same-model")
+        self.assertEqual(checked.returncode, 1, checked.stdout + checked.stderr)
 
     def test_compare_writes_reports(self):
         base = f"{self.folder}/run.json"
