@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "compare/comparability.h"
-#include "compare/gate.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
 #include "core/base/units.h"
@@ -351,10 +350,10 @@ class Comparing {
     std::vector<std::string> names;
     std::vector<std::size_t> places;
     for (const std::size_t point : points) {
-      const std::string_view name = index_.keys()[point].name;
-      const auto found = std::ranges::find(names, name.substr(0, name.find('/')));
+      const std::string_view name = operation_of(index_.keys()[point].name);
+      const auto found = std::ranges::find(names, name);
       places.push_back(static_cast<std::size_t>(found - names.begin()));
-      if (found == names.end()) names.emplace_back(name.substr(0, name.find('/')));
+      if (found == names.end()) names.emplace_back(name);
     }
     const auto add = [&](const std::vector<std::size_t>& of_point, const std::vector<std::string>& of) {
       for (auto& each :

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/calibration.h"
@@ -47,6 +48,9 @@ struct ComparedPoint {
   NoiseSource noise = NoiseSource::assumed;
   std::optional<double> sign_test_p;  ///< for paired processes: the exact sign test over the pairs of this point
 };
+
+/// "gemm" of "gemm/n:64".
+inline std::string_view operation_of(std::string_view point) { return point.substr(0, point.find('/')); }
 
 /// Whether the code itself differs, as far as both sides know (Context::environment, "host_code" and "device_code").
 enum class CodeChange { not_known, same, differs };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <numeric>
 
 #include "compare/comparability.h"
@@ -41,26 +40,6 @@ std::vector<Run> runs_of(const Entries& entries) {
   std::vector<Run> runs;
   for (const BaselineEntry* entry : entries) runs.insert(runs.end(), entry->runs.begin(), entry->runs.end());
   return runs;
-}
-
-/// Mean of the processes' medians by one clock, and its interval within the samples; absent when none has any.
-std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::size_t point, const Summary& like) {
-  double sum = 0.0, variance = 0.0;
-  int count = 0;
-  for (const ProcessTable& table : tables) {
-    const ProcessPoint& entry = table[point];
-    if (!entry.log_seconds) continue;
-    sum += *entry.log_seconds;
-    variance += entry.standard_error * entry.standard_error;
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  const double mean = sum / count;
-  const double half = statistics::normal_975 * std::sqrt(variance) / count;
-  Summary result = like;
-  result.median = std::exp(mean);
-  result.median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
-  return result;
 }
 
 std::vector<Run> updates_of(const Entries& entries) {
@@ -191,44 +170,6 @@ double weighted_mean(const Series& series, std::size_t first, std::size_t last) 
 }
 
 }  // namespace
-
-Run mean_run(const std::vector<Run>& runs) {
-  PointIndex index;
-  for (const Run& run : runs) index.add(run);
-  const std::size_t count = index.keys().size();
-  const auto tables_by = [&](const PointClocks& clocks) {
-    std::vector<ProcessTable> tables;
-    tables.reserve(runs.size());
-    for (const Run& run : runs) tables.push_back(index.table_of(run, clocks));
-    return tables;
-  };
-  const std::vector<ProcessTable> own = tables_by(PointClocks(count));
-  std::map<Clock, std::vector<ProcessTable>> by_clock;
-  Run update = runs.front();
-  update.points.clear();
-  for (const Run& run : runs)
-    if (run.unfinished) update.unfinished = run.unfinished;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Point* shown = nullptr;  // a failed one before a timed one before any other
-    for (const ProcessTable& table : own) {
-      const ProcessPoint& entry = table[i];
-      if (shown == nullptr || entry.failed > 0 || (!shown->measurement.seconds() && entry.timed > 0))
-        shown = entry.shown != nullptr ? entry.shown : shown;
-    }
-    update.points.push_back(*shown);
-    Measurement& measurement = update.points.back().measurement;
-    const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
-    if (failed || !measurement.seconds()) continue;
-    for (Timing& timing : measurement.timings) {
-      timing.samples_seconds.clear();
-      if (!timing.seconds) continue;
-      const auto [place, is_new] = by_clock.try_emplace(timing.clock);
-      if (is_new) place->second = tables_by(PointClocks(count, timing.clock));
-      if (const auto mean = mean_of(place->second, i, *timing.seconds)) timing.seconds = mean;
-    }
-  }
-  return update;
-}
 
 Comparison check_against(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options) {

@@ -20,10 +20,6 @@ inline constexpr std::size_t min_updates = 3;
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options);
 
-/// One run for several of one code and machine: geometric means of their medians. What failed in one of them has
-/// failed.
-Run mean_run(const std::vector<Run>& runs);
-
 struct LevelChange {
   std::string name;
   std::string device;

@@ -70,6 +70,10 @@ using LogTime = std::optional<double> ProcessPoint::*;
 ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points,
                       LogTime time = &ProcessPoint::log_seconds);
 
+/// One run for several of one code and machine: geometric means of their medians. What failed in one of them has
+/// failed.
+Run mean_run(const std::vector<Run>& runs);
+
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
 bool same_run(const Run& one, const Run& other);
 

@@ -63,6 +63,10 @@ std::string slow_down(double fraction) {
   return fraction < most ? fmt::format("{:.1f} %", 100.0 * fraction) : fmt::format("{:.0f} % or more", 100.0 * most);
 }
 
+bool is_change(compare::Change change) {
+  return change == compare::Change::slower || change == compare::Change::faster;
+}
+
 /// "1.05x slower", "148x faster".
 std::string change_of(double ratio) {
   const double times = ratio > 1.0 ? ratio : 1.0 / ratio;
@@ -74,17 +78,14 @@ std::string change_of(double ratio) {
 
 std::string_view name_of(compare::Change change) { return changes[static_cast<std::size_t>(change)]; }
 
-bool has_changed(const compare::ComparedPoint& point) {
-  return point.change == compare::Change::slower || point.change == compare::Change::faster;
-}
+bool has_changed(const compare::ComparedPoint& point) { return is_change(point.change); }
 
 std::string change_text(const compare::ComparedPoint& point) {
   return has_changed(point) ? change_of(point.ratio.value) : std::string(name_of(point.change));
 }
 
 std::string change_text(const compare::ComparedOperation& operation) {
-  const bool changed = operation.change == compare::Change::slower || operation.change == compare::Change::faster;
-  return changed ? change_of(operation.ratio.value) : std::string(name_of(operation.change));
+  return is_change(operation.change) ? change_of(operation.ratio.value) : std::string(name_of(operation.change));
 }
 
 std::string change_text(const compare::LevelChange& step) { return change_of(step.ratio()); }
@@ -222,7 +223,7 @@ ShownPoints shown_points(const compare::Comparison& comparison) {
 std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison) {
   using Key = std::pair<std::string_view, std::string_view>;  // device and operation
   const auto key_of = [](const compare::ComparedPoint& point) {
-    return Key{point.device, std::string_view(point.name).substr(0, point.name.find('/'))};
+    return Key{point.device, compare::operation_of(point.name)};
   };
   std::map<Key, std::vector<const compare::ComparedPoint*>> points;
   for (const auto* point : by_effect(comparison)) points[key_of(*point)].push_back(point);
