@@ -320,12 +320,6 @@ bool has_time_on_device(const Measurement& measurement) {
   return measurement.primary().clock != Clock::device && seconds_by(measurement, Clock::device) != nullptr;
 }
 
-std::string_view course_of(const Measurement& measurement) {
-  constexpr std::array<std::string_view, 4> names = {"steady", "step", "drift", "two_levels"};
-  const auto& samples = measurement.primary().samples_seconds;
-  return names[static_cast<std::size_t>(statistics::steadiness_of(samples).course)];
-}
-
 std::string steadiness_text(const Measurement& measurement) {
   const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
   const std::string from = format_seconds(found.from), to = format_seconds(found.to);

@@ -50,8 +50,6 @@ std::string clock_text(const Measurement& measurement);
 /// Whether it has a time on the device besides its own.
 bool has_time_on_device(const Measurement& measurement);
 
-/// "steady", "step", "drift" or "two_levels": how its samples go on in time.
-std::string_view course_of(const Measurement& measurement);
 /// What its samples do while they are taken: "drifts from 579 us to 659 us"; empty where they keep one level.
 std::string steadiness_text(const Measurement& measurement);
 /// Half the interval of the median, "2.5 %"; "step", "drift" or "2 levels" where the samples do not keep one level.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/text.h"
@@ -23,10 +25,17 @@ std::string device_name(const Run& run, const std::string& id) {
   return "";
 }
 
+/// How samples go on in time.
+std::string_view course_name(statistics::Course course) {
+  constexpr std::array<std::string_view, 4> names = {"steady", "step", "drift", "two_levels"};
+  return names[static_cast<std::size_t>(course)];
+}
+
 void add_time(CsvRecord& record, const Measurement& measurement) {
   const auto& seconds = measurement.seconds();
   const auto number = [&](double value) { return seconds ? csv_number(value) : ""; };
   const Summary summary = seconds.value_or(Summary{});
+  const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
   record.insert(record.end(), {{"median_s", number(summary.median)},
                                {"median_ci95_low_s", number(summary.median_ci95.low)},
                                {"median_ci95_high_s", number(summary.median_ci95.high)},
@@ -37,8 +46,7 @@ void add_time(CsvRecord& record, const Measurement& measurement) {
                                {"mean_s", number(summary.mean)},
                                {"mad_s", number(summary.mad)},
                                {"samples", seconds ? fmt::to_string(summary.count) : ""},
-                               {"course", seconds ? std::string(course_of(measurement)) : ""}});
-  const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
+                               {"course", seconds ? std::string(course_name(found.course)) : ""}});
   const bool moves = seconds && found.course != statistics::Course::steady;
   record.push_back({"first_level_s", moves ? csv_number(found.from) : ""});
   record.push_back({"last_level_s", moves ? csv_number(found.to) : ""});
