@@ -115,8 +115,8 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     device_.gpu()->synchronize();
   };
   // Records have no bytes, and where a working set lies in L2 afterwards is not where timing found it.
-  const bool counts = dynamic_cast<const CounterPass*>(pass_.get()) != nullptr;
-  if (Gpu* const gpu = device_.gpu(); counts && gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
+  if (Gpu* const gpu = device_.gpu(); pass_->wants_clean_cache() && gpu != nullptr && !device_.is_cold())
+    clean_cache(*gpu);
   Replay replay;
   replay.point = position;
   replay.set_up_seconds = set_up_seconds;

@@ -530,10 +530,6 @@ void add_occupancy(const std::vector<Grid>& grids, Measurement& measurement) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool is_of_clock(const ActivityRecord& record) {
   return record.kernel && record.kernel->name.starts_with("gpubench::bench::") &&
          record.kernel->name.find("note_kernel(") != std::string::npos;
@@ -608,8 +604,10 @@ void ActivityPass::measure_recording(const Replay& replay) {
 void ActivityPass::take(RecordedExecution recorded, const Recording* recording, Measurement& measurement) {
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source().name());
-  if (recording != nullptr) check.recording_seconds = recording->excess;
-  if (recording != nullptr) check.usual_gap_seconds = recording->gap;
+  if (recording != nullptr) {
+    check.recording_seconds = recording->excess;
+    check.usual_gap_seconds = recording->gap;
+  }
   if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);
   compare(check, measurement);
@@ -637,11 +635,10 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
 void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   source();  // else nothing need be measured
   measure_recording(replay);
-  take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
-  // A second look: what varies from chain to chain is no contradiction, and where many blocks may have made records
-  // longer, records without that tell.
+  // What varies from chain to chain is no contradiction, and where many blocks may have made records longer, records
+  // without that tell.
   constexpr int looks = 3;
-  for (int i = 1; i < looks && measurement.activity->agreement == Agreement::disagrees; ++i)
+  for (int i = 0; i == 0 || (i < looks && measurement.activity->agreement == Agreement::disagrees); ++i)
     take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
   if (recording_ && measurement.kernel_order_reason.empty() && slow_start_counts(*measurement.activity, measurement))
     look_one_by_one(measurement, replay);
