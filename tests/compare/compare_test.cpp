@@ -361,11 +361,8 @@ TEST(CompareProcesses, TheMoreCommonNoiseOfAllPointsIsNotTakenForMuchKnowledge) 
 
 TEST(CompareProcesses, PairsTakeOffWhatBothShare) {
   const std::vector<double> drifting = {1.0, 1.1, 1.2, 1.3, 1.4, 1.5};
-  CompareOptions options;
-  EXPECT_EQ(compare(processes(1.0, drifting), processes(1.05, drifting), options).points[0].change,
-            Change::inconclusive);
-  options.paired = true;
-  const auto comparison = compare(processes(1.0, drifting), processes(1.05, drifting), options);
+  EXPECT_EQ(compare(processes(1.0, drifting), processes(1.05, drifting), {}).points[0].change, Change::inconclusive);
+  const auto comparison = compare(processes(1.0, drifting), processes(1.05, drifting), in_pairs());
   EXPECT_EQ(comparison.points[0].change, Change::slower);
   EXPECT_NEAR(*comparison.points[0].sign_test_p, 2.0 / 64.0, 1e-12);
 }
@@ -385,25 +382,21 @@ std::vector<gpubench::Run> disturbed(double seconds, double slower_typically, co
 TEST(CompareProcesses, PairsOnACpuAreToldByTheFastestSamplesWhereTheMediansAreDisturbed) {
   const std::vector<double> one = {1.1, 1.4, 1.1, 1.3, 1.2, 1.1, 1.5, 1.1, 1.2, 1.1};
   const std::vector<double> other = {1.3, 1.1, 1.1, 1.1, 1.4, 1.1, 1.1, 1.2, 1.1, 1.5};
-  CompareOptions options;
-  options.paired = true;
-  const auto slower = compare(disturbed(1.0, 1.0, one), disturbed(1.05, 1.0, other), options);
+  const auto slower = compare(disturbed(1.0, 1.0, one), disturbed(1.05, 1.0, other), in_pairs());
   EXPECT_EQ(slower.points[0].change, Change::slower);
   EXPECT_TRUE(slower.points[0].by_fastest);
   EXPECT_NEAR(slower.points[0].ratio.value, 1.05, 0.001);
   EXPECT_THAT(slower.notes, Contains(HasSubstr("told by the fastest sample")));
-  const auto equal = compare(disturbed(1.0, 1.0, one), disturbed(1.0, 1.0, other), options);
+  const auto equal = compare(disturbed(1.0, 1.0, one), disturbed(1.0, 1.0, other), in_pairs());
   EXPECT_EQ(equal.points[0].change, Change::inconclusive) << "the medians leave a change open";
 }
 
 TEST(CompareProcesses, PairsWhoseMediansAloneChangedAreSlowerToo) {
   const std::vector<double> calm = {1.1, 1.101, 1.1, 1.102, 1.1, 1.101, 1.1, 1.1, 1.102, 1.1};
-  CompareOptions options;
-  options.paired = true;
-  const auto comparison = compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.05, calm), options);
+  const auto comparison = compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.05, calm), in_pairs());
   EXPECT_EQ(comparison.points[0].change, Change::slower);
   EXPECT_FALSE(comparison.points[0].by_fastest);
-  EXPECT_EQ(compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.0, calm), options).points[0].change, Change::same);
+  EXPECT_EQ(compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.0, calm), in_pairs()).points[0].change, Change::same);
 }
 
 TEST(CompareProcesses, FurtherRunsOfTheSameCodeTellTheNoise) {

@@ -63,6 +63,12 @@ inline CompareOptions quiet(double min_effect = 0.01) {
   return options;
 }
 
+inline CompareOptions in_pairs() {
+  CompareOptions options;
+  options.paired = true;
+  return options;
+}
+
 /// Runs of one side, each a process whose medians are `seconds` times its factor, at each of the names.
 inline std::vector<Run> processes(double seconds, const std::vector<double>& factors,
                                   const std::vector<std::string>& names = {"op"}) {
