@@ -602,6 +602,9 @@ void ActivityPass::measure_recording(const Replay& replay) {
 }
 
 void ActivityPass::take(RecordedExecution recorded, const Recording* recording, Measurement& measurement) {
+  if (round_ > 0 && !recorded.check.seconds) return;  // then the first records stay
+  std::vector<ActivityLook> looks;
+  if (measurement.activity) looks = std::move(measurement.activity->looks);
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source().name());
   if (recording != nullptr) {
@@ -611,6 +614,10 @@ void ActivityPass::take(RecordedExecution recorded, const Recording* recording, 
   if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);
   compare(check, measurement);
+  check.looks = std::move(looks);
+  if (check.agreement != Agreement::not_compared)
+    check.looks.push_back(
+        {check.seconds->value, check.expected_seconds->value, *check.tolerance_seconds, check.one_by_one});
   measurement.kernels = std::move(recorded.kernels);
   measurement.kernel_order = std::move(recorded.kernel_order);
   measurement.kernel_order_reason = std::move(recorded.kernel_order_reason);
@@ -632,16 +639,19 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
   }
 }
 
+bool ActivityPass::wants(std::size_t point) { return round_ == 0 || contradicted_.contains(point); }
+
 void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   source();  // else nothing need be measured
   measure_recording(replay);
-  // What varies from chain to chain is no contradiction, and where many blocks may have made records longer, records
-  // without that tell.
-  constexpr int looks = 3;
-  for (int i = 0; i == 0 || (i < looks && measurement.activity->agreement == Agreement::disagrees); ++i)
-    take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
+  take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
+  // Where many blocks may have made records longer, records without that tell.
   if (recording_ && measurement.kernel_order_reason.empty() && slow_start_counts(*measurement.activity, measurement))
     look_one_by_one(measurement, replay);
+  if (measurement.activity->agreement == Agreement::disagrees)
+    contradicted_.insert(replay.point);
+  else
+    contradicted_.erase(replay.point);
   if (replay.grids && measurement.kernels.size() > 1) add_occupancy(replay.grids(), measurement);
 }
 
@@ -651,8 +661,11 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
                                     measurement.cache_state + " one");
   if (replay.resets) return give_up(measurement, "its inputs are reset before each execution, and records hold both");
   try {
-    measurement.kernels.clear();  // a resumed run's point may have some
-    measurement.kernel_order.clear();
+    if (round_ == 0) {  // a resumed run's point may have some
+      measurement.activity.reset();
+      measurement.kernels.clear();
+      measurement.kernel_order.clear();
+    }
     check(measurement, replay);
   } catch (const std::exception& error) {
     give_up(measurement, error.what());
@@ -660,6 +673,7 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
 }
 
 void ActivityPass::give_up(Measurement& measurement, const std::string& reason) {
+  if (round_ > 0) return;  // what the first records said stays
   measurement.activity = ActivityCheck{};
   measurement.activity->reason = reason;
 }

@@ -67,6 +67,15 @@ struct KernelLaunch {
 enum class Agreement { not_compared, agrees, disagrees };
 inline constexpr auto agreement_names = std::to_array<std::string_view>({"not_compared", "agrees", "disagrees"});
 
+/// One recording that was held against a device time.
+struct ActivityLook {
+  double seconds = 0.0;
+  double expected_seconds = 0.0;
+  double tolerance_seconds = 0.0;
+  bool one_by_one = false;
+  friend bool operator==(const ActivityLook&, const ActivityLook&) = default;
+};
+
 /// The driver's own records of a point's kernels. They hold the kernel overhead, so the device time gets it for this.
 struct ActivityCheck {
   Agreement agreement = Agreement::not_compared;
@@ -92,6 +101,8 @@ struct ActivityCheck {
   std::optional<Estimate> usual_gap_seconds = std::nullopt;
   std::optional<double> clock_hz = std::nullopt;  ///< of the multiprocessors while it was recorded
   bool one_by_one = false;  ///< recorded so that kernels wait for each other, because else their blocks take longer
+  /// All of them: it is looked at again, set up anew, while it contradicts. The last is the one above.
+  std::vector<ActivityLook> looks = {};
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 

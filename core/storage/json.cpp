@@ -287,6 +287,13 @@ void describe(auto& visit, is_a<KernelLaunch> auto& it) {
   filled(visit, OF(code), OF(code_absent_reason));
 }
 
+void describe(auto& visit, is_a<ActivityLook> auto& it) {
+  visit.field(OF(seconds), Domain::any);
+  visit.field(OF(expected_seconds), Domain::any);
+  visit.field(OF(tolerance_seconds));
+  visit.filled(OF(one_by_one));
+}
+
 void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field(OF(agreement));
   filled(visit, OF(reason), OF(source));
@@ -303,6 +310,7 @@ void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field(OF(usual_gap_seconds), Domain::any);
   visit.field(OF(clock_hz));
   visit.filled(OF(one_by_one));
+  visit.filled(OF(looks));
 }
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {

@@ -387,6 +387,42 @@ TEST(ActivityPass, RecordsThatManyBlocksLengthenAreTakenOneByOne) {
   EXPECT_FALSE(measurement.activity->one_by_one) << "no block starts later";
 }
 
+/// Goes over one point as a run does, as often as the pass wants it. Each time its kernel takes the next of these.
+Measurement looked_at(FakeGpu& fake, Measurement measurement, const std::vector<std::uint64_t>& nanoseconds) {
+  ActivityPass phase(gpu(), opener(fake));
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    if (!phase.wants(0)) continue;
+    if (nanoseconds.at(round) == 0)
+      phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
+    else
+      phase.fill(measurement, with_known_kernel(replay(fake, nanoseconds.at(round)), fake));
+  }
+  return measurement;
+}
+
+TEST(ActivityPass, AContradictionIsSetUpAndLookedAtAnewUntilALookAgrees) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  const auto looks = [&](double device_seconds, const std::vector<std::uint64_t>& nanoseconds) {
+    const ActivityCheck check = *looked_at(fake, timed(device_seconds, 0.5e-6), nanoseconds).activity;
+    EXPECT_DOUBLE_EQ(check.looks.back().seconds, check.seconds->value);
+    return std::pair(check.agreement, check.looks.size());
+  };
+  EXPECT_EQ(looks(20e-6, {20'500, 0, 0}), std::pair(Agreement::agrees, std::size_t{1}));
+  EXPECT_EQ(looks(20e-6, {21'500, 20'600, 0}), std::pair(Agreement::agrees, std::size_t{2}));
+  EXPECT_EQ(looks(20e-6, {21'500, 21'600, 20'400}), std::pair(Agreement::agrees, std::size_t{3}));
+  EXPECT_EQ(looks(21e-6, {20'500, 20'400, 20'600}), std::pair(Agreement::disagrees, std::size_t{3}));
+}
+
+TEST(ActivityPass, ALaterLookThatFailsLeavesTheFirst) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  const ActivityCheck check = *looked_at(fake, timed(20e-6, 0.5e-6), {21'500, 0, 21'500}).activity;
+  EXPECT_EQ(check.agreement, Agreement::disagrees) << check.reason;
+  EXPECT_THAT(check.looks, SizeIs(2));
+}
+
 TEST(ActivityPass, AnotherClockIsNoContradiction) {
   FakeGpu fake;
   fake.recording_adds = 300;

@@ -295,6 +295,9 @@ ActivityCheck activity_check(Random& random) {
   result.usual_gap_seconds = estimate();
   result.clock_hz = random.maybe();
   result.one_by_one = random.flip();
+  result.looks = random.list(3, [&] {
+    return ActivityLook{random.any(), random.any(), random.not_negative(), random.flip()};
+  });
   return result;
 }
 
