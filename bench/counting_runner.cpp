@@ -80,6 +80,13 @@ void Inputs::restore() const {
 
 using detail::Declaration;
 
+CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
+    : device_(std::move(device), cold), pass_(std::move(pass)) {
+  constexpr double kept_share = 0.25;  // of what is free: operations allocate by themselves, too
+  if (Gpu* const gpu = device_.gpu(); gpu != nullptr && pass_->counts())
+    kept_.emplace(static_cast<std::size_t>(kept_share * gpu->free_bytes()));
+}
+
 const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
   Measurement& measurement = points_.try_emplace(position, timed).first->second;
   if (!measurement.seconds() || !pass_->wants(position)) return measurement;
@@ -115,8 +122,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     device_.gpu()->synchronize();
   };
   // Records have no bytes, and where a working set lies in L2 afterwards is not where timing found it.
-  if (Gpu* const gpu = device_.gpu(); pass_->wants_clean_cache() && gpu != nullptr && !device_.is_cold())
-    clean_cache(*gpu);
+  if (Gpu* const gpu = device_.gpu(); pass_->counts() && gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
   Replay replay;
   replay.point = position;
   replay.set_up_seconds = set_up_seconds;

@@ -6,6 +6,7 @@
 #include "bench/counters/post_timing_pass.h"
 #include "bench/devices.h"
 #include "bench/memory/cold_cache.h"
+#include "bench/memory/memory.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 #include "gpubench/detail/buffers.h"
@@ -194,8 +195,7 @@ class Inputs {
 class CountingRunner {
  public:
   /// Opens the device as PointRunner does.
-  CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
-      : device_(std::move(device), cold), pass_(std::move(pass)) {}
+  CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass);
 
   /// What it runs points for. Its rounds begin, and all points are run, as often as it says.
   [[nodiscard]] PostTimingPass& pass() { return *pass_; }
@@ -210,6 +210,7 @@ class CountingRunner {
              std::size_t position, double set_up_seconds);
 
   OpenDevice device_;
+  std::optional<KeptMemory> kept_;        ///< of a pass that sets points up several times
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
   std::map<std::size_t, Measurement> points_;
 };

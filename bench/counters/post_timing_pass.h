@@ -67,8 +67,9 @@ class PostTimingPass {
     (void)point;
     return true;
   }
-  /// Whether it counts bytes, so that nothing of others may wait in the GPU's L2 to be written back.
-  [[nodiscard]] virtual bool wants_clean_cache() const { return false; }
+  /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back, and memory need not
+  /// lie elsewhere in each round.
+  [[nodiscard]] virtual bool counts() const { return false; }
   /// For a measurement with a time. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;
   /// After the last round.
@@ -239,7 +240,7 @@ class CounterPass final : public PostTimingPass {
   [[nodiscard]] std::size_t rounds() override;
   void begin(std::size_t round) override;
   [[nodiscard]] bool wants(std::size_t point) override;
-  [[nodiscard]] bool wants_clean_cache() const override { return true; }
+  [[nodiscard]] bool counts() const override { return true; }
   /// An execution that throws makes the counters absent, too.
   void fill(Measurement& measurement, const Replay& replay) override;
   /// Fills `counters`, `absent_counters` and `work_differences`.

@@ -22,8 +22,15 @@ void synchronize() {
 
 void* allocate_device(std::size_t bytes) {
   bench::select_working_device();
-  void* pointer = nullptr;
-  const cudaError_t error = cudaMalloc(&pointer, std::max<std::size_t>(bytes, 1));
+  auto* const kept = bench::KeptMemory::current();
+  void* pointer = kept != nullptr ? kept->take(bytes) : nullptr;
+  if (pointer != nullptr) return pointer;
+  const auto allocate = [&] { return cudaMalloc(&pointer, std::max<std::size_t>(bytes, 1)); };
+  cudaError_t error = allocate();
+  if (error == cudaErrorMemoryAllocation && kept != nullptr && kept->clear()) {
+    (void)cudaGetLastError();
+    error = allocate();
+  }
   if (error == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();  // this one is not sticky; leaving it would fail the next launch check
     std::size_t free_bytes = 0;
@@ -39,6 +46,10 @@ void* allocate_device(std::size_t bytes) {
 }
 
 void free_device(void* pointer, std::size_t bytes) noexcept {
+  if (auto* const kept = bench::KeptMemory::current(); kept != nullptr) {
+    (void)cudaDeviceSynchronize();  // as cudaFree would
+    if (kept->keep(pointer, bytes)) return;
+  }
   (void)cudaFree(pointer);
   bench::scrubbing().freed(static_cast<double>(bytes), steady_seconds());
 }

@@ -254,6 +254,42 @@ Scrubbing& scrubbing() {
   return of_process;
 }
 
+static KeptMemory* kept_memory = nullptr;
+
+KeptMemory::KeptMemory(std::size_t max_bytes, Release release) : max_bytes_(max_bytes), release_(std::move(release)) {
+  kept_memory = this;
+}
+
+KeptMemory::~KeptMemory() {
+  kept_memory = nullptr;
+  clear();
+}
+
+KeptMemory* KeptMemory::current() noexcept { return kept_memory; }
+
+void* KeptMemory::take(std::size_t bytes) {
+  const auto block = blocks_.extract(bytes);
+  if (block.empty()) return nullptr;
+  bytes_ -= bytes;
+  return block.mapped();
+}
+
+bool KeptMemory::keep(void* pointer, std::size_t bytes) noexcept {
+  if (pointer == nullptr || bytes > max_bytes_ - bytes_) return false;
+  blocks_.emplace(bytes, pointer);
+  bytes_ += bytes;
+  return true;
+}
+
+bool KeptMemory::clear() {
+  const auto blocks = std::exchange(blocks_, {});
+  bytes_ = 0;
+  auto* const before = std::exchange(kept_memory, nullptr);
+  for (const auto& [bytes, pointer] : blocks) release_(pointer, bytes);
+  kept_memory = before;
+  return !blocks.empty();
+}
+
 std::uint64_t host_fingerprint(const void* pointer, std::size_t bytes) {
   static_assert(std::endian::native == std::endian::little, "the last word is put together from its low end");
   const auto* const data = static_cast<const unsigned char*>(pointer);

@@ -27,5 +27,45 @@ TEST(Scrubbing, WhatIsFreedMeanwhileWaitsItsTurn) {
   EXPECT_DOUBLE_EQ(scrubbing.seconds_left(100.0), 0.5);
 }
 
+/// Blocks that are told apart by their addresses, and what has gone back.
+struct Blocks {
+  std::vector<char> memory = std::vector<char>(100);
+  std::vector<std::pair<void*, std::size_t>> released;
+  KeptMemory::Release release() {
+    return [this](void* pointer, std::size_t bytes) { released.emplace_back(pointer, bytes); };
+  }
+};
+
+TEST(KeptMemory, GoesToWhoAsksForAsMuch) {
+  Blocks blocks;
+  {
+    KeptMemory kept(100, blocks.release());
+    EXPECT_EQ(KeptMemory::current(), &kept);
+    EXPECT_TRUE(kept.keep(&blocks.memory[0], 40));
+    EXPECT_TRUE(kept.keep(&blocks.memory[1], 40));
+    EXPECT_EQ(kept.take(30), nullptr) << "another size";
+    EXPECT_NE(kept.take(40), nullptr);
+    EXPECT_NE(kept.take(40), nullptr);
+    EXPECT_EQ(kept.take(40), nullptr);
+    EXPECT_TRUE(kept.keep(&blocks.memory[0], 40));
+    EXPECT_TRUE(blocks.released.empty());
+  }
+  EXPECT_EQ(KeptMemory::current(), nullptr);
+  ASSERT_EQ(blocks.released.size(), 1U);
+  EXPECT_EQ(blocks.released[0], std::pair(static_cast<void*>(&blocks.memory[0]), std::size_t{40}));
+}
+
+TEST(KeptMemory, HasALimitAndGivesAllBackWhenAsked) {
+  Blocks blocks;
+  KeptMemory kept(100, blocks.release());
+  EXPECT_FALSE(kept.clear());
+  EXPECT_TRUE(kept.keep(&blocks.memory[0], 60));
+  EXPECT_FALSE(kept.keep(&blocks.memory[1], 41)) << "the caller releases it";
+  EXPECT_TRUE(kept.keep(&blocks.memory[2], 40));
+  EXPECT_TRUE(kept.clear());
+  EXPECT_EQ(blocks.released.size(), 2U);
+  EXPECT_TRUE(kept.keep(&blocks.memory[1], 100)) << "there is room again";
+}
+
 }  // namespace
 }  // namespace gpubench::bench
