@@ -80,11 +80,13 @@ class Slots {
     capacity_ = ring_ ? ring_slots(slots) : slots;
     knows_count_ = (header.flags & (slice_closed | slice_counted)) != 0;
     const bool full = capacity_ > 0 && at(capacity_ - 1).word != 0;
-    if (knows_count_ && !(ring_ && full)) {
-      count_ = std::min(header.count, capacity_);
-    } else if (ring_ && full) {
+    if (full && ring_) {
       count_ = capacity_;
       first_ = knows_count_ ? header.count & (capacity_ - 1) : oldest();
+    } else if (full && (header.flags & slice_overwrites) != 0) {
+      count_ = knows_count_ && header.count == capacity_ ? capacity_ : capacity_ - 1;
+    } else if (knows_count_) {
+      count_ = std::min(header.count, capacity_);
     } else {
       while (count_ < capacity_ && at(count_).word != 0) ++count_;
     }
@@ -168,7 +170,8 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
   add_pair(open, bounded(header.open_ns));
   if (header.close_ns != 0) add_pair(close, bounded(header.close_ns));
 
-  part.at_least |= (header.flags & slice_at_least) != 0;
+  // An event takes four clocks or more, so that the count of 32 bits may have begun anew.
+  part.at_least |= record.closed && record.dropped > 0 && close - open >= std::int64_t{1} << 34;
   const bool cut = (header.flags & slice_ring) != 0 && record.dropped > 0;
   std::int64_t now = open;
   if (cut && header.close_ns != 0 &&
@@ -560,7 +563,9 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
 
   warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
        "events did not fit and were dropped: make room for more events of a warp.");
-  if (at_least) recording.warnings.emplace_back("Some warps dropped even more: their counters were full.");
+  if (at_least)
+    recording.warnings.emplace_back(
+        "Some warps may have dropped even more: they ran so long that their counters may have begun anew.");
   warn(recording, recording.refused,
        "time a warp found no place in the buffer: give it more blocks, warps or launches.",
        "times a warp found no place in the buffer: give it more blocks, warps or launches.");

@@ -68,9 +68,6 @@ __device__ __forceinline__ std::uint64_t block_in_grid() {
 struct ClockPair {
   std::uint64_t ns, clock;
 };
-/// Where the low half of an address stops: behind all slices, and with room for a step. The compiler must not see that
-/// it hardly depends on anything, or it makes it anew for each event.
-__device__ __forceinline__ std::uint32_t most(std::uint32_t last) { return 0xFFFFFF80U ^ (last & 0x38U); }
 /// The clock in the middle of the reads around %globaltimer.
 __device__ __forceinline__ ClockPair read_clocks() {
   unsigned long long before, ns;
@@ -178,10 +175,15 @@ class BasicWarp<true, when> {
       slice = detail::open_slice(view, flags);
     // After the opening, so that only its result takes registers in it.
     asm volatile("" : "+l"(slice));
-    slot_ = slice == nullptr ? 0 : reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
-    last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8;
-    most_ = detail::most(last_);
-    on_ = static_cast<std::uint32_t>(slot_) < last_ || (when == When::latest && last_ != 0);
+    if constexpr (when == When::first) {
+      slot_ = reinterpret_cast<unsigned long long>(slice + 1) - 8;
+      last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8;
+    } else {
+      slot_ = reinterpret_cast<unsigned long long>(slice + 1) + ring_slots(slots_) * 8;
+      last_ = slice == nullptr ? 0 : 0U - ring_slots(slots_) * 8;
+      at_ = last_;
+    }
+    on_ = slice != nullptr && slots_ != 0;
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
   BasicWarp(const BasicWarp&) = delete;
@@ -237,7 +239,7 @@ class BasicWarp<true, when> {
   }
   /// Between a barrier of another kind and an event, to the same end.
   __device__ __forceinline__ void after_barrier() {
-    if (last_ != 0 && (when == When::latest || static_cast<std::uint32_t>(slot_) < last_)) hold();
+    if (on_ && (when == When::latest || count_ < slots_)) hold();
   }
   /// Ties the SM's clock to the global timer once more, for kernels that run for many milliseconds while the GPU
   /// changes its clock. Three slots.
@@ -278,21 +280,20 @@ class BasicWarp<true, when> {
   /// Says how much was recorded. Calls after it record nothing.
   __device__ __forceinline__ void close() {
     if (last_ == 0) return;
-    const std::uint32_t first = last_ - slots_ * 8, low = static_cast<std::uint32_t>(slot_);
-    auto* const header =
-        reinterpret_cast<SliceHeader*>((slot_ >> 32 << 32 | first) + (when == When::first ? 8 : 0)) - 1;
-    header->count = when == When::latest ? count_ : (low - first) / 8;
-    header->flags = flags | slice_opened | slice_closed | (when == When::first && low == most_ ? slice_at_least : 0U);
+    const std::uint32_t first =
+        when == When::first ? last_ + 8 - slots_ * 8 : static_cast<std::uint32_t>(slot_) + last_;
+    auto* const header = reinterpret_cast<SliceHeader*>(slot_ >> 32 << 32 | first) - 1;
+    header->count = count_;
+    header->flags = flags | slice_opened | slice_closed;
     const detail::ClockPair now = detail::read_clocks();
     header->close_ns = now.ns;
     header->close_clock = now.clock;
-    slot_ = 0;
     last_ = 0;
     on_ = false;
   }
 
  private:
-  static constexpr std::uint32_t flags = when == When::latest ? slice_ring : 0U;
+  static constexpr std::uint32_t flags = when == When::latest ? slice_ring : slice_overwrites;
 
   /// An event, and what fills the slots after it.
   template <class... Contents>
@@ -302,30 +303,29 @@ class BasicWarp<true, when> {
   }
   /// A store where the next event goes: it waits for a barrier before it.
   __device__ __forceinline__ void hold() {
-    const unsigned long long slot = slot_ + (when == When::latest ? (count_ & (ring_slots(slots_) - 1)) * 8ULL : 8ULL);
-    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(slot), "r"(0) : "memory");
+    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(when == When::first ? slot_ + 8 : of_ring()), "r"(0)
+                 : "memory");
   }
-  // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
-  // far from where its low half would begin anew. Whether the next event has room is found behind this one: a
-  // comparison before the store would make it wait.
+  [[nodiscard]] __device__ __forceinline__ unsigned long long of_ring() const {
+    return slot_ >> 32 << 32 | (static_cast<std::uint32_t>(slot_) + at_);
+  }
+  // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. The address
+  // moves on before the store, where the store before it has long been read: it can stay in its registers. How many
+  // there were is not needed meanwhile, so the compiler adds events up, or takes them out of a loop.
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
-    if constexpr (when == When::latest) {
-      const std::uint32_t low = static_cast<std::uint32_t>(slot_) + (count_ & (ring_slots(slots_) - 1)) * 8;
-      store_at(slot_ >> 32 << 32 | low, first, word);
-      ++count_;
-    } else {
-      store_at(slot_ + 8, first, word);
-      std::uint32_t low;  // min(low + 8, most_), in one instruction
+    if constexpr (when == When::first)
       asm volatile(
-          "{\n\t.reg .b32 high;\n\t"
-          "mov.b64 {%1, high}, %0;\n\t"
-          "add.u32 %1, %1, 8;\n\t"
-          "min.u32 %1, %1, %2;\n\t"
-          "mov.b64 %0, {%1, high};\n\t}"
-          : "+l"(slot_), "=r"(low)
-          : "r"(most_));
-      on_ = low < last_;
-    }
+          "{\n\t.reg .b32 low, high;\n\t"
+          "mov.b64 {low, high}, %0;\n\t"
+          "add.u32 low, low, 8;\n\t"
+          "min.u32 low, low, %1;\n\t"
+          "mov.b64 %0, {low, high};\n\t}"
+          : "+l"(slot_)
+          : "r"(last_));
+    store_at(when == When::first ? slot_ : of_ring(), first, word);
+    ++count_;
+    if constexpr (when == When::latest)  // max(at + 8, last), where at + 8 may become 0
+      asm volatile("{\n\tadd.u32 %0, %0, 8;\n\tmax.u32 %0, %0, %1;\n\t}" : "+r"(at_) : "r"(last_));
   }
   __device__ __forceinline__ void store_at(unsigned long long slot, std::uint32_t first, std::uint32_t word) {
     asm volatile(
@@ -335,12 +335,12 @@ class BasicWarp<true, when> {
         "r"(first), "r"(word), "r"(static_cast<std::uint32_t>(on_))
         : "memory");
   }
-  unsigned long long slot_ = 0;           ///< address of the slot before the next one, of a ring that of the first slot
-  std::uint32_t last_ = 0;                ///< low half of it when all slots are used; 0: off
-  std::uint32_t most_ = detail::most(0);  ///< that it never goes beyond, above last_
-  std::uint32_t count_ = 0;               ///< of a ring, slots written
-  bool on_ = false;                       ///< the next event is stored
-  std::uint32_t slots_;                   ///< of the slice: a kernel parameter, which costs no register
+  unsigned long long slot_ = 0;  ///< address of the latest event's slot; of a ring where its slots end
+  std::uint32_t last_ = 0;       ///< low half of that of the last slot; of a ring less its bytes; 0: closed or none
+  std::uint32_t at_ = 0;         ///< of a ring, from its end to the next slot, below 0
+  std::uint32_t count_ = 0;      ///< slots that were asked for
+  bool on_ = false;
+  std::uint32_t slots_;  ///< of the slice: a kernel parameter, which costs no register
 };
 
 /// Records nothing, and leaves no instruction behind.

@@ -148,15 +148,34 @@ TEST(Decode, says_which_ranges_do_not_balance) {
 }
 
 TEST(Decode, keeps_the_first_events_and_counts_the_others) {
-  SyntheticBuffer buffer(1, 2, 4);
-  auto warp = buffer.open(0, 0, 1, 0);
+  SyntheticBuffer buffer(1, 3, 4);
+  auto warp = buffer.open(0, 0, 0, 0), full = buffer.open(0, 0, 1, 0), killed = buffer.open(0, 0, 2, 0);
   for (int i = 0; i < 5; ++i) warp.begin(100 + i * 100, 0).end(150 + i * 100, 0);
   warp.close(6400);
+  full.begin(100, 1).end(150, 1).begin(200, 1).end(250, 1).close(6400);
+  killed.begin(100, 2).end(150, 2).begin(200, 2).end(250, 2);
   const Recording recording = decode(buffer.bytes(), options);
-  EXPECT_THAT(spans_of(recording), ElementsAre("load 100 50", "load 200 50"));
-  EXPECT_EQ(recording.dropped, 6);
-  EXPECT_EQ(recording.warps[0].dropped, 6);
-  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("6 events did not fit")));
+  EXPECT_THAT(spans_of(recording), ElementsAre("load 100 50", "load 200 6200 unended", "compute 100 50",
+                                               "compute 200 50", "store 100 50", "store 200 6200 unended"))
+      << "the last slot holds what came last, where that was too much or is not known";
+  EXPECT_EQ(recording.dropped, 7);
+  EXPECT_EQ(recording.warps[0].dropped, 7);
+  EXPECT_THAT(recording.warnings, Contains(HasSubstr("7 events did not fit")));
+}
+
+TEST(Decode, says_where_a_count_may_have_begun_anew) {
+  for (const std::int64_t seconds : {1, 9}) {  // 2^34 clocks are 8.6 s
+    SyntheticBuffer buffer(1, 1, 4);
+    auto warp = buffer.open(0, 0, 0, 0);
+    for (int i = 0; i < 5; ++i) warp.event(100 + i * 100, Kind::instant, 0);
+    warp.close(seconds * 1'000'000'000);
+    const auto dropped_more = Contains(HasSubstr("have dropped even more"));
+    const Recording recording = decode(buffer.bytes(), options);
+    if (seconds == 1)
+      EXPECT_THAT(recording.warnings, ::testing::Not(dropped_more));
+    else
+      EXPECT_THAT(recording.warnings, dropped_more);
+  }
 }
 
 TEST(Decode, keeps_the_latest_events_of_a_ring) {

@@ -2,6 +2,7 @@
 // Buffers written by hand, as kernels write them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,12 +70,10 @@ class SyntheticBuffer {
 
    private:
     Warp& slot(std::uint32_t first, std::uint32_t word) {
-      if (ring_ || count_ < capacity_) {
-        std::byte* const at =
-            place_ + sizeof(kt::SliceHeader) + std::size_t{ring_ ? count_ & (capacity_ - 1) : count_} * 8;
-        std::memcpy(at, &first, 4);
-        std::memcpy(at + 4, &word, 4);
-      }
+      const std::uint32_t number = ring_ ? count_ & (capacity_ - 1) : std::min(count_, capacity_ - 1);
+      std::byte* const at = place_ + sizeof(kt::SliceHeader) + std::size_t{number} * 8;
+      std::memcpy(at, &first, 4);
+      std::memcpy(at + 4, &word, 4);
       ++count_;
       return *this;
     }
@@ -93,7 +92,7 @@ class SyntheticBuffer {
                                     .block = block,
                                     .launch = launch,
                                     .warp_and_sm = warp | sm << 16,
-                                    .flags = kt::slice_opened | (ring ? kt::slice_ring : 0),
+                                    .flags = kt::slice_opened | (ring ? kt::slice_ring : kt::slice_overwrites),
                                     .count = 0,
                                     .grid_x = header_.blocks,
                                     .grid_y = 1,
