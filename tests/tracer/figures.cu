@@ -149,17 +149,30 @@ void cost_of_events() {
 }
 
 constexpr std::uint32_t spin_lengths = 9;
-template <bool scoped>
-__global__ void spins(kt::View view, std::uint64_t* clocks, int repeats) {
+constexpr std::size_t spin_repeats = 20;
+/// What a block of `spins` says of itself, of each repeat: the clocks of its spins, and the clock and the timer before
+/// them. Those of the end are one more.
+struct SpinRepeat {
+  std::uint64_t clock, ns, lengths[spin_lengths];
+};
+template <bool scoped, bool placed>
+__global__ void spins(kt::View view, SpinRepeat* truth) {
   kt::BasicWarp<true> trace(view);
-  std::uint64_t length = 396;  // 0.2 us at 1.98 GHz
-  for (std::uint32_t id = 0; id < spin_lengths; ++id, length = length * 218 / 100)
-    for (int i = 0; i < repeats; ++i) {
-      std::uint64_t start = 0, now = 0;
+  for (std::size_t repeat = 0; repeat <= spin_repeats; ++repeat) {
+    SpinRepeat& mine = truth[blockIdx.x * (spin_repeats + 1) + repeat];
+    if constexpr (placed) trace.place();
+    const kt::detail::ClockPair now = kt::detail::read_clocks();
+    if (threadIdx.x == 0) {
+      mine.clock = now.clock;
+      mine.ns = now.ns;
+    }
+    std::uint64_t length = 396;  // 0.2 us at 1.98 GHz
+    for (std::uint32_t id = 0; id < spin_lengths && repeat < spin_repeats; ++id, length = length * 218 / 100) {
+      std::uint64_t start = 0, end = 0;
       const auto spin = [&] {
         start = static_cast<std::uint64_t>(clock64());
-        now = start;
-        while (now - start < length) now = static_cast<std::uint64_t>(clock64());
+        end = start;
+        while (end - start < length) end = static_cast<std::uint64_t>(clock64());
       };
       if constexpr (scoped) {
         const auto scope = trace.scope(id);
@@ -170,55 +183,64 @@ __global__ void spins(kt::View view, std::uint64_t* clocks, int repeats) {
         spin();
         trace.end(id);
       }
-      if (threadIdx.x == 0)
-        clocks[(std::uint64_t{blockIdx.x} * spin_lengths + id) * static_cast<std::uint64_t>(repeats) +
-               static_cast<std::uint64_t>(i)] = now - start;
+      if (threadIdx.x == 0) mine.lengths[id] = end - start;
     }
+  }
 }
 
-template <bool scoped>
+/// What a tick of an SM's clock took around a repeat: over up to five of them, as the timer steps by 32 ns.
+double tick_around(const SpinRepeat* repeats, std::size_t repeat) {
+  const SpinRepeat& from = repeats[repeat < 2 ? 0 : repeat - 2];
+  const SpinRepeat& to = repeats[std::min(repeat + 3, spin_repeats)];
+  return static_cast<double>(to.ns - from.ns) / static_cast<double>(to.clock - from.clock);
+}
+
+template <bool scoped, bool placed>
 void spans_of_known_length() {
-  constexpr int repeats = 20;
   const auto blocks = static_cast<unsigned>(sms());
-  auto* const clocks = device_memory<std::uint64_t>(std::size_t{blocks} * spin_lengths * repeats);
-  kt::Buffer buffer({.blocks = blocks, .warps = 1, .events = 2 * repeats * spin_lengths});
-  spins<scoped><<<blocks, 32>>>(buffer.view("spins"), clocks, repeats);
+  const std::size_t repeats = blocks * (spin_repeats + 1);
+  auto* const device = device_memory<SpinRepeat>(repeats);
+  kt::Buffer buffer({.blocks = blocks, .warps = 1, .events = 2 * (spin_repeats + 1) * (spin_lengths + 2)});
+  spins<scoped, placed><<<blocks, 32>>>(buffer.view("spins"), device);
   GPUBENCH_TRACE_CHECK(cudaGetLastError());
   const kt::Trace trace = buffer.read();
-  std::vector<std::uint64_t> truth(std::size_t{blocks} * spin_lengths * repeats);
-  GPUBENCH_TRACE_CHECK(cudaMemcpy(truth.data(), clocks, truth.size() * 8, cudaMemcpyDefault));
+  std::vector<SpinRepeat> truth(repeats);
+  GPUBENCH_TRACE_CHECK(cudaMemcpy(truth.data(), device, truth.size() * sizeof(SpinRepeat), cudaMemcpyDefault));
   const kt::Recording& r = trace.recording();
-  const double tick = r.launches.at(0).ns_per_tick;
   const kt::EventCost cost = kt::measure_event_cost(1);
   const double event = scoped ? cost.scope_ns : cost.interval_ns;
-  std::printf("## Spans of known length (spins by clock64), %s, ns\n\n", scoped ? "as scopes" : "begin and end");
-  std::printf("clock %.4f ns a tick, residual %.1f ns, %.1f ns taken off for the event in each\n\n", tick,
-              r.launches[0].residual_ns, event);
-  std::puts("| true | recorded - true: median | worst | after correction: median | worst |");
-  std::puts("|---|---|---|---|---|");
+  std::printf("## Spans of known length (spins by clock64), %s%s, ns\n\n", scoped ? "as scopes" : "begin and end",
+              placed ? ", with place() every 190 us" : "");
+  double slowest = 0.0, fastest = INFINITY;
   std::map<std::uint32_t, std::vector<double>> errors, lengths;
-  std::map<std::pair<std::uint32_t, std::uint16_t>, int> seen;
+  std::map<std::pair<std::uint32_t, std::uint16_t>, std::size_t> seen;
   for (const kt::Span& span : r.spans) {
     const std::uint32_t block = r.warps[span.warp].block;
-    const int i = seen[{block, span.id}]++;
-    const double length =
-        static_cast<double>(
-            truth[(std::size_t{block} * spin_lengths + span.id) * repeats + static_cast<std::size_t>(i)]) *
-        tick;
+    const std::size_t repeat = seen[{block, span.id}]++;
+    const SpinRepeat* const of_block = truth.data() + block * (spin_repeats + 1);
+    const double tick = tick_around(of_block, repeat);
+    slowest = std::max(slowest, tick);
+    fastest = std::min(fastest, tick);
+    const double length = static_cast<double>(of_block[repeat].lengths[span.id]) * tick;
     lengths[span.id].push_back(length);
     errors[span.id].push_back(static_cast<double>(span.duration_ns) - length);
   }
+  std::printf(
+      "a tick took %.4f to %.4f ns, %.4f in the mean; residual %.1f ns, %.1f ns taken off for the event in each\n\n",
+      fastest, slowest, r.launches.at(0).ns_per_tick, r.launches[0].residual_ns, event);
+  std::puts("| true | recorded - true: median | worst | after correction: median | worst | aim |");
+  std::puts("|---|---|---|---|---|---|");
   for (auto& [id, values] : errors) {
     std::ranges::sort(values);
     std::ranges::sort(lengths[id]);
-    const double middle = values[values.size() / 2];
+    const double middle = values[values.size() / 2], length = lengths[id][lengths[id].size() / 2];
     const double worst = std::max(std::abs(values.front()), std::abs(values.back()));
     const double worst_after = std::max(std::abs(values.front() - event), std::abs(values.back() - event));
-    std::printf("| %.0f | %.1f | %.1f | %.1f | %.1f |\n", lengths[id][lengths[id].size() / 2], middle, worst,
-                middle - event, worst_after);
+    std::printf("| %.0f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", length, middle, worst, middle - event, worst_after,
+                std::max(20.0, length / 100.0));
   }
   std::puts("");
-  (void)cudaFree(clocks);
+  (void)cudaFree(device);
 }
 
 /// Each warp says again and again what the global timer showed before and after an event.
@@ -425,8 +447,10 @@ int main(int argc, char** argv) {
       gemm_loss();
       return 0;
     }
-    spans_of_known_length<false>();
-    spans_of_known_length<true>();
+    spans_of_known_length<false, false>();
+    spans_of_known_length<false, true>();
+    spans_of_known_length<true, false>();
+    spans_of_known_length<true, true>();
     order_of_events();
     std::fflush(stdout);
     gemm_loss();
