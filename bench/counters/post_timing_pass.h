@@ -109,6 +109,10 @@ struct MetricValues {
 struct MetricsUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Only now: another holds the counters, and may give them back.
+struct MetricsBusy : MetricsUnavailable {
+  using MetricsUnavailable::MetricsUnavailable;
+};
 
 class MetricSource {
  public:

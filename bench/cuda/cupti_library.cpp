@@ -64,6 +64,7 @@ CuptiLibrary::CuptiLibrary() {
 }
 
 void CuptiLibrary::check(CUptiResult result, const char* call) const {
+  if (result == CUPTI_ERROR_HARDWARE_BUSY) throw MetricsBusy(error_text(result, call));
   if (result != CUPTI_SUCCESS) throw MetricsUnavailable(error_text(result, call));
 }
 

@@ -26,6 +26,8 @@ constexpr std::uint32_t launches_before_switch = 2000;
 constexpr std::uint32_t launches_of_a_batch = 256;
 /// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
 constexpr std::uint32_t launches_before_rest = 500;
+/// After which counters that another process holds are asked for again.
+constexpr std::uint64_t nanoseconds_before_next_try = 200'000'000;
 
 /// A function of the driver that the program uses.
 template <class Function>
@@ -183,7 +185,7 @@ bool LaunchCounter::before(const Launch& launch) {
   ++group->launches;
   const auto set = wanted_set(*group);
   if (!set && ++not_counted_ == launches_before_rest) rest();
-  if (!set || captures_.load() > 0 || is_capturing(launch)) return false;
+  if (!set || captures_.load() > 0 || is_capturing(launch) || (!busy_.empty() && now_ns() < next_try_ns_)) return false;
   not_counted_ = 0;
   rests_ = false;
   std::uint64_t since = started_ = now_ns();
@@ -204,6 +206,11 @@ bool LaunchCounter::before(const Launch& launch) {
     device.profiler->begin_range(launch.correlation);
     spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
     if (++group->counted[set_] == group->first) --lacking_[set_];
+    busy_.clear();
+  } catch (const bench::MetricsBusy& error) {  // a process of the same program rests once it has counted all
+    busy_ = error.what();
+    next_try_ns_ = now_ns() + nanoseconds_before_next_try;
+    return false;
   } catch (const std::exception& error) {
     end(error.what());
     return false;
@@ -311,6 +318,7 @@ void LaunchCounter::finish() {
   } catch (const std::exception& error) {
     end(error.what());
   }
+  if (!ended_ && !busy_.empty()) end(busy_);
   ended_ = true;
   if (counted_ == 0) return;
   spend(reading_out, start);

@@ -274,6 +274,12 @@ TEST_F(FakeCupti, StretchesOfAProgramAreCountedBetweenTwoCalls) {
   profiler.begin_range(5);
   EXPECT_THROW(profiler.end_range(), MetricsUnavailable);
   EXPECT_THAT(profiler.read().at(5).lost, HasSubstr("another profiler holds the GPU's counters"));
+  environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerEnable=26");
+  EXPECT_THROW(profiler.begin_range(6), MetricsBusy) << "so that one may try again";
+  environment_.set("FAKE_CUPTI_FAILS", "");
+  profiler.begin_range(7);
+  profiler.end_range();
+  EXPECT_TRUE(profiler.read().at(7).values.at(0));
 }
 
 TEST_F(FakeCupti, ARestSwitchesTheProfilerOffAndKeepsWhatWasCounted) {
