@@ -93,6 +93,19 @@ TEST_F(Timelines, refuse_two_files_of_one_rank_and_folders_without_a_trace) {
   EXPECT_THAT(refusal({folder_ / "none"}), HasSubstr("No such file or directory"));
 }
 
+TEST_F(Timelines, say_what_is_wrong_with_files_that_are_empty_packed_twice_or_lines_of_json) {
+  const auto packed = [&](const std::string& name, const std::string& text) {
+    return file(name, storage::compressed(text));
+  };
+  EXPECT_THAT(refusal({file("a.json", " \n")}), HasSubstr("a.json: is empty; record"));
+  EXPECT_THAT(refusal({packed("b.json.gz", "")}), HasSubstr("b.json.gz: is empty; record"));
+  EXPECT_THAT(refusal({packed("c.json.gz", storage::compressed(of_rank(base, 0)))}), HasSubstr("is packed twice"));
+  EXPECT_THAT(refusal({file("d.zip", "PK\x03\x04 and more")}), HasSubstr("is a zip archive"));
+  const std::string event = R"({"ph":"X","name":"k","pid":1,"tid":1,"ts":1,"dur":2})";
+  EXPECT_THAT(refusal({file("e.jsonl", event + "\n" + event + "\n")}), HasSubstr("one JSON object after another"));
+  EXPECT_THAT(refusal({file("f.json", event + "\n")}), HasSubstr("holds no \"traceEvents\""));
+}
+
 TEST_F(Timelines, put_clocks_right_by_the_ends_of_collectives) {
   const auto a = file("rank0.json", of_rank(base, 1000)), b = file("rank1.json", of_rank(base + 3'200'000, 1000));
   const Timeline timeline = traces::read_timeline({a, b});

@@ -158,6 +158,9 @@ class ChromeText {
     if (count_ == 0 && !(broken_.empty() && cut.empty()))
       fail(fmt::format("is not JSON that can be read ({})", cut.empty() ? broken_ : cut),
            "give a trace in Chrome's JSON format");
+    if (one_a_line_)
+      fail("holds one JSON object after another, and a trace is one object or array",
+           "join them: jq -s . FILE > trace.json");
     if (!seen_events_)
       fail("holds no \"traceEvents\"", "give a trace in Chrome's JSON format, as PyTorch's profiler writes it");
     if (broken_.empty() && cut.empty()) return {};
@@ -280,6 +283,8 @@ class ChromeText {
           if (!top(key, value)) return;
         }
         whole_object = true;
+        const char* next = nullptr;
+        one_a_line_ = document.current_location().get(next) == simdjson::SUCCESS && *next == '{';
       });
       if (found == 0 && window_.ended()) {
         // An array without a whole event, or of none.
@@ -599,6 +604,7 @@ class ChromeText {
   std::uint64_t byte_ = 0;  // where the event begins
   std::uint64_t count_ = 0;
   bool seen_events_ = false;
+  bool one_a_line_ = false;  ///< another object follows the first, which holds no events
   std::string why_, broken_;
 };
 

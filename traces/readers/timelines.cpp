@@ -28,12 +28,15 @@ constexpr std::int64_t of_our_time_ns = 1'000'000'000'000'000'000;  // 2001: a b
 constexpr std::int64_t same_clock_ns = 100'000;  // collectives of one host end within 10 us of each other
 constexpr std::size_t min_collectives = 3;
 
-enum class Format { chrome, perfetto, sqlite, xspace, unknown };
+enum class Format { chrome, perfetto, sqlite, xspace, empty, packed, archive, unknown };
 
 Format format_of(const fs::path& file) {
   std::array<char, 64> begin = {};
   const std::string_view text(begin.data(), open_bytes(file)->read(begin.data(), begin.size()));
+  if (text.size() < begin.size() && text.find_first_not_of(" \n\r\t") == std::string_view::npos) return Format::empty;
   if (text.starts_with("SQLite format 3")) return Format::sqlite;
+  if (text.starts_with("\x1F\x8B") || text.starts_with("\x28\xB5\x2F\xFD")) return Format::packed;
+  if (text.starts_with("PK\x03\x04")) return Format::archive;
   const auto first = text.find_first_not_of(text.starts_with("\xEF\xBB\xBF") ? "\xEF\xBB\xBF \n\r\t" : " \n\r\t");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return Format::chrome;
   constexpr char packet = 0x0A;  // field 1, with a length
@@ -46,15 +49,20 @@ Format format_of(const fs::path& file) {
 
 /// Absent where no reader knows the file.
 std::optional<Timeline> read_file(const fs::path& file, const OtherReader& other) {
+  const auto refuse = [&](std::string_view why) -> std::optional<Timeline> {
+    throw storage::ReadError(fmt::format("{}: {}", file.string(), why));
+  };
   switch (format_of(file)) {
     case Format::chrome: return read_chrome_json(file);
     case Format::perfetto: return perfetto_trace(*open_bytes(file), file.string());
     case Format::sqlite: return read_nsight(file);
     case Format::xspace:
-      throw storage::ReadError(fmt::format(
-          "{}: is XLA's own format, XSpace, which gpubench does not read; give the .trace.json.gz that JAX's "
-          "profiler writes beside it, or what TensorBoard's trace viewer downloads",
-          file.string()));
+      return refuse(
+          "is XLA's own format, XSpace, which gpubench does not read; give the .trace.json.gz that JAX's profiler "
+          "writes beside it, or what TensorBoard's trace viewer downloads");
+    case Format::empty: return refuse("is empty; record or copy the trace again");
+    case Format::packed: return refuse("is packed twice; unpack it once with gunzip or zstd -d, then give the result");
+    case Format::archive: return refuse("is a zip archive; unpack it and give the trace inside");
     case Format::unknown: break;
   }
   return other ? other(file) : std::nullopt;
