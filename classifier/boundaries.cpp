@@ -24,6 +24,7 @@ constexpr double max_places_per_doubling = 64.0;
 struct View {
   Machine machine;             ///< with the fitted figures
   Eigen::VectorXd parameters;  ///< of the fit; empty without one
+  Eigen::VectorXd factors;     ///< e^ these
   std::optional<std::size_t> draw;
 };
 
@@ -36,8 +37,10 @@ class FittedSweep {
  public:
   /// `fit` may be null.
   FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines)
-      : sweep_(sweep), fit_(fit), machines_(machines), own_{machines.machine, {}, std::nullopt} {
-    if (fit != nullptr) own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters, {}};
+      : sweep_(sweep), fit_(fit), machines_(machines), own_{machines.machine, {}, {}, std::nullopt} {
+    if (fit != nullptr)
+      own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters,
+              factors_of(fit->parameters), std::nullopt};
     has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
                                  : std::ranges::all_of(sweep.sizes, &has_device_time);
     for (const auto& size : sweep.sizes) {
@@ -52,7 +55,7 @@ class FittedSweep {
     return fit_ != nullptr ? std::min(fit_->replicates.size(), machines_.draws.size()) : machines_.draws.size();
   }
   [[nodiscard]] View drawn_view(std::size_t draw) const {
-    View view{machines_.draws[draw], {}, draw};
+    View view{machines_.draws[draw], {}, {}, draw};
     if (fit_ == nullptr) return view;
     // Capacities and exponents come from the fit, which knows the calibration's as its prior.
     for (std::size_t i = 0; i < view.machine.caches.size(); ++i) {
@@ -60,6 +63,7 @@ class FittedSweep {
       view.machine.caches[i].hit_exponent = machines_.machine.caches[i].hit_exponent;
     }
     view.parameters = fit_->replicates[draw];
+    view.factors = factors_of(view.parameters);
     view.machine = with_fitted_figures(std::move(view.machine), *fit_, view.parameters);
     return view;
   }
@@ -182,8 +186,7 @@ class FittedSweep {
       if (has_device_) time.device_seconds = between(*below.device_seconds, *above.device_seconds, part);
       return time;
     }
-    const auto fitted =
-        fitted_time(*fit_, view.parameters, predict(work_at(place), input_at(place), machines_.machine));
+    const auto fitted = fitted_time(*fit_, view.factors, predict(work_at(place), input_at(place), machines_.machine));
     time.seconds = fitted.seconds;
     if (has_device_) time.device_seconds = fitted.device_seconds;
     return time;

@@ -213,14 +213,11 @@ double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) con
   return index < 0 ? 1.0 : factor_of(by[index]);
 }
 
-FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction) {
-  Problem problem;
-  problem.layout = fit.layout;
-  problem.overlap = prediction.overlap.value;
-  problem.kernel_overhead_seconds = fit.kernel_overhead_seconds;
+FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& factors, const Prediction& prediction) {
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   Scratch scratch;
-  return evaluate(problem, fit_case_of(observation, fit.form, fit.layout), factors_of(parameters), scratch);
+  return evaluate({fit.layout, prediction.overlap.value, fit.kernel_overhead_seconds},
+                  fit_case_of(observation, fit.form, fit.layout), factors, scratch);
 }
 
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters) {

@@ -83,8 +83,10 @@ struct FittedTime {
   double seconds = 0.0;
   double device_seconds = 0.0;  ///< the part without the launch
 };
-/// The fitted model's time of a prediction with the parameters of `fit` or others.
-FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction);
+/// e^parameter each.
+Eigen::VectorXd factors_of(const Eigen::VectorXd& parameters);
+/// The fitted model's time of a prediction with the factors of the parameters of `fit` or of others.
+FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& factors, const Prediction& prediction);
 
 /// The machine with the fit's capacities, hit exponent and p in place of its own.
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters);

@@ -35,8 +35,6 @@ void add_overlap(const Calibration& calibration, Machine& machine) {
   }
 }
 
-constexpr std::size_t column_count = 64;
-
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same on every platform, unlike the standard's distributions.
 std::uint64_t next_random(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15U;
@@ -67,10 +65,10 @@ constexpr std::array<std::size_t, 4> blocks = {2, 0, 3, 1};
 std::vector<double> all_columns() {
   constexpr std::size_t length = draw_count / blocks.size();
   std::vector<double> result;
-  result.reserve(column_count * draw_count);
+  result.reserve(draw_columns * draw_count);
   std::vector<double> block(length);
   std::uint64_t state = 1;
-  for (std::size_t column = 0; column < column_count; ++column)
+  for (std::size_t column = 0; column < draw_columns; ++column)
     for (const std::size_t first : blocks) {
       for (std::size_t i = 0; i < length; ++i)
         block[i] = normal_quantile((static_cast<double>(blocks.size() * i + first) + 0.5) / draw_count);
@@ -239,7 +237,7 @@ Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity
 
 std::span<const double> normal_draws(std::size_t column) {
   static const std::vector<double> table = all_columns();
-  return std::span<const double>(table).subspan((column % column_count) * draw_count, draw_count);
+  return std::span<const double>(table).subspan((column % draw_columns) * draw_count, draw_count);
 }
 
 }  // namespace gpubench::classifier

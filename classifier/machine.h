@@ -134,9 +134,10 @@ double sigma_of(double value, const Interval& ci95, std::int64_t repeats);
 /// Random numbers of every Monte Carlo computation: the same in every process and on every platform, so that a verdict
 /// never changes.
 inline constexpr std::size_t draw_count = 2000;
+inline constexpr std::size_t draw_columns = 64;
 
 /// `draw_count` standard normal numbers: one column for each uncertain figure, stratified and shuffled (McKay, Beckman
-/// and Conover, Technometrics 21, 1979). The first quarter is stratified as well. Columns repeat beyond 64.
+/// and Conover, Technometrics 21, 1979). The first quarter is stratified as well. Columns repeat beyond `draw_columns`.
 std::span<const double> normal_draws(std::size_t column);
 
 }  // namespace gpubench::classifier

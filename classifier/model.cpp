@@ -314,8 +314,8 @@ double Prediction::work_seconds() const {
 // Most of the time of judging a run goes to these powers: those whose result is known are left out.
 void OverlapSum::add(double seconds) {
   if (seconds <= 0.0) return;
-  // To the third power or more it is lost in the rounding of a sum of one or more.
-  const double negligible = exponent_ >= 3.0 ? 2e-6 : 0.0;
+  // A power below 2^-57 is lost in the rounding of a sum of one or more.
+  const double negligible = exponent_ >= 32.0 ? 0.29 : exponent_ >= 8.0 ? 7e-3 : exponent_ >= 3.0 ? 1.9e-6 : 0.0;
   if (seconds > largest_) {
     const double ratio = largest_ / seconds;
     sum_ = ratio <= negligible ? 1.0 : sum_ * std::pow(ratio, exponent_) + 1.0;

@@ -122,6 +122,13 @@ std::optional<double> waves_of(const std::optional<Grid>& grid, int units);
 /// ceil(W) / W of the waves W: the few blocks of a last wave share what their multiprocessor can do.
 double wave_factor(const std::optional<Grid>& grid, int units);
 
+/// At least ratio^exponent of a ratio of at most 1, without its power.
+inline double power_bound(double ratio, double exponent) {
+  for (const double q : {2.0, 4.0, 8.0})
+    if (exponent >= q) ratio *= ratio;
+  return ratio;
+}
+
 /// (sum x^p)^(1/p) of non-negative numbers.
 class OverlapSum {
  public:

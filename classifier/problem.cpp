@@ -163,10 +163,10 @@ double OverlapMemo::value(double exponent) {
   return known_[0].value;
 }
 
-FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
-  const Layout& layout = problem.layout;
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
+  const Layout& layout = shared.layout;
   const auto& prediction = one.observation->prediction;
-  const double overlap = layout.overlap < 0 ? problem.overlap : std::clamp(factors[layout.overlap], 1.0, 64.0);
+  const double overlap = layout.overlap < 0 ? shared.overlap : std::clamp(factors[layout.overlap], 1.0, 64.0);
   double memory = 0.0;
   if (prediction.counted) {
     scratch.levels.clear();
@@ -195,7 +195,7 @@ FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::Vec
   if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
   const double launch = factors[layout.launch];
   const double shape =
-      prediction.kernel_overhead_seconds.value_or(problem.kernel_overhead_seconds) - problem.kernel_overhead_seconds;
+      prediction.kernel_overhead_seconds.value_or(shared.kernel_overhead_seconds) - shared.kernel_overhead_seconds;
   time.seconds = std::max(launch + shape, min_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
     scratch.slower.clear();
@@ -266,9 +266,10 @@ Residuals::Residuals(const Problem& problem) : problem_(problem), scratch_(probl
 void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
   out.resize(count());
   const Eigen::VectorXd factors = factors_of(parameters);
+  const Shared shared{problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds};
   Eigen::Index device = static_cast<Eigen::Index>(problem_.cases.size());
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
-    const auto time = evaluate(problem_, problem_.cases[i], factors, scratch_[i]);
+    const auto time = evaluate(shared, problem_.cases[i], factors, scratch_[i]);
     out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
     if (!problem_.cases[i].observation->device_seconds) continue;
     const auto place = static_cast<std::size_t>(device);

@@ -20,8 +20,6 @@ inline constexpr double min_sigma = 0.01;
 double factor_of(double parameter);
 /// The place of a resource's efficiency in the parameters; -1 where it is not fitted.
 int efficiency_index(const Layout& layout, std::string_view resource);
-/// `factor_of` each.
-Eigen::VectorXd factors_of(const Eigen::VectorXd& parameters);
 
 /// One normal prior a parameter.
 struct Priors {
@@ -82,8 +80,15 @@ struct Scratch {
   OverlapMemo levels, busy, device, slower;
 };
 
+/// What all cases of a fit share.
+struct Shared {
+  const Layout& layout;
+  double overlap = overlap_prior.value;
+  double kernel_overhead_seconds = 0.0;
+};
+
 /// The fitted form's time of one case, by the factors of all parameters. `scratch` is of this case alone.
-FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch);
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch);
 
 /// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
 class Residuals {

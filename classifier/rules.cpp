@@ -43,6 +43,20 @@ double Figures::needed_seconds() const {
   return sum.value();
 }
 
+/// What is needed is at most longest (1 + s / p), s the sum of the others' (x / longest)^q for a q of at most p: its
+/// powers are left out where they decide nothing.
+bool Figures::explains(double rest) const {
+  const double longest = std::max({memory_seconds, pipe_seconds, start_seconds});
+  if (!(longest > 0.0) || rest > 3.0 * latency_ratio * longest) return false;
+  if (rest <= latency_ratio * longest) return true;
+  const double scale = 1.0 / longest;
+  double others = -1.0;  // the longest is among them
+  for (const double seconds : {memory_seconds, pipe_seconds, start_seconds})
+    others += power_bound(scale * seconds, overlap);
+  const double bound = (1.0 + 1e-9) * longest * (1.0 + std::max(others, 0.0) / overlap);
+  return rest <= latency_ratio * bound && rest <= latency_ratio * needed_seconds();
+}
+
 bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }
 
 bool Figures::unit_decides() const {
@@ -55,11 +69,7 @@ Regime Figures::regime_beside_launch() const { return unit_decides() ? busy_regi
 
 Regime Figures::regime_by_model() const {
   const double work = std::max(memory_seconds, pipe_seconds);
-  const double longest = std::max(work, start_seconds);
-  const double rest = beside_launch();
-  // Three of the same length need no more than three times that: the powers are left out where they decide nothing.
-  if (longest > 0.0 && (rest <= latency_ratio * longest ||
-                        (rest <= 3.0 * latency_ratio * longest && rest <= latency_ratio * needed_seconds()))) {
+  if (explains(beside_launch())) {
     if (starts_longest()) return Regime::overhead;
     return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
   }

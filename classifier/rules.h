@@ -69,6 +69,8 @@ struct Figures {
   [[nodiscard]] double overhead_excess() const;
   /// What memory, the slowest pipe and the start of blocks need side by side.
   [[nodiscard]] double needed_seconds() const;
+  /// Whether a time beside the launch is at most `latency_ratio` times that.
+  [[nodiscard]] bool explains(double rest) const;
   /// The time beside the launch: the device's own, else what an empty-kernel launch leaves.
   [[nodiscard]] double beside_launch() const;
   [[nodiscard]] Regime regime() const;

@@ -109,7 +109,7 @@ TEST(Fit, TheDevicesOwnTimesTellLatencyFromLaunch) {
   ASSERT_GE(fit.layout.latency, 0);
   EXPECT_NEAR(std::exp(fit.parameters[fit.layout.latency]), 0.8e-6, 0.03e-6);
   EXPECT_NEAR(fit.launch_seconds(), 1.5e-6, 0.05e-6);
-  const auto time = fitted_time(fit, fit.parameters, observations[5].prediction);
+  const auto time = fitted_time(fit, factors_of(fit.parameters), observations[5].prediction);
   EXPECT_NEAR(time.device_seconds / *observations[5].device_seconds, 1.0, 0.02);
 }
 

@@ -132,5 +132,22 @@ TEST(Rules, WhereBlocksGiveWay) {
               std::log(8.0 / (1.5 * prediction.work_seconds())), 1e-12);
 }
 
+TEST(Rules, ShortCutsDecideAsTheWholeSumDoes) {
+  Figures figures;
+  for (const double exponent : {1.0, 2.5, 3.44, 8.0, 64.0})
+    for (int i = 0; i < 2000; ++i) {
+      const auto draw = [&](std::size_t column) { return std::exp(normal_draws(column)[static_cast<std::size_t>(i)]); };
+      figures.overlap = exponent;
+      figures.memory_seconds = draw(0);
+      figures.pipe_seconds = draw(1);
+      figures.start_seconds = i % 2 == 0 ? draw(2) : 0.0;
+      const double limit = latency_ratio * figures.needed_seconds();
+      EXPECT_TRUE(figures.explains((1.0 - 1e-12) * limit)) << exponent << " " << i;
+      EXPECT_FALSE(figures.explains((1.0 + 1e-12) * limit)) << exponent << " " << i;
+    }
+  figures.memory_seconds = figures.pipe_seconds = figures.start_seconds = 0.0;
+  EXPECT_FALSE(figures.explains(0.0));
+}
+
 }  // namespace
 }  // namespace gpubench::classifier
