@@ -49,10 +49,25 @@ std::vector<std::string> run_colors(bool dark) {
 
 }  // namespace
 
-Json datasets(const Run& run) {
+Json datasets_beside_points(const Run& run) {
   auto sets = calibration_sets(run);
-  sets.update({{"points", point_rows(run)}, {"bands", band_rows(run)}, {"boundaries", boundary_rows(run)}});
+  sets["bands"] = band_rows(run);
+  sets["boundaries"] = boundary_rows(run);
   make_printable(sets);
+  return sets;
+}
+
+void each_printable_row(const Run& run, const std::function<void(Json)>& take) {
+  each_point_row(run, [&](Json row) {
+    make_printable(row);
+    take(std::move(row));
+  });
+}
+
+Json datasets(const Run& run) {
+  auto sets = datasets_beside_points(run);
+  auto& rows = sets["points"] = Json::array();
+  each_printable_row(run, [&](Json row) { rows.push_back(std::move(row)); });
   return sets;
 }
 

@@ -2,6 +2,7 @@
 // The charts of a run as Vega-Lite specifications, which name their data sets; `standalone` puts those in.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ Chart samples_chart();  ///< of one point, on demand
 ///   latencies   points of the latency curve; latency_levels  the latency of each level
 ///   intensities points of the intensity sweep; intensity_roofs  memory and multiply-adds each alone
 Json datasets(const Run& run);
+/// The same in two parts: all sets but that of points, and its rows one by one.
+Json datasets_beside_points(const Run& run);
+void each_printable_row(const Run& run, const std::function<void(Json)>& take);
 
 /// Vega-Lite's `config`: colours and shapes of regimes, fonts, lines, for light or dark paper.
 Json theme(bool dark);

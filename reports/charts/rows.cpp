@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -238,13 +239,19 @@ bool drawable(const Point& point) {
   return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
 }
 
-/// Cells over what `place` gives, in the fields `from` and `to`; each reaches half way (in logarithms) to the next.
-template <class Place>
-void put_cells(Json& rows, const Group& group, const SweepAxis& sweep, const std::map<const Point*, std::size_t>& ids,
-               const Place& place, const char* from, const char* to) {
+/// What a point is shown in, which the other points of its operation decide.
+struct Place {
+  std::shared_ptr<const SweepAxis> sweep;
+  Interval cell, size;  ///< none where both ends are zero
+};
+
+/// Cells over what `value` gives; each reaches half way (in logarithms) to the next.
+template <class Value>
+void put_cells(std::vector<Place>& places, const Group& group, const SweepAxis& sweep,
+               const std::map<const Point*, std::size_t>& ids, const Value& value, Interval Place::*cell_of) {
   std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
   for (const auto* point : group.points) {
-    const auto size = place(point->measurement);
+    const auto size = value(point->measurement);
     if (drawable(*point) && size) lines[series_of(point->measurement, sweep)][*size].push_back(ids.at(point));
   }
   for (const auto& [series, cells] : lines) {
@@ -255,10 +262,7 @@ void put_cells(Json& rows, const Group& group, const SweepAxis& sweep, const std
       const double to_next = after == cells.end() ? 0.0 : std::sqrt(after->first / cell->first);
       const double up = to_next > 0 ? to_next : before > 0 ? before : std::sqrt(2.0);
       const double down = before > 0 ? before : up;
-      for (const auto id : cell->second) {
-        put(rows[id], from, cell->first / down);
-        put(rows[id], to, cell->first * up);
-      }
+      for (const auto id : cell->second) places[id].*cell_of = {cell->first / down, cell->first * up};
       before = to_next;
     }
   }
@@ -345,30 +349,42 @@ std::optional<double> working_set(const Work& work) {
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
+void each_point_row(const Run& run, const std::function<void(Json)>& take) {
+  std::vector<Place> places(run.points.size());
+  std::map<const Point*, std::size_t> ids;
+  for (const auto& point : run.points) ids.emplace(&point, ids.size());
+  for (const auto& group : groups_of(run)) {
+    const auto sweep = std::make_shared<const SweepAxis>(sweep_of(group));
+    for (const auto* point : group.points) places[ids.at(point)].sweep = sweep;
+    const auto footprint = [](const Measurement& measurement) { return working_set(measurement.work); };
+    const auto size = [&](const Measurement& measurement) { return size_of(measurement, *sweep); };
+    put_cells(places, group, *sweep, ids, footprint, &Place::cell);
+    put_cells(places, group, *sweep, ids, size, &Place::size);
+  }
+  for (std::size_t id = 0; id < run.points.size(); ++id) {
+    const auto& point = run.points[id];
+    const auto& [sweep, cell, size] = places[id];
+    Json row = row_of(point, id, *sweep);
+    put_text(row, "of_max", printable(of_max_text(run, point)));
+    // Above 1 where a cache serves the bytes.
+    const auto* calibration = run.calibration_of(point.measurement.device);
+    const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
+    if (const auto rate = bytes_per_second(point.measurement); rate && dram != nullptr)
+      put(row, "of_dram", *rate / dram->value);
+    const auto put_ends = [&](const char* from, const char* to, const Interval& ends) {
+      if (ends == Interval{}) return;
+      put(row, from, ends.low);
+      put(row, to, ends.high);
+    };
+    put_ends("cell_from", "cell_to", cell);
+    put_ends("size_from", "size_to", size);
+    take(std::move(row));
+  }
+}
+
 Json point_rows(const Run& run) {
   auto rows = Json::array();
-  std::map<const Point*, std::size_t> ids;
-  for (const auto& point : run.points) {
-    ids.emplace(&point, ids.size());
-    rows.push_back(nullptr);
-  }
-  for (const auto& group : groups_of(run)) {
-    const auto sweep = sweep_of(group);
-    const auto* calibration = run.calibration_of(group.device);
-    const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
-    for (const auto* point : group.points) {
-      auto& row = rows[ids.at(point)];
-      row = row_of(*point, ids.at(point), sweep);
-      put_text(row, "of_max", printable(of_max_text(run, *point)));
-      // Above 1 where a cache serves the bytes.
-      if (const auto rate = bytes_per_second(point->measurement); rate && dram != nullptr)
-        put(row, "of_dram", *rate / dram->value);
-    }
-    const auto footprint = [](const Measurement& measurement) { return working_set(measurement.work); };
-    const auto size = [&](const Measurement& measurement) { return size_of(measurement, sweep); };
-    put_cells(rows, group, sweep, ids, footprint, "cell_from", "cell_to");
-    put_cells(rows, group, sweep, ids, size, "size_from", "size_to");
-  }
+  each_point_row(run, [&](Json row) { rows.push_back(std::move(row)); });
   return rows;
 }
 

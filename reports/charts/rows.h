@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ std::string series_of(const Measurement& measurement, const SweepAxis& sweep);
 /// Working set of a point: its footprint, else its bytes; absent when none was declared.
 std::optional<double> working_set(const Work& work);
 
+/// A row a point, in the order of the run; `take` gets them one by one, for all of a long run take much memory.
+void each_point_row(const Run& run, const std::function<void(Json)>& take);
 Json point_rows(const Run& run);
 Json band_rows(const Run& run);
 Json boundary_rows(const Run& run);
