@@ -83,13 +83,13 @@ using detail::Declaration;
 CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
     : device_(std::move(device), cold), pass_(std::move(pass)) {
   constexpr double kept_share = 0.25;  // of what is free: operations allocate by themselves, too
-  if (Gpu* const gpu = device_.gpu(); gpu != nullptr && pass_->counts())
-    kept_.emplace(static_cast<std::size_t>(kept_share * gpu->free_bytes()));
+  if (device_.gpu() != nullptr && pass_->counts())
+    kept_.emplace(static_cast<std::size_t>(kept_share * static_cast<double>(detail::free_device_bytes())));
 }
 
 const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
   Measurement& measurement = points_.try_emplace(position, timed).first->second;
-  if (!measurement.seconds() || !pass_->wants(position)) return measurement;
+  if (!measurement.seconds() || !pass_->wants(position, timed)) return measurement;
   try {
     if (device_.is_lost()) {
       pass_->give_up(measurement,

@@ -265,8 +265,10 @@ Measurement PointRunner::run(const PointCall& call) {
   if (call.iterations > 1) sampling_.exact_samples = call.iterations;
   sampling_.min_seconds = std::max(sampling_.min_seconds, call.min_seconds);
   sampling_.min_warm_up_seconds = std::max(sampling_.min_warm_up_seconds, call.min_warm_up_seconds);
+  const double start = steady_seconds();
   call_operation(call, current_, device_.is_lost(),
                  [&](Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
+                   current_.set_up_seconds = steady_seconds() - start;
                    measure(declared, device, host);
                  });
   add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);

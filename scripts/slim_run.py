@@ -7,7 +7,7 @@ table shows go; numbers keep the digits that tables need. Each point and each ce
 import json
 import sys
 
-UNUSED_OF_MEASUREMENT = ("conditions", "launch_seconds", "clock_hz_source")
+UNUSED_OF_MEASUREMENT = ("conditions", "launch_seconds", "clock_hz_source", "set_up_seconds")
 UNUSED_OF_TIMING = ("samples_seconds", "samples_clock_hz", "block_sizes")
 UNUSED_OF_ACTIVITY = ("kernels", "span_seconds", "source")
 UNUSED_OF_CEILING = ("shape", "conditions", "caveats", "work_per_run", "work_unit", "rate_per_clock", "power_watts", "temperature_celsius",

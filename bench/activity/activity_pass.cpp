@@ -639,7 +639,9 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
   }
 }
 
-bool ActivityPass::wants(std::size_t point) { return round_ == 0 || contradicted_.contains(point); }
+bool ActivityPass::wants(std::size_t point, const Measurement& /*timed*/) {
+  return round_ == 0 || contradicted_.contains(point);
+}
 
 void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   source();  // else nothing need be measured

@@ -14,8 +14,10 @@ namespace {
 /// That one pass goes over. Each takes some hundred KiB of counter data.
 constexpr std::size_t points_of_a_pass = 256;
 /// To begin and end a pass takes as long on an H200 (docs/results/h200/counting.md). A point that takes longer to set
-/// up has its passes one after another.
+/// up is set up once, and has its groups and passes one after another.
 constexpr double slow_set_up_seconds = 20e-3;
+/// While it was timed. That may have been slow for once: code was translated, a library started.
+constexpr double surely_slow_set_up_seconds = 100e-3;
 
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
@@ -197,8 +199,8 @@ void CounterPass::lay_out_rounds() {
     }
     for (std::size_t part = 0; part * points_of_a_pass < points_; ++part)
       for (std::size_t pass = 0; pass < passes; ++pass) rounds_.push_back({group, pass, part, true});
-    rounds_.push_back({.group = group, .of_slow = true});
   }
+  if (std::ranges::any_of(rounds_, &Round::by_passes)) rounds_.push_back({.of_slow = true});
 }
 
 void CounterPass::begin(std::size_t round) {
@@ -210,7 +212,7 @@ void CounterPass::begin(std::size_t round) {
   if (round_ && round_->pass > 0) return source_->next_pass();
   why_not_this_round_.clear();
   read();
-  if (!round_) return;
+  if (!round_ || round_->of_slow) return;
   const auto& counters = plan_.groups[round_->group].counters;
   try {
     if (round_->by_passes)
@@ -222,13 +224,13 @@ void CounterPass::begin(std::size_t round) {
   }
 }
 
-bool CounterPass::wants(std::size_t point) {
+bool CounterPass::wants(std::size_t point, const Measurement& timed) {
   const std::size_t position = positions_.try_emplace(point, positions_.size()).first->second;
+  if (timed.set_up_seconds.value_or(0.0) > surely_slow_set_up_seconds) slow_.insert(point);
   if (!source_ || rounds_.empty()) return true;
   if (!round_) return false;
-  if (!round_->by_passes && !round_->of_slow) return true;
-  if (slow_.contains(point) != round_->of_slow) return false;
-  return round_->of_slow || position / points_of_a_pass == round_->part;
+  if (rounds_.back().of_slow && slow_.contains(point) != round_->of_slow) return false;
+  return !round_->by_passes || position / points_of_a_pass == round_->part;
 }
 
 void CounterPass::fill(Measurement& measurement, const Replay& replay) {
@@ -240,22 +242,38 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
     measurement.counters.clear();  // a resumed run's point may have some
     measurement.absent_counters.clear();
   }
-  const bool begun = round_ && round_->pass > 0;
-  if (!begun && replay.set_up_seconds > slow_set_up_seconds) slow_.insert(replay.point);
-  if (!round_ || (round_->by_passes && slow_.contains(replay.point))) return;
+  if (!round_) return;
+  if (round_->of_slow) return count_all(counted, replay);
+  // Of a point that nobody had set up before, the first time tells.
+  const bool begun = round_->pass > 0;
+  if (!begun && rounds_.back().of_slow && replay.set_up_seconds > slow_set_up_seconds) slow_.insert(replay.point);
+  if (slow_.contains(replay.point)) return;
   try {
     if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
     Replay each = replay;
     each.each_kernel = each_kernel_ && measurement.kernel_order.size() > 1;
-    count(counted, each);
+    count(counted, each, round_->group);
   } catch (const std::exception& error) {
-    miss(counted, error.what());
+    miss(counted, round_->group, error.what());
+  }
+}
+
+/// At one set-up.
+void CounterPass::count_all(PointValues& counted, const Replay& replay) {
+  for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
+    try {
+      read();
+      source_->begin(plan_.groups[group].counters);
+      count(counted, replay, group);
+    } catch (const std::exception& error) {
+      miss(counted, group, error.what());
+    }
   }
 }
 
 /// Every round sets the operation up anew, with the same data: only within one do passes follow each other.
-void CounterPass::count(PointValues& counted, const Replay& replay) {
-  const std::size_t passes = round_->by_passes ? 1 : plan_.groups[round_->group].passes;
+void CounterPass::count(PointValues& counted, const Replay& replay, std::size_t group) {
+  const std::size_t passes = round_->by_passes ? 1 : plan_.groups[group].passes;
   if (passes > 1 && replay.keep_inputs) {
     if (const auto reason = replay.keep_inputs()) {
       counted.condition = fmt::format(", some in {} passes, each on what the one before left: {}", passes, *reason);
@@ -266,10 +284,9 @@ void CounterPass::count(PointValues& counted, const Replay& replay) {
   source_->count(replay.point, replay);
 }
 
-/// The counters of this round's group are absent: the others are not affected.
-void CounterPass::miss(PointValues& counted, const std::string& reason) {
-  for (const std::string& counter : plan_.groups[round_->group].counters)
-    counted.values.absent.emplace(counter, reason);
+/// The counters of this group are absent: the others are not affected.
+void CounterPass::miss(PointValues& counted, std::size_t group, const std::string& reason) {
+  for (const std::string& counter : plan_.groups[group].counters) counted.values.absent.emplace(counter, reason);
   warn_of(reason);
 }
 

@@ -63,8 +63,9 @@ class PostTimingPass {
   /// All points come once more from here. The first round is 0.
   virtual void begin(std::size_t round) { (void)round; }
   /// Whether `fill` has anything to do for this point in this round: else its operation need not be set up.
-  [[nodiscard]] virtual bool wants(std::size_t point) {
+  [[nodiscard]] virtual bool wants(std::size_t point, const Measurement& timed) {
     (void)point;
+    (void)timed;
     return true;
   }
   /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back, and memory need not
@@ -227,7 +228,8 @@ void add_counters(Measurement& measurement, const std::vector<ResolvedMetric>& m
 
 /// Counts what was asked for on one device: one round over all points for each group of counters, and where it takes
 /// several passes for each of them, because to change the group or the pass is slow (docs/results/h200/counting.md).
-/// Opens the source only if anything was asked for. Missing counters are absent with their reason.
+/// Then points that take long to set up have all of theirs at one set-up, in a last round. Opens the source only if
+/// anything was asked for. Missing counters are absent with their reason.
 class CounterPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
@@ -243,7 +245,7 @@ class CounterPass final : public PostTimingPass {
   void expect(std::size_t points) override { points_ = points; }
   [[nodiscard]] std::size_t rounds() override;
   void begin(std::size_t round) override;
-  [[nodiscard]] bool wants(std::size_t point) override;
+  [[nodiscard]] bool wants(std::size_t point, const Measurement& timed) override;
   [[nodiscard]] bool counts() const override { return true; }
   /// An execution that throws makes the counters absent, too.
   void fill(Measurement& measurement, const Replay& replay) override;
@@ -266,13 +268,14 @@ class CounterPass final : public PostTimingPass {
     std::size_t pass = 0;
     std::size_t part = 0;  ///< of the points
     bool by_passes = false;
-    bool of_slow = false;  ///< those alone that take long to set up
+    bool of_slow = false;  ///< all groups, of those alone that take long to set up
   };
 
   void open();
   void lay_out_rounds();
-  void count(PointValues& counted, const Replay& replay);
-  void miss(PointValues& counted, const std::string& reason);
+  void count_all(PointValues& counted, const Replay& replay);
+  void count(PointValues& counted, const Replay& replay, std::size_t group);
+  void miss(PointValues& counted, std::size_t group, const std::string& reason);
   void fill_kernels(const MetricValues& counted, Measurement& measurement) const;
   void warn_of(const std::string& reason);
   void read();
@@ -377,7 +380,7 @@ class ActivityPass final : public PostTimingPass {
 
   [[nodiscard]] std::size_t rounds() override { return looks; }
   void begin(std::size_t round) override { round_ = round; }
-  [[nodiscard]] bool wants(std::size_t point) override;
+  [[nodiscard]] bool wants(std::size_t point, const Measurement& timed) override;
   void fill(Measurement& measurement, const Replay& replay) override;
   void give_up(Measurement& measurement, const std::string& reason) override;
 

@@ -260,6 +260,7 @@ struct Measurement {
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
   bool verified = false;                       ///< the operation offers a check and its result passed it
+  std::optional<double> set_up_seconds;        ///< what the operation took before it could be measured
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
   std::string clock_hz_source;                 ///< how that was read
   std::optional<DeviceConditions> conditions;  ///< absent where nothing reports any

@@ -354,7 +354,7 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   visit.filled(OF(variants));
   fields(visit, OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz));
   visit.filled(OF(clock_hz_source));
-  fields(visit, OF(conditions), OF(launches), OF(grid));
+  fields(visit, OF(set_up_seconds), OF(conditions), OF(launches), OF(grid));
   filled(visit, OF(counters), OF(absent_counters), OF(user_counters), OF(phases), OF(work_differences));
   visit.field(OF(activity));
   filled(visit, "kernel_groups", it.kernels, OF(kernel_order), OF(kernel_order_reason), OF(kernel_counters_reason));

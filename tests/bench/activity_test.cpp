@@ -392,7 +392,7 @@ Measurement looked_at(FakeGpu& fake, Measurement measurement, const std::vector<
   ActivityPass phase(gpu(), opener(fake));
   for (std::size_t round = 0; round < phase.rounds(); ++round) {
     phase.begin(round);
-    if (!phase.wants(0)) continue;
+    if (!phase.wants(0, measurement)) continue;
     if (nanoseconds.at(round) == 0)
       phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
     else

@@ -62,7 +62,7 @@ class Copy {
       inputs.restore();
       once();
     };
-    if (!phase.wants(point)) return;
+    if (!phase.wants(point, measurement)) return;
     bench::Replay replay = {prepare, execute, [&] { return inputs.keep(execute, 2); }};
     replay.point = point;
     phase.fill(measurement, replay);
@@ -136,8 +136,12 @@ int run() {
       "| beyond executions, ms a point | ranges | enabled | close, ms |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|\n");
   std::string efforts;
-  for (const auto& [metrics, by_passes] : {std::pair("core", true), {"flops", false}, {"flops", true}, {"units", false},
-                                           {"units", true}, {"core,units", true}})
+  for (const auto& [metrics, by_passes] : {std::pair("core", true),
+                                           {"flops", false},
+                                           {"flops", true},
+                                           {"units", false},
+                                           {"units", true},
+                                           {"core,units", true}})
     if (const auto reason = row(gpus.front(), copy, metrics, by_passes, efforts)) {
       fmt::print(stderr, "counter_cost: {}\n", *reason);
       return 77;

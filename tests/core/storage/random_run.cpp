@@ -337,11 +337,13 @@ Measurement measurement(Random& random) {
   });
   result.cache_state = random.text();
   result.verified = random.flip();
+  result.set_up_seconds = random.maybe();
   result.clock_hz = random.maybe();
   result.clock_hz_source = random.text();
   if (random.flip()) result.conditions = conditions(random);
   if (random.flip())
-    result.launches = Launches{random.whole(0, largest), random.whole(0, largest), random.whole(0, largest)};
+    result.launches =
+        Launches{random.whole(0, largest), random.whole(0, largest), random.whole(0, largest), random.maybe()};
   if (random.flip()) result.grid = Grid{random.whole(0, largest), random.whole(0, largest)};
   result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
