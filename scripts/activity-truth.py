@@ -22,20 +22,23 @@ def device_seconds(measurement):
     return next((timing["seconds"] for timing in measurement["timings"] if timing["clock"] == "device" and "seconds" in timing), None)
 
 
+def with_errors(run, error):
+    """The run with device times too long and too short in turn, and nothing that it said of them."""
+    for i, point in enumerate(run["points"]):
+        seconds = device_seconds(point["measurement"]) or {}
+        factor = 1 + error * (1 if i % 2 == 0 else -1)
+        for key, value in seconds.items():
+            if key != "count":
+                seconds[key] = [each * factor for each in value] if isinstance(value, list) else value * factor
+        point["measurement"].pop("activity", None)
+    return run
+
+
 def plant(options):
     with open(options.run, encoding="utf-8") as stored:
         run = json.load(stored)
-    for i, point in enumerate(run["points"]):
-        seconds = device_seconds(point["measurement"]) or {}
-        factor = 1 + options.error * (1 if i % 2 == 0 else -1)
-        for key in seconds:
-            if isinstance(seconds[key], float):
-                seconds[key] *= factor
-            elif isinstance(seconds[key], list):
-                seconds[key] = [each * factor for each in seconds[key]]
-        point["measurement"].pop("activity", None)
     with open(options.planted, "w", encoding="utf-8") as stored:
-        json.dump(run, stored)
+        json.dump(with_errors(run, options.error), stored)
 
 
 def kernels_of(measurement):
@@ -50,43 +53,55 @@ def size_of(measurement):
     return sum(kernel_us >= limit for limit in LIMITS_US)
 
 
-def score(options):
-    compared, alarms = {}, {}
-    for file in options.runs:
-        for measurement in measurements(file):
-            check = measurement.get("activity", {})
-            if check.get("agreement", "not_compared") not in ("agrees", "disagrees"):
-                continue
-            size = size_of(measurement)
-            compared[size] = compared.get(size, 0) + 1
-            if check["agreement"] == "disagrees":
-                alarms.setdefault(size, []).append((measurement, check))
+def table(points):
+    """Rows of kernel length, points compared and points contradicted; and what was contradicted."""
+    compared = [0] * (len(LIMITS_US) + 1)
+    found = [[] for _ in compared]
+    for measurement in points:
+        agreement = measurement.get("activity", {}).get("agreement")
+        if agreement not in ("agrees", "disagrees"):
+            continue
+        size = size_of(measurement)
+        compared[size] += 1
+        if agreement == "disagrees":
+            found[size].append(measurement)
     edges = ("0", *map(str, LIMITS_US))
+    names = [f"{low} to {high}" for low, high in zip(edges, edges[1:])] + [f"{edges[-1]} and more"]
+    rows = [(name, count, len(those)) for name, count, those in zip(names, compared, found)]
+    return rows + [("all", sum(compared), sum(map(len, found)))], [each for those in found for each in those]
+
+
+def score(options):
+    rows, found = table([measurement for file in options.runs for measurement in measurements(file)])
     print("| kernels of, us | compared | contradicted | |\n|---|---|---|---|")
-    rows = [(f"{low} to {high}", [i]) for i, (low, high) in enumerate(zip(edges, edges[1:]))]
-    for name, sizes in rows + [(f"{edges[-1]} and more", [len(LIMITS_US)]), ("all", range(len(edges)))]:
-        points, found = sum(compared.get(i, 0) for i in sizes), sum(len(alarms.get(i, [])) for i in sizes)
-        print(f"| {name} | {points} | {found} | {100 * found / max(points, 1):.1f} % |")
+    for name, points, contradicted in rows:
+        print(f"| {name} | {points} | {contradicted} | {100 * contradicted / max(points, 1):.1f} % |")
     if not options.list:
         return
     print("\n| point | device, us | recorded less expected, each look | tolerance |\n|---|---|---|---|")
-    for measurement, check in (each for found in alarms.values() for each in found):
+    for measurement in found:
         seconds = device_seconds(measurement)["median"]
-        looks = [(look["seconds"] - look["expected_seconds"], look["tolerance_seconds"]) for look in check.get("looks", [])]
-        print(f"| {measurement['name']} | {1e6 * seconds:.2f} | {', '.join(f'{100 * off / seconds:+.1f} %' for off, _ in looks)} | "
-              f"{', '.join(f'{100 * allowed / seconds:.1f} %' for _, allowed in looks)} |")
+        looks = measurement["activity"].get("looks", [])
+        off = (f"{100 * (look['seconds'] - look['expected_seconds']) / seconds:+.1f} %" for look in looks)
+        allowed = (f"{100 * look['tolerance_seconds'] / seconds:.1f} %" for look in looks)
+        print(f"| {measurement['name']} | {1e6 * seconds:.2f} | {', '.join(off)} | {', '.join(allowed)} |")
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-commands = parser.add_subparsers(required=True)
-planting = commands.add_parser("plant")
-planting.add_argument("run")
-planting.add_argument("planted")
-planting.add_argument("--error", type=float, default=0.05)
-planting.set_defaults(what=plant)
-scoring = commands.add_parser("score")
-scoring.add_argument("runs", nargs="+")
-scoring.add_argument("--list", action="store_true", help="each contradiction")
-scoring.set_defaults(what=score)
-chosen = parser.parse_args()
-chosen.what(chosen)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    planting = commands.add_parser("plant")
+    planting.add_argument("run")
+    planting.add_argument("planted")
+    planting.add_argument("--error", type=float, default=0.05)
+    planting.set_defaults(what=plant)
+    scoring = commands.add_parser("score")
+    scoring.add_argument("runs", nargs="+")
+    scoring.add_argument("--list", action="store_true", help="each contradiction")
+    scoring.set_defaults(what=score)
+    options = parser.parse_args()
+    options.what(options)
+
+
+if __name__ == "__main__":
+    main()
