@@ -114,7 +114,15 @@ struct Remedy {
   const char* on_gpu;
   const char* on_cpu;
 };
-Remedy remedy_for(Cause cause, bool memory_bound) {
+Remedy remedy_for(Cause cause, bool memory_bound, bool updates) {
+  // Updates wait for one another, and more of them at a time wait longer (NVIDIA, "CUDA Pro Tip: Optimized Filtering
+  // with Warp-Aggregated Atomics").
+  if (updates)
+    return {
+        AdviceCode::combine_updates,
+        "make fewer updates: add in registers or shared memory first, or sort them by place and add each run of one "
+        "place up",
+        ""};
   switch (cause) {
     case Cause::queue:
       return {
@@ -122,6 +130,12 @@ Remedy remedy_for(Cause cause, bool memory_bound) {
           "touch fewer sectors: sort the accesses by place, pack what is used together, or keep the often used part "
           "where L2 holds it",
           ""};
+    case Cause::elsewhere:
+      return {AdviceCode::relieve_unit,
+              "copy what it reads from the host or another GPU into this GPU's memory first, in large pieces", ""};
+    case Cause::uneven_blocks:
+      return {AdviceCode::even_last_wave,
+              "give all blocks as much to do: smaller ones, or blocks that fetch their work (a persistent kernel)", ""};
     case Cause::barrier:
       return {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""};
     case Cause::dependency:
@@ -137,6 +151,16 @@ Remedy remedy_for(Cause cause, bool memory_bound) {
   return {AdviceCode::more_independent_work,
           "give each multiprocessor more independent work: more blocks, more independent operations per thread",
           "give each core more independent work: more independent operations per loop, wider vectors"};
+}
+
+/// Whether updates are a good part of what L2 is asked for, or all of it goes to one slice that adds in turn.
+bool waits_for_updates(const Case& it, Cause cause) {
+  constexpr double min_part = 0.25;
+  if (may_add_in_turn(it.measurement, it.machine)) return true;
+  if (cause != Cause::memory_latency && cause != Cause::queue) return false;
+  const auto updates = counter(it.measurement, "l2_atomics_busy");
+  const auto requests = counter(it.measurement, "l2_tags_busy");
+  return updates && requests && *updates > 0.0 && *updates >= min_part * *requests;
 }
 
 /// What each block takes so much of that few warps fit beside each other; empty where that is not the reason. Of one
@@ -169,8 +193,14 @@ void advise_on_latency(const Case& it, List& list) {
   if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
   const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
   if (cause.cause == Cause::few_blocks || cause.cause == Cause::uneven_waves) return;  // said of the grid
-  const auto remedy = remedy_for(cause.cause, it.binding.decision.regime == Regime::memory);
-  const std::string crowded = cause.cause == Cause::queue ? "" : what_keeps_warps_out(it.measurement);
+  if (limits_of_several_kernels(it.measurement))
+    return list.add_without_gain(AdviceCode::look_at_kernels, "look at its kernels one by one, with --kernels",
+                                 fmt::format("it runs {} kernels", it.measurement.launches->kernels));
+  const bool updates = waits_for_updates(it, cause.cause);
+  const auto remedy = remedy_for(cause.cause, it.binding.decision.regime == Regime::memory, updates);
+  const bool by_occupancy =
+      !updates && cause.cause != Cause::queue && cause.cause != Cause::elsewhere && cause.cause != Cause::uneven_blocks;
+  const std::string crowded = by_occupancy ? what_keeps_warps_out(it.measurement) : "";
   const std::string action = !crowded.empty() ? "let more warps run on each multiprocessor: " + crowded
                              : it.machine.kind == DeviceKind::cuda ? remedy.on_gpu
                                                                    : remedy.on_cpu;
@@ -179,7 +209,10 @@ void advise_on_latency(const Case& it, List& list) {
           ? cause.clause
           : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
                         label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
-  if (is_explained(it))
+  if (cause.cause == Cause::uneven_blocks)
+    list.add(remedy.code, action, evidence,
+             it.overhead_seconds + active_part(it.measurement).value_or(1.0) * it.beside_launch);
+  else if (is_explained(it))
     list.add(remedy.code, action, evidence, it.overhead_seconds + it.binding.seconds);
   else
     list.add_without_gain(remedy.code, action, evidence);
@@ -233,6 +266,13 @@ bool is_matrix_product(const Case& it) {
          std::ranges::any_of(counted_in(it.measurement).flops, on_tensor);
 }
 
+/// Whether local memory may explain bytes that nobody declared. What a thread has there is written and read at least
+/// once, and loops come back to it (CUDA C++ Programming Guide, "Device Memory Accesses").
+bool spills(const Measurement& measurement, double wasted_bytes) {
+  constexpr double min_part = 0.02;
+  return measurement.launches && 2.0 * measurement.launches->local_bytes.value_or(0.0) > min_part * wasted_bytes;
+}
+
 /// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Nothing is said where moving
 /// them takes less than a third of the time.
 void advise_on_waste(const Case& it, List& list) {
@@ -250,10 +290,17 @@ void advise_on_waste(const Case& it, List& list) {
   double left = it.beside_launch - std::min(level->seconds, it.beside_launch) * (1.0 - needed);
   for (const ResourceTime& each : it.prediction.resources)
     left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
+  const auto evidence = fmt::format("it {} {} but declares {}", it.moves_whole_sectors ? "touches" : "moves",
+                                    format_value(moved, "B"), format_value(declared, "B"));
+  if (spills(it.measurement, moved - declared))
+    return list.add(AdviceCode::fewer_spills,
+                    "keep fewer values at a time in each thread, or allow it more registers (__launch_bounds__, "
+                    "-maxrregcount); index arrays of a thread by constants",
+                    fmt::format("{}, and its threads have {} of local memory", evidence,
+                                format_value(*it.measurement.launches->local_bytes, "B")),
+                    it.overhead_seconds + left);
   list.add(AdviceCode::coalesce,
-           "coalesce: let neighbouring threads access neighbouring addresses, and read nothing twice",
-           fmt::format("it {} {} but declares {}", it.moves_whole_sectors ? "touches" : "moves",
-                       format_value(moved, "B"), format_value(declared, "B")),
+           "coalesce: let neighbouring threads access neighbouring addresses, and read nothing twice", evidence,
            it.overhead_seconds + left);
 }
 

@@ -23,6 +23,7 @@ struct GraphKernel {
   LaunchShape shape;
   /// Blocks that fit on a multiprocessor at once; absent where the driver does not tell.
   std::optional<int> blocks_per_multiprocessor;
+  std::optional<int> local_bytes;  ///< of a thread; likewise
 };
 
 struct GraphContent {

@@ -21,14 +21,24 @@ void check_driver(CUresult result, const char* call) {
     throw CudaError(std::string(call) + " failed: driver error " + std::to_string(static_cast<int>(result)));
 }
 
+/// The driver takes a context's function and a library's kernel alike.
+CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS& params) {
+  return params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
+}
+
+std::optional<int> local_bytes(const CUDA_KERNEL_NODE_PARAMS& params) {
+  static const auto get_attribute = driver_function<decltype(&cuFuncGetAttribute)>("cuFuncGetAttribute");
+  int bytes = 0;
+  const CUresult result = get_attribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function_of(params));
+  return result == CUDA_SUCCESS && bytes >= 0 ? std::optional(bytes) : std::nullopt;
+}
+
 std::optional<int> blocks_per_multiprocessor(const CUDA_KERNEL_NODE_PARAMS& params) {
   static const auto occupancy = driver_function<decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>(
       "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  // The driver takes a context's function and a library's kernel alike.
-  auto* const function = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
   const auto threads = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
   int blocks = 0;
-  const CUresult result = occupancy(&blocks, function, threads, params.sharedMemBytes);
+  const CUresult result = occupancy(&blocks, function_of(params), threads, params.sharedMemBytes);
   return result == CUDA_SUCCESS && blocks > 0 ? std::optional(blocks) : std::nullopt;
 }
 
@@ -47,6 +57,7 @@ GraphKernel kernel_of(cudaGraphNode_t node) {
   if (get_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) == CUDA_SUCCESS && value.clusterDim.x > 0)
     shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
   kernel.blocks_per_multiprocessor = blocks_per_multiprocessor(params);
+  kernel.local_bytes = local_bytes(params);
   return kernel;
 }
 
@@ -178,8 +189,14 @@ GraphContent content_of(cudaGraph_t graph) {
 }
 
 Launches launches_of(const GraphContent& content, int multiprocessors) {
+  constexpr int few_bytes = 32;  // what a call of a function takes
   Launches launches;
   for (const GraphKernel& kernel : content.kernels) {
+    const auto& block = kernel.shape.block;
+    const double threads = static_cast<double>(blocks_of(kernel.shape)) * block.x * block.y * block.z;
+    if (kernel.local_bytes)
+      launches.local_bytes =
+          launches.local_bytes.value_or(0.0) + (*kernel.local_bytes < few_bytes ? 0.0 : threads * *kernel.local_bytes);
     const std::int64_t blocks = blocks_of(kernel.shape);
     ++launches.kernels;
     launches.blocks += blocks;

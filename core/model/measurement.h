@@ -219,6 +219,9 @@ struct Launches {
   std::int64_t kernels = 0;
   std::int64_t blocks = 0;        ///< of all kernels together
   std::int64_t later_blocks = 0;  ///< of them, those beyond one for each multiprocessor: they start while others work
+  /// Of local memory, all threads of kernels together that have much: values for which there were no registers, and
+  /// arrays whose places the compiler does not know. Absent where nothing tells.
+  std::optional<double> local_bytes = std::nullopt;
   friend bool operator==(const Launches&, const Launches&) = default;
 };
 

@@ -45,12 +45,15 @@ enum class AdviceCode {
   tensor_cores,
   relieve_unit,
   fewer_barriers,
-  less_power
+  less_power,
+  fewer_spills,
+  combine_updates,
+  look_at_kernels
 };
-inline constexpr auto advice_code_names =
-    std::to_array<std::string_view>({"batch_launches", "fuse", "fewer_blocks", "larger_grid", "even_last_wave",
-                                     "more_bytes_in_flight", "more_independent_work", "coalesce", "smaller_format",
-                                     "tensor_cores", "relieve_unit", "fewer_barriers", "less_power"});
+inline constexpr auto advice_code_names = std::to_array<std::string_view>(
+    {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "even_last_wave", "more_bytes_in_flight",
+     "more_independent_work", "coalesce", "smaller_format", "tensor_cores", "relieve_unit", "fewer_barriers",
+     "less_power", "fewer_spills", "combine_updates", "look_at_kernels"});
 constexpr std::string_view name_of(AdviceCode code) { return advice_code_names[static_cast<std::size_t>(code)]; }
 
 /// What could be done about the limit, why, and what that could gain.

@@ -261,7 +261,7 @@ void describe(auto& visit, is_a<DeviceConditions> auto& it) {
   filled(visit, OF(gpu_share_absent_reason), OF(throttle_reasons), OF(absent_reason));
 }
 
-PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks))
+PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks), OF(local_bytes))
 PLAIN(Grid, OF(blocks), OF(blocks_per_multiprocessor))
 
 void describe(auto& visit, is_a<Counter> auto& it) {

@@ -187,7 +187,7 @@ TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   const auto launched = gpu_->launched_by([&](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) launch_idle(shape, 0, stream);
   });
-  EXPECT_EQ(launched.launches, (Launches{1, 1000, 1000 - gpus().front().units}));
+  EXPECT_EQ(launched.launches, (Launches{1, 1000, 1000 - gpus().front().units, 0.0}));
   ASSERT_TRUE(launched.grid);
   EXPECT_EQ(launched.grid->blocks, 1000);
   int resident_threads = 0;

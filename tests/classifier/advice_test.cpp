@@ -76,6 +76,22 @@ TEST(Advice, WasteIsCoalesced) {
   EXPECT_EQ(find_advice(lean, "coalesce"), nullptr);
 }
 
+TEST(Advice, WasteOfLocalMemoryIsNotCoalesced) {
+  auto measurement = measured(4.1e-3, streaming(2e9, 0.0));
+  measurement.counters = {{"dram_read_bytes", 16e9, "bytes", "test"}, {"dram_write_bytes", 0.0, "bytes", "test"}};
+  measurement.launches = Launches{1, 40'000, 40'000, 6.5e9};
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(find_advice(verdict, "coalesce"), nullptr);
+  const auto* const advice = find_advice(verdict, "allow it more registers");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->code, AdviceCode::fewer_spills);
+  EXPECT_NE(advice->evidence.find("its threads have 6.50 GB of local memory"), std::string::npos) << advice->evidence;
+  EXPECT_NEAR(*advice->gain, 4.1 / 0.6, 0.05);
+  measurement.launches->local_bytes = 0.1e9;
+  const auto strewn = classify(measurement, gpu());
+  EXPECT_NE(find_advice(strewn, "coalesce"), nullptr) << "too little for so many bytes";
+}
+
 TEST(Advice, WasteThatTakesLittleOfTheTimeIsNotWorthAWord) {
   // As an empty kernel has: its code and arguments are read.
   auto spins = measured(1e-3, streaming(4.0, 0.0));
