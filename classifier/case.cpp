@@ -245,7 +245,11 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   if (auto of_command = verdict_of_command(measurement, machine)) return *std::move(of_command);
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares too much work to compute with");
-  Case it(measurement, machine, time_of(measurement), prediction);
+  const double stray = stray_bytes(measurement, machine);
+  std::optional<Measurement> cleaned;
+  if (stray > 0.0) cleaned = without_stray_bytes(measurement);
+  Case it(cleaned ? *cleaned : measurement, machine, time_of(measurement), prediction);
+  it.stray_bytes = stray;
   if (auto whole = with_whole_sectors(it)) {
     Case moved(measurement, machine, it.time, *std::move(whole));
     moved.moves_whole_sectors = true;

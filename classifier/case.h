@@ -39,7 +39,8 @@ struct Case {
   /// How far the work exceeds what its ceiling allows in this time, as a ratio (1.2: by 20 %). Absent within 5 % or
   /// within the uncertainty.
   std::optional<double> excess_over_ceiling;
-  bool is_below_launch;  ///< the time is below the launch ceiling by more than both uncertainties
+  double stray_bytes = 0.0;  ///< of others, which its counters held
+  bool is_below_launch;      ///< the time is below the launch ceiling by more than both uncertainties
 
  private:
   void ask_unit();

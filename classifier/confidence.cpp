@@ -380,6 +380,7 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
 /// Latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
 bool is_doubtful_latency(const Case& it) {
   if (it.decision.regime != Regime::latency) return false;
+  if (limits_of_several_kernels(it.measurement)) return true;
   if (it.figures.busy) return *it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine);
   return 2.0 * it.binding.seconds < it.beside_launch &&
          latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::unknown;
@@ -409,10 +410,13 @@ constexpr double of_whole_sectors = 0.8;
 
 double lowered(double probability, const Case& it) {
   const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::cuda;
-  if (it.is_contended) probability = std::min(probability, never_certain);
+  if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
-  if ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it))
+  // Links are not counted.
+  const bool elsewhere = it.decision.regime == Regime::latency &&
+                         latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::elsewhere;
+  if (elsewhere || ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
     probability = std::min(probability, uncounted_latency);
   // Under load a time says little, and less the less of its cores a point had.
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});

@@ -86,8 +86,13 @@ std::string unit_sentence(const Case& it) {
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
   const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
+  const auto several = limits_of_several_kernels(it.measurement);
   const std::string waits =
-      may_add_in_turn(it.measurement, it.machine)
+      several ? fmt::format(
+                    "; it runs {} kernels, and what moves data, busy for {}, and what computes, for {}, may each "
+                    "limit some of them",
+                    it.measurement.launches->kernels, format_percent(several->first), format_percent(several->second))
+      : may_add_in_turn(it.measurement, it.machine)
           ? "; nearly all atomics go to one slice of L2: numbers added at one address wait for each other, how long "
             "only a full calibration knows"
       : cause.clause.empty() ? ""
@@ -199,6 +204,11 @@ std::string evidence_of(const Case& it) {
   std::string text = sentence(it);
   if (!differences.empty()) text += "; by the counters it " + joined(differences, " and ");
   if (it.decision.regime != Regime::overhead && !it.rests_on_unit) text += overlap_note(prediction);
+  if (it.stray_bytes > 0.0)
+    text += fmt::format(
+        "; while it was counted, L2 wrote back {} that others had left in it, so how busy DRAM and L2 were is not "
+        "known",
+        format_value(it.stray_bytes, "B"));
   if (it.clock_under_power)
     text += fmt::format("; the power limit held the clock at {}, {} of what it can be",
                         format_value(*it.measurement.clock_hz, "Hz"), format_percent(*it.clock_under_power));

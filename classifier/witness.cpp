@@ -40,6 +40,31 @@ std::optional<double> slice_alone_percent(const Measurement& measurement) {
 
 }  // namespace
 
+double stray_bytes(const Measurement& measurement, const Machine& machine) {
+  constexpr double good_part = 0.1;
+  const auto written = counter(measurement, "dram_write_bytes");
+  const auto read = counter(measurement, "dram_read_bytes");
+  const auto l1 = counter(measurement, "l1_bytes");
+  const auto l2 = counter(measurement, "l2_bytes");
+  // Bulk copies pass L1's counter by. It sees what is written only where it sees what is read.
+  constexpr double whole_sectors = 2.0;
+  if (!written || !read || !l1 || !(*l1 > 0.0) || *read > whole_sectors * *l1 || *l1 < 0.9 * measurement.work.bytes())
+    return 0.0;
+  double capacity = 0.0;
+  for (const auto& cache : machine.caches) capacity = std::max(capacity, cache.capacity_bytes);
+  // More than L2 holds cannot wait in it: then L1 does not see what the multiprocessors write.
+  const double stray = *written - *l1;
+  return stray > good_part * l2.value_or(*written) && stray <= capacity ? stray : 0.0;
+}
+
+Measurement without_stray_bytes(Measurement measurement) {
+  constexpr std::array<std::string_view, 5> held = {"dram_busy", "l2_sectors_busy", "l2_data_busy", "l2_tags_busy",
+                                                    "l2_fabric_busy"};
+  std::erase_if(measurement.counters,
+                [&](const Counter& each) { return std::ranges::find(held, each.name) != held.end(); });
+  return measurement;
+}
+
 double busy_beside(const Measurement& measurement, const Resource& resource) {
   double most = 0.0;
   for (const Resource& row : all_resources())
@@ -123,6 +148,32 @@ std::optional<double> cycles_of_a_load(const Measurement& measurement) {
   return part >= min_part ? std::optional(*waits / part) : std::nullopt;
 }
 
+std::optional<double> active_part(const Measurement& measurement) {
+  constexpr double min_seconds = 20e-6;
+  const Summary* const device = seconds_by(measurement, Clock::device);
+  const auto cycles = counter(measurement, "sm_active_cycles");
+  const auto clock = counter(measurement, "sm_clock");
+  if (device == nullptr || !(device->median >= min_seconds) || !cycles || !clock || !(*clock > 0.0) ||
+      !measurement.launches || measurement.launches->kernels != 1)
+    return std::nullopt;
+  return *cycles / *clock / device->median;
+}
+
+std::optional<std::pair<double, double>> limits_of_several_kernels(const Measurement& measurement) {
+  constexpr double min_each = 0.2;
+  if (!measurement.launches || measurement.launches->kernels < 2) return std::nullopt;
+  const auto busiest = [&](ResourceKind kind) {
+    double most = 0.0;
+    for (const Resource& row : all_resources())
+      for (const std::string_view unit : row.busy)
+        if (row.kind == kind) most = std::max(most, witness_percent(measurement, unit).value_or(0.0) / 100.0);
+    return most;
+  };
+  const std::pair result(busiest(ResourceKind::memory), busiest(ResourceKind::pipe));
+  const bool both = std::min(result.first, result.second) >= min_each;
+  return both && result.first + result.second >= busy_suspect ? std::optional(result) : std::nullopt;
+}
+
 LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine) {
   const int units = machine.units;
   constexpr double min_idle = 1.5;   // wave factor: a third idle
@@ -131,6 +182,11 @@ LatencyCause latency_cause(const Measurement& measurement, const Prediction& pre
     const bool few = waves_of(measurement.grid, units).value_or(1.0) < 1.0;
     return {few ? Cause::few_blocks : Cause::uneven_waves, ""};
   }
+  constexpr double max_active = 0.6;
+  if (const auto active = active_part(measurement); active && *active < max_active && prediction.wave_factor < min_idle)
+    return {Cause::uneven_blocks,
+            fmt::format("the mean multiprocessor works for {} of the time: some blocks take much longer than others",
+                        format_percent(*active))};
   struct Stall {
     std::string_view counter;
     Cause cause;
@@ -155,6 +211,13 @@ LatencyCause latency_cause(const Measurement& measurement, const Prediction& pre
       load && most->cause == Cause::memory_latency && machine.dram_latency && machine.clock_hz) {
     constexpr double queued = 3.0;
     const double times = *load / measurement.clock_hz.value_or(*machine.clock_hz) / *machine.dram_latency;
+    constexpr double idle = 15.0;  // percent
+    const auto is_idle = [&](std::string_view unit) { return counter(measurement, unit).value_or(100.0) < idle; };
+    if (times >= queued && is_idle("dram_busy") && is_idle("l2_tags_busy"))
+      return {Cause::elsewhere,
+              fmt::format("its loads take {}x what DRAM takes when it is idle, while DRAM and L2 have little to do: "
+                          "they come from host memory or another GPU, or meet at few addresses",
+                          format_number(times))};
     if (times >= queued)
       return {Cause::queue,
               fmt::format("its loads take {}x what DRAM takes when it is idle, so they wait for each other",

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "classifier/rules.h"
 #include "core/model/measurement.h"
@@ -23,6 +24,12 @@ struct Witness {
 /// one that the model needs longest. What keeps L1's data stage busy is told apart. Absent where no unit was counted.
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
 
+/// What DRAM was written beyond all that the multiprocessors moved, where that is a good part of what L2 moved: lines
+/// that others left in L2, which it wrote back while the point was counted. 0 where there are none or nothing tells.
+double stray_bytes(const Measurement& measurement, const Machine& machine);
+/// The same point without the counters that hold those.
+Measurement without_stray_bytes(Measurement measurement);
+
 /// The highest share of a unit that does not serve this resource; 0 where none was counted.
 double busy_beside(const Measurement& measurement, const Resource& resource);
 /// Whether a unit tells of both.
@@ -36,14 +43,34 @@ std::optional<Witness> contended_atomics(const Measurement& measurement, const M
 bool may_add_in_turn(const Measurement& measurement, const Machine& machine);
 
 /// Why an operation keeps no unit busy.
-enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency, queue };
+enum class Cause {
+  unknown,
+  few_blocks,
+  uneven_waves,
+  uneven_blocks,
+  barrier,
+  dependency,
+  shared_latency,
+  memory_latency,
+  queue,
+  elsewhere
+};
 struct LatencyCause {
   Cause cause = Cause::unknown;
   std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown
 };
 /// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for. A load
-/// that takes much longer than from an idle DRAM waits in a queue: then more loads in flight help nothing.
+/// that takes much longer than from an idle DRAM waits in a queue: then more loads in flight help nothing. Where DRAM
+/// and L2 are idle meanwhile, the queue is elsewhere.
 LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine);
+
+/// The part of the time for which the mean multiprocessor has work; absent for several kernels, whose gaps count, and
+/// for short ones.
+std::optional<double> active_part(const Measurement& measurement);
+
+/// How busy the busiest unit is that moves data, and the busiest that computes, of an operation of several kernels
+/// where each of the two may limit some of them. Absent else.
+std::optional<std::pair<double, double>> limits_of_several_kernels(const Measurement& measurement);
 
 /// The clock of a point as a part of the machine's, where the power limit held it down; absent else.
 std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine);

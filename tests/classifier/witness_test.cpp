@@ -131,6 +131,98 @@ TEST(Witness, LoadsThatWaitForEachOtherAreNotToBeMoreOfThem) {
   EXPECT_EQ(queue.advice.front().code, AdviceCode::coalesce);
 }
 
+/// A short gather in 12 us, the launch included, while L2 writes back what set-up has left in it.
+TEST(Witness, WhatL2WritesBackForOthersIsNoEvidence) {
+  auto measurement = with_units(measured(12e-6, {}), {{"l2_sectors_busy", 95.0},
+                                                      {"l2_data_busy", 88.0},
+                                                      {"dram_busy", 70.0},
+                                                      {"lsu_input_busy", 4.0},
+                                                      {"stalled_by_memory", 60.0}});
+  const auto judged = [&](double written) {
+    auto counted = measurement;
+    for (const auto& [name, bytes] : {std::pair("dram_read_bytes", 0.5e6), std::pair("dram_write_bytes", written),
+                                      std::pair("l1_bytes", 0.7e6), std::pair("l2_bytes", 21e6)})
+      counted.counters.push_back({name, bytes, "bytes", "test"});
+    return classify(counted, gpu());
+  };
+  const auto stray = judged(9e6);
+  EXPECT_EQ(stray.regime, Regime::latency);
+  EXPECT_NE(stray.certainty, Certainty::certain);
+  EXPECT_THAT(stray.evidence, HasSubstr("L2 wrote back 8.30 MB that others had left in it"));
+  EXPECT_EQ(judged(0.1e6).regime, Regime::memory) << "L2 was busy with the gather itself";
+  EXPECT_THAT(judged(900e6).evidence, testing::Not(HasSubstr("wrote back"))) << "L2 cannot hold so much";
+}
+
+TEST(Witness, UpdatesThatWaitForEachOtherAreToBeFewer) {
+  const auto advice = [&](double updates) {
+    return classify(with_units(measured(62e-6, streaming(8e6, 1e3)), {{"dram_busy", 36.0},
+                                                                      {"l2_tags_busy", 12.0},
+                                                                      {"l2_atomics_busy", updates},
+                                                                      {"stalled_by_memory", 60.0},
+                                                                      {"stalled_by_dependency", 1.0}}),
+                    gpu())
+        .advice.front()
+        .code;
+  };
+  EXPECT_EQ(advice(9.0), AdviceCode::combine_updates);
+  EXPECT_EQ(advice(0.5), AdviceCode::more_bytes_in_flight) << "a few counts beside other work";
+}
+
+TEST(Witness, LoadsFromElsewhereLeaveDramAndL2Idle) {
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("latency-dram", 340e-9));
+  find(calibration, "fp32").clock_hz = 2e9;
+  const auto judged = [&](double dram) {
+    return classify(with_units(measured(4.9e-3, {}), {{"dram_busy", dram},
+                                                      {"l2_tags_busy", 2.0},
+                                                      {"issue_busy", 0.5},
+                                                      {"lsu_busy", 0.05},
+                                                      {"stalled_by_memory", 900.0},
+                                                      {"stalled_by_dependency", 2.0}}),
+                    calibration);
+  };
+  const auto host_memory = judged(0.1);
+  EXPECT_EQ(host_memory.regime, Regime::latency);
+  EXPECT_LE(host_memory.confidence, 0.7) << "a link may be the limit, and nobody counts it";
+  EXPECT_THAT(host_memory.evidence, HasSubstr("they come from host memory or another GPU"));
+  EXPECT_THAT(host_memory.advice.front().action, HasSubstr("into this GPU's memory first"));
+  EXPECT_EQ(judged(40.0).advice.front().code, AdviceCode::coalesce) << "a queue at DRAM";
+}
+
+TEST(Witness, KernelsOneAfterAnotherMayEachHaveALimit) {
+  auto measurement = with_units(
+      measured(2e-3, {}),
+      {{"dram_busy", 46.0}, {"fma_busy", 49.0}, {"stalled_by_memory", 12.0}, {"stalled_by_dependency", 2.0}});
+  EXPECT_EQ(classify(measurement, gpu()).certainty, Certainty::certain);
+  measurement.launches = Launches{2, 1000, 900};
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  EXPECT_NE(verdict.certainty, Certainty::certain);
+  EXPECT_THAT(verdict.evidence, HasSubstr("it runs 2 kernels, and what moves data, busy for 46 %"));
+  ASSERT_EQ(verdict.advice.size(), 1U);
+  EXPECT_EQ(verdict.advice.front().code, AdviceCode::look_at_kernels);
+}
+
+TEST(Witness, BlocksOfUnequalWorkLeaveMultiprocessorsIdle) {
+  auto measurement =
+      with_units(measured(1e-3, {}), {{"dram_busy", 3.0}, {"stalled_by_memory", 5.0}, {"stalled_by_dependency", 4.0}});
+  measurement.make_primary().clock = Clock::stream;
+  Timing device = measurement.timings.front();
+  device.clock = Clock::device;
+  measurement.timings.push_back(device);
+  measurement.grid = Grid{1320, 8};
+  measurement.launches = Launches{1, 1320, 1188};
+  measurement.counters.push_back({"sm_clock", 2e9, "Hz", "test"});
+  measurement.counters.push_back({"sm_active_cycles", 0.12 * 2e6, "cycles", "test"});
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  ASSERT_FALSE(verdict.advice.empty());
+  EXPECT_EQ(verdict.advice.front().code, AdviceCode::even_last_wave) << verdict.advice.front().action;
+  EXPECT_THAT(verdict.evidence, HasSubstr("the mean multiprocessor works for 12 % of the time"));
+  measurement.counters.back().value = 0.95 * 2e6;
+  EXPECT_EQ(classify(measurement, gpu()).advice.front().code, AdviceCode::more_bytes_in_flight);
+}
+
 TEST(Witness, WhatKeepsWarpsOutIsSaid) {
   auto measurement = with_units(measured(62e-6, streaming(8e6, 1e3)),
                                 {{"issue_busy", 20.0}, {"occupancy", 12.5}, {"stalled_by_memory", 9.0}});
