@@ -24,9 +24,11 @@ std::string_view name_of(Status status) {
 
 std::string reason_of(const Measurement& measurement) {
   if (measurement.failure) {
-    std::string kind(failure_kind_names[static_cast<std::size_t>(measurement.failure->kind)]);
+    const auto& [failure, message] = *measurement.failure;
+    std::string kind(failure_kind_names[static_cast<std::size_t>(failure)]);
     std::ranges::replace(kind, '_', ' ');
-    return measurement.failure->message.empty() ? kind : kind + ": " + measurement.failure->message;
+    if (message.empty()) return kind;
+    return failure == FailureKind::error ? message : kind + ": " + message;
   }
   if (measurement.skipped) return *measurement.skipped;
   return measurement.seconds() ? "" : "no time was taken";

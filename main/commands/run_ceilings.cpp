@@ -155,7 +155,9 @@ class CeilingFinder {
   std::vector<std::string>& warnings_;
 };
 
+/// "94.0 % below", or "31 900 times" where a percentage would say little.
 std::string side(double difference) {
+  if (difference >= 2.0) return fmt::format("{} times", format_number(1.0 + difference));
   return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
 }
 
