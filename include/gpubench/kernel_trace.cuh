@@ -175,11 +175,11 @@ class BasicWarp<true, when> {
       slice = detail::open_slice(view, flags);
     // After the opening, so that only its result takes registers in it.
     asm volatile("" : "+l"(slice));
+    slot_ = reinterpret_cast<unsigned long long>(slice + 1);
     if constexpr (when == When::first) {
-      slot_ = reinterpret_cast<unsigned long long>(slice + 1) - 8;
-      last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8;
+      last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8 - 8;
     } else {
-      slot_ = reinterpret_cast<unsigned long long>(slice + 1) + ring_slots(slots_) * 8;
+      slot_ += ring_slots(slots_) * 8;
       last_ = slice == nullptr ? 0 : 0U - ring_slots(slots_) * 8;
       at_ = last_;
     }
@@ -281,7 +281,7 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void close() {
     if (last_ == 0) return;
     const std::uint32_t first =
-        when == When::first ? last_ + 8 - slots_ * 8 : static_cast<std::uint32_t>(slot_) + last_;
+        when == When::first ? last_ - (slots_ - 1) * 8 : static_cast<std::uint32_t>(slot_) + last_;
     auto* const header = reinterpret_cast<SliceHeader*>(slot_ >> 32 << 32 | first) - 1;
     header->count = count_;
     header->flags = flags | slice_opened | slice_closed;
@@ -303,18 +303,19 @@ class BasicWarp<true, when> {
   }
   /// A store where the next event goes: it waits for a barrier before it.
   __device__ __forceinline__ void hold() {
-    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(when == When::first ? slot_ + 8 : of_ring()), "r"(0)
-                 : "memory");
+    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(next()), "r"(0) : "memory");
   }
-  [[nodiscard]] __device__ __forceinline__ unsigned long long of_ring() const {
+  [[nodiscard]] __device__ __forceinline__ unsigned long long next() const {
+    if constexpr (when == When::first) return slot_;
     return slot_ >> 32 << 32 | (static_cast<std::uint32_t>(slot_) + at_);
   }
-  // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. The address
-  // moves on before the store, where the store before it has long been read: it can stay in its registers. How many
-  // there were is not needed meanwhile, so the compiler adds events up, or takes them out of a loop.
+  // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. How many events
+  // there were is not needed meanwhile, so the compiler adds them up, or takes them out of a loop.
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
+    store_at(next(), first, word);
+    ++count_;
     if constexpr (when == When::first)
-      asm volatile(
+      asm volatile(  // min(low + 8, last_), in one instruction
           "{\n\t.reg .b32 low, high;\n\t"
           "mov.b64 {low, high}, %0;\n\t"
           "add.u32 low, low, 8;\n\t"
@@ -322,9 +323,7 @@ class BasicWarp<true, when> {
           "mov.b64 %0, {low, high};\n\t}"
           : "+l"(slot_)
           : "r"(last_));
-    store_at(when == When::first ? slot_ : of_ring(), first, word);
-    ++count_;
-    if constexpr (when == When::latest)  // max(at + 8, last), where at + 8 may become 0
+    else  // from below 0 to 0, which is before all of them
       asm volatile("{\n\tadd.u32 %0, %0, 8;\n\tmax.u32 %0, %0, %1;\n\t}" : "+r"(at_) : "r"(last_));
   }
   __device__ __forceinline__ void store_at(unsigned long long slot, std::uint32_t first, std::uint32_t word) {
@@ -335,7 +334,7 @@ class BasicWarp<true, when> {
         "r"(first), "r"(word), "r"(static_cast<std::uint32_t>(on_))
         : "memory");
   }
-  unsigned long long slot_ = 0;  ///< address of the latest event's slot; of a ring where its slots end
+  unsigned long long slot_ = 0;  ///< address of the next slot; of a ring where its slots end
   std::uint32_t last_ = 0;       ///< low half of that of the last slot; of a ring less its bytes; 0: closed or none
   std::uint32_t at_ = 0;         ///< of a ring, from its end to the next slot, below 0
   std::uint32_t count_ = 0;      ///< slots that were asked for
