@@ -194,13 +194,20 @@ class PerfettoWriter {
     }
     // Tracks with few slices go together; a part of the file is what so many pieces fill.
     constexpr std::uint32_t slices_of_piece = 1 << 15;
-    constexpr std::size_t pieces_at_once = 64;
+    constexpr std::size_t pieces_at_once = 32;
     std::vector<std::uint32_t> pieces = {0};  // their first tracks
     for (std::uint32_t track = 1; track <= tracks; ++track)
       if (track == tracks || first[track] - first[pieces.back()] >= slices_of_piece) pieces.push_back(track);
-    for (std::size_t from = 0; from + 1 < pieces.size(); from += pieces_at_once) {
-      std::vector<std::string> parts(std::min(pieces_at_once, pieces.size() - 1 - from));
-      for_each_in_parallel(parts.size(), 1, [&](std::size_t i) {
+    sink_(std::exchange(text_, {}));  // what is before them
+    std::vector<std::string> made;    // handed over while the next ones are made
+    for (std::size_t from = 0; from + 1 < pieces.size() || !made.empty(); from += pieces_at_once) {
+      std::vector<std::string> parts(from + 1 < pieces.size() ? std::min(pieces_at_once, pieces.size() - 1 - from) : 0);
+      for_each_in_parallel(parts.size() + 1, 1, [&](std::size_t job) {
+        if (job == 0) {
+          for (std::string& part : made) sink_(std::exchange(part, {}));
+          return;
+        }
+        const std::size_t i = job - 1;
         for (std::uint32_t track = pieces[from + i]; track < pieces[from + i + 1]; ++track) {
           if (first[track] == first[track + 1]) continue;
           TrackText out(*this, track, is_thread[track], parts[i]);
@@ -208,7 +215,7 @@ class PerfettoWriter {
           out.finish();
         }
       });
-      for (const std::string& part : parts) sink_(part);
+      made = std::move(parts);
     }
     for (std::uint32_t track = 0; track < tracks; ++track)
       if (first[track] < first[track + 1]) first_lanes_[track] = lane_number(track, 0);
