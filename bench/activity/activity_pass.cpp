@@ -444,6 +444,45 @@ bool slow_start_counts(const ActivityCheck& check, const Measurement& measuremen
 
 }  // namespace
 
+namespace {
+
+std::int64_t kernels_of(const ActivityCheck& check, const Measurement& measurement) {
+  std::int64_t kernels = 0;
+  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
+  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
+  return std::max<std::int64_t>(kernels, 1);
+}
+
+/// Clocks follow what ran before; no time can differ by more for it than they do.
+double clock_seconds(const std::optional<double>& clock_hz, const Measurement& measurement, double seconds) {
+  return clock_hz && measurement.clock_hz && *measurement.clock_hz > 0.0
+             ? std::abs(*clock_hz / *measurement.clock_hz - 1.0) * seconds
+             : 0.0;
+}
+
+/// How far two times may lie apart so that their intervals say nothing against it.
+double apart_within(const Estimate& one, const Estimate& other) {
+  return one.value > other.value ? (one.value - one.ci95.low) + (other.ci95.high - other.value)
+                                 : (one.ci95.high - one.value) + (other.value - other.ci95.low);
+}
+
+}  // namespace
+
+void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
+                        std::optional<double> clock_hz) {
+  const Timing* const time = timing_by(measurement, Clock::device);
+  if (check.agreement != Agreement::disagrees || time == nullptr || !time->seconds || !time->kernel_overhead_seconds)
+    return;
+  const double overhead = time->kernel_overhead_seconds->value;
+  const Interval& device = time->seconds->median_ci95;
+  const Estimate expected = {time->seconds->median + overhead, {device.low + overhead, device.high + overhead}};
+  const double tolerance =
+      std::max({static_cast<double>(kernels_of(check, measurement)) * tolerance_seconds_beside_gaps,
+                tolerance_share * unrecorded.value, apart_within(unrecorded, expected)}) +
+      clock_seconds(clock_hz, measurement, unrecorded.value);
+  if (std::abs(unrecorded.value - expected.value) <= tolerance) check.agreement = Agreement::agrees;
+}
+
 void compare(ActivityCheck& check, const Measurement& measurement) {
   if (!check.seconds) return;
   if (check.copies > 0) {
@@ -455,10 +494,7 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   if (!check.reason.empty()) return;
   // The device time is a slope less the kernel overhead. What a record has beyond it does not vary with that overhead,
   // which grows by 0.17 us while a process works; where it is not known, the overhead is the best there is.
-  std::int64_t kernels = 0;
-  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
-  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
-  const auto launches = static_cast<double>(std::max<std::int64_t>(kernels, 1));
+  const auto launches = static_cast<double>(kernels_of(check, measurement));
   const auto& excess = check.recording_seconds;
   double beside = excess ? launches * excess->value : time->kernel_overhead_seconds->value;
   double unsure = excess ? launches * half_width(*excess) : 0.0;
@@ -470,21 +506,15 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   const Estimate expected = {time->seconds->median + beside,
                              {device.low + beside - unsure, device.high + beside + unsure}};
   const Estimate& recorded = *check.seconds;
-  const double within = recorded.value > expected.value
-                            ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
-                            : (recorded.ci95.high - recorded.value) + (expected.value - expected.ci95.low);
   check.expected_seconds = expected;
   const double slower_start =
       recorded.value > expected.value && !check.one_by_one ? slow_start_seconds(check, measurement) : 0.0;
-  // Clocks follow what ran before; no time can differ by more for it than they do.
-  const double of_clock = check.clock_hz && measurement.clock_hz && *measurement.clock_hz > 0.0
-                              ? std::abs(*check.clock_hz / *measurement.clock_hz - 1.0) * recorded.value
-                              : 0.0;
   const double of_kernel = check.one_by_one                               ? tolerance_seconds_one_by_one
                            : check.gap_seconds && check.usual_gap_seconds ? tolerance_seconds_beside_gaps
                                                                           : tolerance_seconds_a_kernel;
-  check.tolerance_seconds =
-      std::max({launches * of_kernel, tolerance_share * recorded.value, within, slower_start}) + of_clock;
+  check.tolerance_seconds = std::max({launches * of_kernel, tolerance_share * recorded.value,
+                                      apart_within(recorded, expected), slower_start}) +
+                            clock_seconds(check.clock_hz, measurement, recorded.value);
   check.agreement =
       std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
 }
@@ -617,7 +647,7 @@ void ActivityPass::take(RecordedExecution recorded, const Recording* recording, 
   check.looks = std::move(looks);
   if (check.agreement != Agreement::not_compared)
     check.looks.push_back(
-        {check.seconds->value, check.expected_seconds->value, *check.tolerance_seconds, check.one_by_one});
+        {check.seconds->value, check.expected_seconds->value, *check.tolerance_seconds, check.one_by_one, {}});
   measurement.kernels = std::move(recorded.kernels);
   measurement.kernel_order = std::move(recorded.kernel_order);
   measurement.kernel_order_reason = std::move(recorded.kernel_order_reason);
@@ -639,6 +669,33 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
   }
 }
 
+/// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
+void ActivityPass::look_without_records(Measurement& measurement, const Replay& replay) {
+  constexpr int repeats = 9;
+  const std::int64_t executions =
+      executions_for(timing_by(measurement, Clock::device)->seconds->median, measurement.launches);
+  const auto shorter = replay.chain(executions);
+  const auto longer = replay.chain(3 * executions);
+  const auto seconds_of = [&](const std::function<void()>& chain) {
+    const double start = replay.now();
+    chain();
+    return replay.now() - start;
+  };
+  const ClockNotes clock = replay.clock_notes ? replay.clock_notes() : ClockNotes{[] {}, [] {}, nullptr};
+  longer();
+  std::vector<double> seconds;
+  clock.begin();
+  for (int i = 0; i < repeats; ++i) {
+    const double once = seconds_of(shorter);
+    seconds.push_back((seconds_of(longer) - once) / (2.0 * static_cast<double>(executions)));
+  }
+  clock.end();
+  const Estimate unrecorded = centre_of(std::move(seconds));
+  ActivityCheck& check = *measurement.activity;
+  check.looks.back().unrecorded_seconds = unrecorded.value;
+  compare_unrecorded(check, measurement, unrecorded, clock.hertz ? clock.hertz() : std::nullopt);
+}
+
 bool ActivityPass::wants(std::size_t point, const Measurement& /*timed*/) {
   return round_ == 0 || contradicted_.contains(point);
 }
@@ -650,6 +707,8 @@ void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   // Where many blocks may have made records longer, records without that tell.
   if (recording_ && measurement.kernel_order_reason.empty() && slow_start_counts(*measurement.activity, measurement))
     look_one_by_one(measurement, replay);
+  if (measurement.activity->agreement == Agreement::disagrees && replay.chain)
+    look_without_records(measurement, replay);
   if (measurement.activity->agreement == Agreement::disagrees)
     contradicted_.insert(replay.point);
   else

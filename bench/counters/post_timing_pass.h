@@ -18,6 +18,7 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/devices.h"
+#include "core/base/time.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 
@@ -50,6 +51,8 @@ struct Replay {
   std::size_t point = 0;
   /// What the operation took to set itself up.
   double set_up_seconds = 0.0;
+  /// The host's clock.
+  std::function<double()> now = steady_seconds;
 };
 
 /// Goes over points again, in one or several rounds, and adds to their measurements. What is missing is absent with its
@@ -365,6 +368,12 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
 /// cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
+/// Where the two disagree, but executions without records take what the device time says, recording is what lengthens
+/// them: then they agree. By the host's clock, of one execution with its kernel overhead, at this clock of the
+/// multiprocessors.
+void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
+                        std::optional<double> clock_hz);
+
 /// Fills `activity` and the kernels, point after point, on one device. Opens the source at the first point.
 class ActivityPass final : public PostTimingPass {
  public:
@@ -398,6 +407,7 @@ class ActivityPass final : public PostTimingPass {
   void take(RecordedExecution recorded, const Recording* recording, Measurement& measurement);
   void measure_recording(const Replay& replay);
   void look_one_by_one(Measurement& measurement, const Replay& replay);
+  void look_without_records(Measurement& measurement, const Replay& replay);
   void check(Measurement& measurement, const Replay& replay);
 
   Device device_;

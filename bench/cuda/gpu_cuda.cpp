@@ -107,6 +107,7 @@ class CudaGpu final : public Gpu {
     if (context_id() != context_id_)
       throw CudaError("the operation reset the GPU (cudaDeviceReset), which ends all measuring in this process");
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    see_free_memory();
     std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
   }
   void synchronize() override {
@@ -178,12 +179,21 @@ class CudaGpu final : public Gpu {
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
+    see_free_memory();
     // The operation before may have chosen another device, or have reset this one, which ends our stream.
     return cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess ||
            context_id() != context_id_;
   }
 
  private:
+  static void see_free_memory() {
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
+      scrubbing().saw_free(static_cast<double>(free_bytes), steady_seconds());
+    else
+      (void)cudaGetLastError();
+  }
   Blocker& blocker() {
     if (!blocker_) {
       blocker_.emplace(stream_.get());

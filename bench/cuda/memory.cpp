@@ -42,6 +42,7 @@ void* allocate_device(std::size_t bytes) {
     throw OutOfMemory(fmt::format("the GPU does not have {} free", format_bytes(static_cast<double>(bytes))));
   }
   check_cuda(error, "cudaMalloc");
+  bench::scrubbing().allocated(static_cast<double>(bytes));
   return pointer;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "gpubench/contents.h"
 #include "gpubench/detail/buffers.h"
@@ -56,12 +57,18 @@ class Scrubbing {
 
   /// So much memory was given back at `now`, in seconds of a steady clock.
   void freed(double bytes, double now);
+  void allocated(double bytes);
+  /// So much is free at `now`. What that has grown by since the last time, beyond the two above, others gave back, such
+  /// as PyTorch; unless they have taken as much since.
+  void saw_free(double bytes, double now);
   /// How long to wait for a quiet memory; 0 when there is nothing to wait for.
   [[nodiscard]] double seconds_left(double now) const;
 
  private:
   mutable std::mutex mutex_;
   double until_ = 0.0;
+  double own_ = 0.0;  ///< freed less allocated since free memory was seen
+  std::optional<double> free_;
 };
 
 /// Of this process, all its GPUs together.

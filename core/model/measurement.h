@@ -73,6 +73,9 @@ struct ActivityLook {
   double expected_seconds = 0.0;
   double tolerance_seconds = 0.0;
   bool one_by_one = false;
+  /// Of one execution while nothing is recorded, by the host's clock over chains of two lengths; only where the
+  /// recording contradicts. It holds the kernel overhead.
+  std::optional<double> unrecorded_seconds = std::nullopt;
   friend bool operator==(const ActivityLook&, const ActivityLook&) = default;
 };
 

@@ -292,6 +292,7 @@ void describe(auto& visit, is_a<ActivityLook> auto& it) {
   visit.field(OF(expected_seconds), Domain::any);
   visit.field(OF(tolerance_seconds));
   visit.filled(OF(one_by_one));
+  visit.field(OF(unrecorded_seconds), Domain::any);
 }
 
 void describe(auto& visit, is_a<ActivityCheck> auto& it) {

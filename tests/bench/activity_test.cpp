@@ -415,6 +415,35 @@ TEST(ActivityPass, AContradictionIsSetUpAndLookedAtAnewUntilALookAgrees) {
   EXPECT_EQ(looks(21e-6, {20'500, 20'400, 20'600}), std::pair(Agreement::disagrees, std::size_t{3}));
 }
 
+TEST(ActivityPass, WhatIsLongerOnlyWhileItIsRecordedIsNoContradiction) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  ActivityPass phase(gpu(), opener(fake));
+  Replay chained = with_known_kernel(replay(fake, 20'500), fake);
+  std::uint64_t elapsed = 0;  // what lies between kernels is part of their overhead
+  chained.now = [&] { return 1e-9 * static_cast<double>(elapsed); };
+  std::uint64_t recording_evicts = 0;
+  chained.chain = [&](std::int64_t executions) {
+    return [&, executions] {
+      for (std::int64_t i = 0; i < executions; ++i) {
+        fake.runs("copy", 20'500 + (fake.recording ? recording_evicts : 0));
+        elapsed += 20'500;
+      }
+    };
+  };
+  const auto judged = [&](double device_seconds) {
+    Measurement measurement = timed(device_seconds, 0.5e-6);
+    phase.fill(measurement, chained);
+    return *measurement.activity;
+  };
+  EXPECT_EQ(judged(19e-6).agreement, Agreement::disagrees) << "both say that the device time is 5 % off";
+  EXPECT_NEAR(judged(19e-6).looks.at(0).unrecorded_seconds.value_or(0.0), 20.5e-6, 1e-12);
+  recording_evicts = 2'000;
+  EXPECT_EQ(judged(20e-6).agreement, Agreement::agrees);
+  EXPECT_EQ(judged(21e-6).agreement, Agreement::disagrees) << "the host's clock says so";
+  EXPECT_EQ(judged(19e-6).agreement, Agreement::disagrees);
+}
+
 TEST(ActivityPass, ALaterLookThatFailsLeavesTheFirst) {
   FakeGpu fake;
   fake.recording_adds = 300;

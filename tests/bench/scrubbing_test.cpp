@@ -27,6 +27,22 @@ TEST(Scrubbing, WhatIsFreedMeanwhileWaitsItsTurn) {
   EXPECT_DOUBLE_EQ(scrubbing.seconds_left(100.0), 0.5);
 }
 
+TEST(Scrubbing, WhatOthersFreeIsSeenByWhatIsFree) {
+  Scrubbing scrubbing;
+  scrubbing.saw_free(10.0 * second_of_bytes, 0.0);
+  EXPECT_EQ(scrubbing.seconds_left(0.0), 0.0) << "nothing to compare with";
+  scrubbing.saw_free(12.0 * second_of_bytes, 0.0);
+  EXPECT_NEAR(scrubbing.seconds_left(0.0), 2.0, 1e-9);
+  scrubbing.saw_free(11.0 * second_of_bytes, 10.0);
+  EXPECT_EQ(scrubbing.seconds_left(10.0), 0.0) << "somebody took some";
+  scrubbing.allocated(3.0 * second_of_bytes);
+  scrubbing.freed(1.0 * second_of_bytes, 20.0);
+  scrubbing.saw_free(9.0 * second_of_bytes, 20.0);
+  EXPECT_NEAR(scrubbing.seconds_left(20.0), 1.0, 1e-9) << "our own, and nobody else's";
+  scrubbing.saw_free(9.0 * second_of_bytes + 1e6, 30.0);
+  EXPECT_EQ(scrubbing.seconds_left(30.0), 0.0) << "a page or two";
+}
+
 /// Blocks that are told apart by their addresses, and what has gone back.
 struct Blocks {
   std::vector<char> memory = std::vector<char>(100);
