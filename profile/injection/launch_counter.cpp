@@ -185,7 +185,7 @@ bool LaunchCounter::before(const Launch& launch) {
   ++group->launches;
   const auto set = wanted_set(*group);
   if (!set && ++not_counted_ == launches_before_rest) rest();
-  if (!set || captures_.load() > 0 || is_capturing(launch) || (!busy_.empty() && now_ns() < next_try_ns_)) return false;
+  if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return false;
   not_counted_ = 0;
   rests_ = false;
   std::uint64_t since = started_ = now_ns();
@@ -208,8 +208,10 @@ bool LaunchCounter::before(const Launch& launch) {
     if (++group->counted[set_] == group->first) --lacking_[set_];
     busy_.clear();
   } catch (const bench::MetricsBusy& error) {  // a process of the same program rests once it has counted all
-    busy_ = error.what();
-    next_try_ns_ = now_ns() + nanoseconds_before_next_try;
+    if (!again_) busy_ = error.what();
+    const std::uint64_t now = now_ns();
+    next_try_ns_ =
+        now + std::max(nanoseconds_before_next_try, 50 * (now - started_));  // a fiftieth of the time at most
     return false;
   } catch (const std::exception& error) {
     end(error.what());
