@@ -54,10 +54,10 @@ void add_lines(std::span<const ClockPair> pairs, const Rate& other, std::int64_t
   // Each reading is up to a step early: the true line lies between the highest reading and the lowest one plus a step.
   const double half = static_cast<double>(step_ns) / 2.0;
   const double residual = (most - least) / 2.0;
-  if (residual > 4.0 * static_cast<double>(step_ns) && pairs.size() >= 8) {
+  if (residual > 4.0 * static_cast<double>(step_ns) && pairs.size() >= 3) {
     const std::size_t middle = pairs.size() / 2;
-    if (pairs[middle].clock > first.clock) {
-      add_lines(pairs.first(middle), other, step_ns, fit);
+    if (first.clock < pairs[middle].clock && pairs[middle].clock < pairs.back().clock) {
+      add_lines(pairs.first(middle + 1), other, step_ns, fit);  // both have it, so that the lines meet there
       add_lines(pairs.subspan(middle), other, step_ns, fit);
       return;
     }
@@ -101,6 +101,15 @@ ClockFit fit_clock(std::vector<ClockPair> pairs, const Rate& other, std::int64_t
   std::ranges::sort(pairs, {}, &ClockPair::clock);
   ClockFit fit;
   add_lines(pairs, other, step_ns, fit);
+  // Where two lines meet the clock changed, and a line through two readings may not say when: by its neighbours' rates.
+  for (std::size_t i = 1; i < fit.lines.size(); ++i)
+    for (const std::size_t one : {i - 1, i}) {
+      const std::int64_t begin = fit.lines[one].clock;
+      const std::int64_t end = one + 1 < fit.lines.size() ? fit.lines[one + 1].clock : pairs.back().clock;
+      if (std::ranges::upper_bound(pairs, begin, {}, &ClockPair::clock)->clock >= end)
+        fit.residual_ns = std::max(fit.residual_ns, std::abs(fit.lines[i].ns_per_tick - fit.lines[i - 1].ns_per_tick) *
+                                                        static_cast<double>(end - begin));
+    }
   return fit;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -51,6 +52,24 @@ TEST(ClockFit, follows_a_clock_that_changes) {
   EXPECT_GT(fit.lines.size(), 1);
   EXPECT_NEAR(ns_at(fit, pairs[20].clock), 200'000.0, 64.0);
   EXPECT_NEAR(ns_at(fit, pairs[100].clock), 1'000'000.0, 64.0);
+}
+
+TEST(ClockFit, follows_a_change_between_few_readings) {
+  // One each 190 us, at 1.98 GHz and from 450 us on at 1.95 GHz.
+  const auto clock_at = [](double ns) { return std::min(ns, 450'000.0) * 1.98 + std::max(ns - 450'000.0, 0.0) * 1.95; };
+  std::vector<ClockPair> pairs;
+  for (int i = 0; i < 7; ++i)
+    pairs.push_back({static_cast<std::int64_t>(clock_at(i * 190'000.0)), i * 190'000 / 32 * 32});
+  const ClockFit fit = fit_clock(pairs, {.ns_per_tick = 1 / 1.96, .error = 1e-6}, 32);
+  double worst = 0.0;
+  for (double ns = 0.0; ns < 1'140'000.0; ns += 1000.0) {
+    const double off = std::abs(ns_at(fit, static_cast<std::int64_t>(clock_at(ns))) - ns);
+    worst = std::max(worst, off);
+    if (ns < 380'000.0 || ns > 570'000.0) EXPECT_LT(off, 40.0) << ns;
+  }
+  EXPECT_GT(worst, 300.0) << "where it changed is not known";
+  EXPECT_GE(fit.residual_ns, worst) << "but it is said";
+  EXPECT_LT(fit.residual_ns, 3.0 * worst);
 }
 
 TEST(ClockFit, of_two_readings_says_how_far_off_a_changed_clock_may_put_times) {
