@@ -206,8 +206,8 @@ std::string evidence_of(const Case& it) {
   if (it.decision.regime != Regime::overhead && !it.rests_on_unit) text += overlap_note(prediction);
   if (it.stray_bytes > 0.0)
     text += fmt::format(
-        "; while it was counted, L2 wrote back {} that others had left in it, so how busy DRAM and L2 were is not "
-        "known",
+        "; while it was counted, DRAM was written {} that it cannot have written: lines that others left in L2, or "
+        "freed memory that the driver clears. So how busy DRAM and L2 were is not known",
         format_value(it.stray_bytes, "B"));
   if (it.clock_under_power)
     text += fmt::format("; the power limit held the clock at {}, {} of what it can be",

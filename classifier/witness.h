@@ -25,7 +25,7 @@ struct Witness {
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
 
 /// What DRAM was written beyond all that the multiprocessors moved, where that is a good part of what L2 moved: lines
-/// that others left in L2, which it wrote back while the point was counted. 0 where there are none or nothing tells.
+/// that others left in L2, or freed memory that the driver cleared. 0 where there are none or nothing tells.
 double stray_bytes(const Measurement& measurement, const Machine& machine);
 /// The same point without the counters that hold those.
 Measurement without_stray_bytes(Measurement measurement);
