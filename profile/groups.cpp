@@ -245,8 +245,6 @@ std::string name_of_command(std::string name) {
   return name;
 }
 
-double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
-
 /// Every so manieth, in the order of starts.
 std::vector<double> thinned(const std::vector<std::int64_t>& durations) {
   const std::size_t step = (durations.size() + max_samples - 1) / max_samples;

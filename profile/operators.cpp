@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "profile/groups.h"
 #include "traces/operators.h"
@@ -16,8 +17,6 @@ namespace gpubench::profile {
 namespace {
 
 constexpr std::size_t max_operators = 500;  // points
-
-double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 /// The pipe that a type is calculated in. Whether float runs as TF32 is told by names: that of CUTLASS's and cuDNN's
 /// kernels ("tf32", and "s1688" for the instruction), and nvjet, cuBLAS's kernels for the tensor cores of Hopper.

@@ -14,7 +14,6 @@ namespace gpubench::traces {
 namespace {
 
 constexpr std::int64_t other_work_ns = 1'000'000;  // a host that only launches comes back within this
-constexpr std::int64_t short_gap_ns = 1000;        // between work that is queued: the GPU's own
 
 struct Span {
   std::int64_t start = std::numeric_limits<std::int64_t>::max();

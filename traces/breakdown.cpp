@@ -9,8 +9,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
-
 Working work_of(SliceKind kind) {
   return kind == SliceKind::kernel ? computing : kind == SliceKind::communication ? communicating : moving;
 }

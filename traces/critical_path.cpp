@@ -14,9 +14,7 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::int64_t short_gap_ns = 1000;  // between work that is queued: the GPU's own
-constexpr std::int64_t pause_ns = 50'000;    // a thread that does nothing for longer may have waited for another
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t pause_ns = 50'000;  // a thread that does nothing for longer may have waited for another
 
 /// What a thread did in one stretch: operators and calls without gap.
 struct Stretch {

@@ -15,7 +15,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr double min_share = 0.02;               // of the wall time, that a finding could gain
 constexpr std::int64_t tiny_kernel_ns = 5000;    // a launch takes the host as long as that
 constexpr double many_tiny = 0.5;                // of all kernels
 constexpr std::size_t min_tiny = 100;            // kernels

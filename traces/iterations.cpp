@@ -18,13 +18,8 @@ constexpr double min_cover = 0.5;  // of the time in which the process launches
 constexpr double min_equal = 0.9;  // of the places of a repeating sequence
 constexpr std::size_t max_anchors = 64;
 
-std::string_view stem_of(std::string_view name) {
-  const auto last = name.find_last_not_of("0123456789");
-  return last == std::string_view::npos ? name : name.substr(0, last + 1);
-}
-
 /// Ranges of one stem on one thread.
-struct Candidate {
+struct StemRanges {
   std::vector<Iteration> all;
   std::int64_t covered = 0;
   bool overlaps = false;
@@ -33,9 +28,9 @@ struct Candidate {
 /// Process and thread, and the stem of the names.
 using Stem = std::pair<std::uint32_t, std::string_view>;
 
-std::map<Stem, Candidate> candidates(const Timeline& timeline, const Links& links) {
-  std::map<Stem, Candidate> result;
-  std::vector<Candidate*> known(timeline.names.size());
+std::map<Stem, StemRanges> candidates(const Timeline& timeline, const Links& links) {
+  std::map<Stem, StemRanges> result;
+  std::vector<StemRanges*> known(timeline.names.size());
   std::vector<std::uint32_t> thread_of_known(timeline.names.size(), none);
   for (const Slice& slice : timeline.slices) {
     const std::uint32_t thread = links.thread_of_track[slice.track];
@@ -44,7 +39,7 @@ std::map<Stem, Candidate> candidates(const Timeline& timeline, const Links& link
       known[slice.name] = &result[{thread, stem_of(timeline.names.text(slice.name))}];
       thread_of_known[slice.name] = thread;
     }
-    Candidate& candidate = *known[slice.name];
+    StemRanges& candidate = *known[slice.name];
     if (!candidate.all.empty() && slice.start_ns < candidate.all.back().end_ns) candidate.overlaps = true;
     candidate.all.push_back({.start_ns = slice.start_ns, .end_ns = slice.end_ns()});
     candidate.covered += slice.duration_ns;
@@ -153,7 +148,7 @@ std::vector<Iterations> iterations(const Timeline& timeline, const Links& links)
   }
   std::vector<Iterations> result;
   for (std::uint32_t process = 0; process < work.size(); ++process) {
-    const Candidate* best = nullptr;
+    const StemRanges* best = nullptr;
     std::string by;
     for (const auto& [stem, candidate] : found) {
       if (links.threads[stem.first].first != process || candidate.overlaps) continue;

@@ -33,7 +33,6 @@ class Alone {
   }
 
  private:
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
   std::int64_t last_end_ = never, other_end_ = never;  // of all so far, and of all but the one that ends last
   std::int64_t settled_ = never;
   std::size_t last_ = 0;  // in the table

@@ -12,8 +12,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
-
 bool works(const Slice& slice, const Links& links) {
   return occupies_gpu(slice.kind) && links.gpu_of_track[slice.track] != none;
 }

@@ -139,12 +139,6 @@ void find_waits(const Timeline& timeline, Links& links) {
 
 constexpr std::size_t max_numbered = 16;  // names that differ in the number at their end alone and stay apart
 
-/// The name without the number at its end; as it is where there is none, or nothing else.
-std::string_view stem_of(std::string_view name) {
-  const auto last = name.find_last_not_of("0123456789");
-  return last == std::string_view::npos ? name : name.substr(0, last + 1);
-}
-
 /// Ranges that are open on a thread, the outer ones first.
 class OpenRanges {
  public:
@@ -304,6 +298,11 @@ std::string path_of(const RangeTree& tree, const RangeTree::Node& node) {
 }
 
 }  // namespace
+
+std::string_view stem_of(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789");
+  return last == std::string_view::npos ? name : name.substr(0, last + 1);
+}
 
 std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, Names& names) {
   std::unordered_map<std::uint32_t, std::uint32_t> result;

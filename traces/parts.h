@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/model/program.h"
 #include "traces/analyses.h"
 #include "traces/breakdown.h"
@@ -23,10 +24,12 @@
 namespace gpubench::traces {
 
 inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+
+inline constexpr std::int64_t short_gap_ns = 1000;  ///< between work that is queued: the GPU's own
+inline constexpr double min_share = 0.02;           ///< of the wall time, that a finding could gain
 
 inline constexpr std::size_t part_bytes = std::size_t{1} << 23;  ///< of a file, handed over at once
-
-inline double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 /// A call that starts work on a GPU.
 struct Call {
@@ -70,6 +73,9 @@ struct Links {
   std::vector<bool> host_waits;  ///< of each slice, whether it is a call in which the host waited for the GPU
 };
 Links link(const Timeline& timeline);
+
+/// The name without the number at its end; as it is where there is none, or nothing else.
+std::string_view stem_of(std::string_view name);
 
 // The analyses of other headers for one timeline whose links are known.
 Program analyze(const Timeline& timeline, const Links& links, const AnalysisOptions& options);

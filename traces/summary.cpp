@@ -11,7 +11,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr double min_share = 0.02;  // of the wall time, that a finding could gain
 constexpr double min_spread = 0.1;  // of the median, from the median to the slowest iteration
 
 /// What other ranks lose because one enters collectives late.

@@ -7,7 +7,7 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned content_threads = 256;
 constexpr unsigned warp = 32;
 
 __global__ void fingerprint_kernel(const unsigned char* data, std::size_t bytes, unsigned long long* total) {
@@ -69,9 +69,9 @@ __global__ void nothing_kernel() {}
 template <class T, class Draw>
 cudaError_t fill(void* pointer, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  const std::size_t wanted = (count + threads - 1) / threads;
+  const std::size_t wanted = (count + content_threads - 1) / content_threads;
   const auto blocks = static_cast<unsigned>(wanted < 65536 ? wanted : 65536);
-  fill_kernel<T, Draw><<<blocks, threads, 0, stream>>>(static_cast<T*>(pointer), count, seed);
+  fill_kernel<T, Draw><<<blocks, content_threads, 0, stream>>>(static_cast<T*>(pointer), count, seed);
   return cudaGetLastError();
 }
 
@@ -98,10 +98,10 @@ std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   DeviceVector<unsigned long long> total(1);
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
-  const std::size_t wanted = (bytes / sizeof(unsigned long long) + threads - 1) / threads;
+  const std::size_t wanted = (bytes / sizeof(unsigned long long) + content_threads - 1) / content_threads;
   const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
-  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes,
-                                                               total.data());
+  fingerprint_kernel<<<blocks, content_threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer),
+                                                                       bytes, total.data());
   check_launch("fingerprint_kernel");
   return total.to_host().front();
 }

@@ -13,6 +13,7 @@
 
 #include "bench/devices.h"
 #include "bench/memory/memory.h"
+#include "calibrate/workbench.h"
 #include "core/base/load.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
@@ -83,14 +84,13 @@ void take_part(const Calibration& calibration, const OpenSampler& open, std::bar
   }
 }
 
-constexpr int samples = 7;
+constexpr int host_samples = 7;
 constexpr int min_samples = 3;
-constexpr double mebibyte = 1024.0 * 1024.0;
-constexpr double touch_seconds = 0.35;  ///< most time for bringing memory into being
-constexpr double set_seconds = 0.25;    ///< most time for one set of samples
-constexpr int windows = 3;              ///< a sample of a stream is the best of so many
-constexpr int arithmetic_tries = 10;    ///< and one of arithmetic the best of so many runs
-constexpr double run_seconds = 0.001;   ///< of each
+constexpr double touch_seconds = 0.35;        ///< most time for bringing memory into being
+constexpr double set_seconds = 0.25;          ///< most time for one set of samples
+constexpr int windows = 3;                    ///< a sample of a stream is the best of so many
+constexpr int arithmetic_tries = 10;          ///< and one of arithmetic the best of so many runs
+constexpr double arithmetic_seconds = 0.001;  ///< of each
 
 /// Empty where the threads had their cores since `before`.
 std::string disturbance_since(const LoadReading& before) {
@@ -151,7 +151,7 @@ class HostDriftSampler {
       std::vector<double> rates;
       const double start = probes::now_seconds();
       const double limit = set_seconds / static_cast<double>(loops.size());
-      while (rates.size() < samples && (rates.size() < min_samples || probes::now_seconds() < start + limit)) {
+      while (rates.size() < host_samples && (rates.size() < min_samples || probes::now_seconds() < start + limit)) {
         memory_->stream_rate(loop);
         double best = 0.0;
         for (int window = 0; window < windows; ++window) best = std::max(best, memory_->stream_rate(loop));
@@ -186,15 +186,15 @@ class HostDriftSampler {
     if (loop == loops.end()) throw NoDriftSamples("this version has no loop that measures it");
     const double start = probes::now_seconds();
     const auto in_time = [&] { return probes::now_seconds() < start + set_seconds; };
-    while (result.values.size() < samples && (result.values.size() < min_samples || in_time())) {
+    while (result.values.size() < host_samples && (result.values.size() < min_samples || in_time())) {
       double best = 0.0;
       // On a busy machine one run may take as long as twenty.
       for (int run = 0; run < arithmetic_tries && (run == 0 || in_time()); ++run)
-        best = std::max(best, probes::arithmetic_sample(*loop, run_seconds).per_second);
+        best = std::max(best, probes::arithmetic_sample(*loop, arithmetic_seconds).per_second);
       result.values.push_back(best);
     }
     result.method = fmt::format("median of {} samples, each the best of up to {} runs of {:g} ms, {} threads",
-                                result.values.size(), arithmetic_tries, 1e3 * run_seconds, probes::team_size());
+                                result.values.size(), arithmetic_tries, 1e3 * arithmetic_seconds, probes::team_size());
     return result;
   }
 

@@ -20,8 +20,8 @@ struct CudaPlan {
   double warm_up_seconds;
   double counting_seconds;
 };
-constexpr CudaPlan quick_plan = {7, 0.2, 0.0};
-constexpr CudaPlan full_plan = {9, 1.0, 5.0};
+constexpr CudaPlan quick_cuda_plan = {7, 0.2, 0.0};
+constexpr CudaPlan full_cuda_plan = {9, 1.0, 5.0};
 /// Where several processes measure it.
 constexpr double warm_up_seconds_of_process = 0.1;
 constexpr int launch_rounds_of_process = 2;
@@ -197,7 +197,7 @@ void warm_up(Workbench& bench, double seconds) {
 
 Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options) {
   Workbench bench(device, options);
-  const CudaPlan& plan = bench.full ? full_plan : quick_plan;
+  const CudaPlan& plan = bench.full ? full_cuda_plan : quick_cuda_plan;
   bench.step("warm-up", 0.0);
   const bool for_process = options.part == Part::of_process;
   bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });

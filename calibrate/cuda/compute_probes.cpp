@@ -232,8 +232,8 @@ void add_product(Workbench& bench, const kernels::CublasLt& library, NumberForma
   bench.probes.push_back(std::move(probe));
 }
 
-constexpr int repeats = 5;
-constexpr double sample_seconds = 3e-3;
+constexpr int intensity_repeats = 5;
+constexpr double intensity_seconds = 3e-3;
 constexpr double ridge_seconds = 0.8;
 constexpr double max_bytes = 4.0 * gibibyte;
 
@@ -278,7 +278,7 @@ class Intensities {
     };
     launch();
     const double once = bench_.timer.seconds(launch);
-    const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / once), 1.0, 100.0));
+    const int launches = static_cast<int>(std::clamp(std::ceil(intensity_seconds / once), 1.0, 100.0));
     Probe probe;
     probe.ceiling = new_ceiling("ridge-dram-read", "B/s", CeilingGroup::memory, "");
     probe.ceiling.work_per_run = launches * 4.0 * static_cast<double>(count_);
@@ -290,7 +290,7 @@ class Intensities {
 
   void add_point(int multiply_adds) {
     Probe probe = probe_of(multiply_adds);
-    for (int i = 0; i < repeats; ++i) bench_.sample(probe);
+    for (int i = 0; i < intensity_repeats; ++i) bench_.sample(probe);
     if (!probe.failure.empty()) throw CudaError(probe.failure);
     const Ceiling ceiling = bench_.ceiling_of(probe);
     bench_.calibration.intensity_sweep.push_back({flops_per_byte(multiply_adds),

@@ -186,7 +186,7 @@ void run_unit_ladder(Workbench& bench, int sweeps) {
 
 using probes::ChaseCache;
 
-constexpr int repeats = 9;
+constexpr int chase_repeats = 9;
 constexpr int curve_sweeps = 3;
 constexpr int curve_rungs_per_octave = 3;
 constexpr int curve_steps = 4096;
@@ -260,7 +260,7 @@ class GpuLatencies {
     bench_.attempt({"latency-l2-far"}, [&] {
       GPUBENCH_CUDA_CHECK(probes::launch_chain(memory, lines, ++seed_, bench_.stream));
       go_on(static_cast<int>(2 * lines / probes::chase_unroll * probes::chase_unroll));
-      bench_.measure_now(std::move(ceiling), measure, repeats);
+      bench_.measure_now(std::move(ceiling), measure, chase_repeats);
     });
   }
 
@@ -296,7 +296,7 @@ class GpuLatencies {
                 fmt::format("pointer chase in a random cycle over lines of 128 bytes, drawn anew each "
                             "time, in {}{}",
                             where, what.warm ? ", after two passes that fill the caches" : "")),
-        [this, what] { return chase(what); }, repeats);
+        [this, what] { return chase(what); }, chase_repeats);
   }
 
  private:
@@ -331,7 +331,7 @@ class GpuLatencies {
       return reading_of(steps);
     };
     bench_.measure_now(latency("latency-shared", steps, "chase of addresses through 4 KiB of shared memory"), measure,
-                       repeats);
+                       chase_repeats);
   }
 
   Workbench& bench_;

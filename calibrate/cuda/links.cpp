@@ -10,16 +10,16 @@
 namespace gpubench::calibrate {
 namespace {
 
-constexpr std::size_t host_bytes = std::size_t{256} << 20;
+constexpr std::size_t copied_bytes = std::size_t{256} << 20;
 constexpr std::size_t managed_bytes = std::size_t{128} << 20;
 constexpr std::size_t peer_bytes = std::size_t{512} << 20;
-constexpr int repeats = 7;
+constexpr int link_repeats = 7;
 /// In all, and where several processes measure it.
 constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = repeats) {
+void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = link_repeats) {
   bench.attempt({ceiling.resource}, [&] {
     (void)how();  // sets up what the driver sets up once
     bench.measure_now(std::move(ceiling), how, times);
@@ -29,7 +29,7 @@ void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& 
 /// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
 void measure_link(
     Workbench& bench, const std::string& resource, const std::string& method, std::size_t bytes,
-    const std::function<void()>& work, int times = repeats, const std::function<void()>& prepare = [] {}) {
+    const std::function<void()>& work, int times = link_repeats, const std::function<void()>& prepare = [] {}) {
   Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
   ceiling.work_per_run = static_cast<double>(bytes);
   const auto timed = [&] {
@@ -44,22 +44,22 @@ void measure_link(
 }
 
 void pinned(Workbench& bench) {
-  const PinnedMemory to(host_bytes);
-  const PinnedMemory from(host_bytes);
-  DeviceVector<std::byte> in(host_bytes);
-  DeviceVector<std::byte> out(host_bytes);
+  const PinnedMemory to(copied_bytes);
+  const PinnedMemory from(copied_bytes);
+  DeviceVector<std::byte> in(copied_bytes);
+  DeviceVector<std::byte> out(copied_bytes);
   bench::Stream other;
   const auto write = [&] {
-    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(in.data(), from.on_host(), host_bytes, cudaMemcpyHostToDevice, bench.stream));
+    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(in.data(), from.on_host(), copied_bytes, cudaMemcpyHostToDevice, bench.stream));
   };
   const auto read = [&](cudaStream_t stream) {
-    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to.on_host(), out.data(), host_bytes, cudaMemcpyDeviceToHost, stream));
+    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to.on_host(), out.data(), copied_bytes, cudaMemcpyDeviceToHost, stream));
   };
   const char* const copy = "a copy of 256 MiB, host clock";
-  measure_link(bench, "host-to-device-pinned", copy, host_bytes, write);
-  measure_link(bench, "device-to-host-pinned", copy, host_bytes, [&] { read(bench.stream); });
+  measure_link(bench, "host-to-device-pinned", copy, copied_bytes, write);
+  measure_link(bench, "device-to-host-pinned", copy, copied_bytes, [&] { read(bench.stream); });
   measure_link(bench, "host-both-ways-pinned", "a copy of 256 MiB each way at once, host clock; both together",
-               2 * host_bytes, [&] {
+               2 * copied_bytes, [&] {
                  write();
                  read(other.get());
                });
@@ -70,17 +70,17 @@ int repeats_in_process(const Workbench& bench) {
 }
 
 void pageable(Workbench& bench) {
-  std::vector<std::byte> host(host_bytes, std::byte{1});
-  DeviceVector<std::byte> device(host_bytes);
+  std::vector<std::byte> host(copied_bytes, std::byte{1});
+  DeviceVector<std::byte> device(copied_bytes);
   const char* const copy = "a copy of 256 MiB of ordinary host memory, host clock";
   const auto write = [&] {
-    GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), host_bytes, cudaMemcpyHostToDevice));
+    GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), copied_bytes, cudaMemcpyHostToDevice));
   };
   const auto read = [&] {
-    GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), host_bytes, cudaMemcpyDeviceToHost));
+    GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), copied_bytes, cudaMemcpyDeviceToHost));
   };
-  measure_link(bench, "host-to-device-pageable", copy, host_bytes, write, repeats_in_process(bench));
-  measure_link(bench, "device-to-host-pageable", copy, host_bytes, read, repeats_in_process(bench));
+  measure_link(bench, "host-to-device-pageable", copy, copied_bytes, write, repeats_in_process(bench));
+  measure_link(bench, "device-to-host-pageable", copy, copied_bytes, read, repeats_in_process(bench));
 }
 
 class ManagedMemory {

@@ -16,7 +16,6 @@ using probes::MemoryPattern;
 
 constexpr double max_memory_bytes = 12.0 * gibibyte;  ///< triad then has 4 GiB an array
 constexpr double share_of_free_memory = 0.6;
-constexpr double sample_seconds = 4e-3;  ///< an event pair's 1 to 6 us are then below 0.15 %
 
 struct MemoryCandidate {
   std::string shape;
@@ -122,7 +121,6 @@ void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
 
 constexpr std::size_t near_set_bytes = std::size_t{12} << 20;
 constexpr double near_pass_bytes = 256.0 * mebibyte;  ///< read by each "loop" of the L2 probe
-constexpr double l2_port_bytes = 64.0;                ///< that L2 sends a multiprocessor in a clock at most
 constexpr std::size_t l1_set_bytes = std::size_t{64} << 10;
 
 Probe cache_probe(const std::string& resource, const std::string& method) {

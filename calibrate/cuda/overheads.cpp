@@ -11,7 +11,7 @@
 namespace gpubench::calibrate {
 namespace {
 
-constexpr int repeats = 9;
+constexpr int overhead_repeats = 9;
 /// Of all costs of timing together, a tenth of a second each; and where several processes measure them.
 constexpr int timing_repeats = 7;
 constexpr int timing_repeats_of_several = 3;
@@ -112,7 +112,7 @@ class Overheads {
         const double min = time(less);
         return Reading{(time(more) - min) / (many - few)};
       };
-      bench_.measure_now(overhead(resource, method), measure, repeats);
+      bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
     });
   }
 
@@ -125,7 +125,7 @@ class Overheads {
       return Reading{(steady_seconds() - start) / calls};
     };
     const std::string method = fmt::format("{}, host clock, mean of {} calls in a row", what, calls);
-    bench_.measure_now(overhead(resource, method), measure, repeats);
+    bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
   }
 
   void host_callback() {
@@ -141,7 +141,7 @@ class Overheads {
     };
     const std::string method =
         fmt::format("cudaLaunchHostFunc of an empty function, mean of {} in a stream, host clock", calls);
-    bench_.measure_now(overhead("host-callback", method), measure, repeats);
+    bench_.measure_now(overhead("host-callback", method), measure, overhead_repeats);
   }
 
   void grid_sync() {
@@ -158,7 +158,7 @@ class Overheads {
         "cooperative grid of a block of 256 threads on each multiprocessor; mean of {} synchronisations, timed in the "
         "kernel",
         syncs);
-    bench_.measure_now(overhead("grid-sync", method), measure, repeats);
+    bench_.measure_now(overhead("grid-sync", method), measure, overhead_repeats);
   }
 
   Workbench& bench_;

@@ -14,10 +14,8 @@ namespace {
 using probes::RandomAccess;
 
 constexpr const char* no_pool = "there was no memory for DRAM's probes either";
-constexpr double l2_port_bytes = 64.0;  ///< that L2 sends a multiprocessor in a clock at most
-constexpr double share_of_l2 = 0.5;     ///< that the random accesses to L2 go over
+constexpr double share_of_l2 = 0.5;  ///< that the random accesses to L2 go over
 constexpr double max_copied_bytes = 4.0 * gibibyte;
-constexpr double sample_seconds = 4e-3;
 
 struct RandomProbe {
   const char* resource;

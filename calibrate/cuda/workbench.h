@@ -17,6 +17,9 @@
 
 namespace gpubench::calibrate {
 
+inline constexpr double sample_seconds = 4e-3;  ///< of traffic: an event pair's 1 to 6 us are then below 0.15 %
+inline constexpr double l2_port_bytes = 64.0;   ///< that L2 sends a multiprocessor in a clock at most
+
 /// The SM clock from inside kernels: cycles over time, the mean of all multiprocessors.
 class ProbeClock {
  public:

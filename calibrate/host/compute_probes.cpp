@@ -13,7 +13,6 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr double run_seconds = 0.001;
-constexpr double sustained_seconds = 0.8;
 constexpr const char* one_core = "-one-core";
 
 Units units_of(const probes::ArithmeticLoop& loop) {
@@ -121,16 +120,16 @@ void add_product(HostWorkbench& bench, const std::string& resource, int cores, c
   bench.probes.push_back(std::move(probe));
 }
 
-constexpr int repeats = 7;
-constexpr int tries = 2;
+constexpr int sweep_repeats = 7;
+constexpr int intensity_tries = 2;
 constexpr std::size_t parts = 4;  ///< of a window: a whole one takes long where there is much to compute
-constexpr double ridge_seconds = 0.8;
+constexpr double host_ridge_seconds = 0.8;
 constexpr auto& steps = probes::HostArithmetic::intensity_steps;
 
 /// Bytes per second and the clock right after.
 HostReading measure(HostWorkbench& bench, std::size_t step) {
   const auto run = probes::host_arithmetic(bench.isa).intensity[step];
-  HostReading reading = best_of(tries, [&] {
+  HostReading reading = best_of(intensity_tries, [&] {
     const double rate = bench.memory->piece_rate(parts, [run](std::byte* window, std::size_t bytes) {
       const std::uint64_t seen = run(window, bytes);
       asm volatile("" : : "r"(seen));
@@ -158,7 +157,7 @@ void ridge(HostWorkbench& bench) {
                               bench.kernels.vector_bytes, bench.isa_name());
   probe.cores = bench.threads;
   probe.per_core = false;
-  probe.sustained_seconds = ridge_seconds;
+  probe.sustained_seconds = host_ridge_seconds;
   probe.measure = [&bench, step] { return measure(bench, step); };
   add_ridge(bench.calibration, HostWorkbench::sustained(probe), multiply_adds);
 }
@@ -208,8 +207,8 @@ void measure_host_intensities(HostWorkbench& bench) {
     bench.memory->piece_rate(1, [&](std::byte* window, std::size_t bytes) { bench.kernels.write(window, bytes); });
   std::array<std::vector<double>, steps.size()> rates;
   std::array<std::vector<double>, steps.size()> clocks;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    bench.step("intensities", 0.8 * repeat / repeats);
+  for (int repeat = 0; repeat < sweep_repeats; ++repeat) {
+    bench.step("intensities", 0.8 * repeat / sweep_repeats);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const HostReading reading = measure(bench, i);
       rates[i].push_back(reading.value);

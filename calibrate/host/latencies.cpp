@@ -15,14 +15,14 @@ namespace {
 
 using probes::host_line_bytes;
 
-constexpr int repeats = 11;
-constexpr int tries = 3;
-constexpr int curve_sweeps = 3;
-constexpr int dense_rungs = 3;   // an octave, while making a cycle is cheap
+constexpr int latency_repeats = 11;
+constexpr int latency_tries = 3;
+constexpr int host_curve_sweeps = 3;
+constexpr int dense_chains = 3;  // an octave, while making a cycle is cheap
 constexpr int sparse_rungs = 2;  // beyond
-constexpr double dense_bytes = 16.0 * mebibyte;
+constexpr double dense_chain_bytes = 16.0 * mebibyte;
 constexpr std::size_t curve_start = 4096;
-constexpr std::int64_t curve_steps = 16384;
+constexpr std::int64_t host_curve_steps = 16384;
 constexpr std::int64_t near_steps = 65536;
 constexpr std::int64_t far_steps = 32768;
 constexpr double huge_enough = 0.95;
@@ -86,24 +86,24 @@ class HostLatencies {
       read(memory_.data() + memory_.bytes() - bytes, bytes);
       return chase(static_cast<std::size_t>(half), far_steps);
     };
-    for (int i = 0; i < repeats; ++i) sample(probe);
+    for (int i = 0; i < latency_repeats; ++i) sample(probe);
     bench_.conclude(probe);
   }
 
   /// The levels are sampled between the rungs: their repeats then lie seconds apart, not milliseconds.
   void curve() {
     const auto largest = memory_.bytes() / 4096 * 4096;
-    const auto sizes = rungs(curve_start, largest, dense_rungs, dense_bytes, sparse_rungs, 1024);
+    const auto sizes = rungs(curve_start, largest, dense_chains, dense_chain_bytes, sparse_rungs, 1024);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
-      if (i * repeats / sizes.size() != (i + 1) * repeats / sizes.size())
+      if (i * latency_repeats / sizes.size() != (i + 1) * latency_repeats / sizes.size())
         for (auto& probe : levels_) sample(probe);
       chain(sizes[i]);
       pass(sizes[i]);
       std::vector<double> seconds;
       std::vector<double> cycles;
-      for (int sweep = 0; sweep < curve_sweeps; ++sweep) {
-        const HostReading reading = chase(sizes[i], curve_steps);
+      for (int sweep = 0; sweep < host_curve_sweeps; ++sweep) {
+        const HostReading reading = chase(sizes[i], host_curve_steps);
         seconds.push_back(reading.value);
         if (reading.clock_hz) cycles.push_back(reading.value * *reading.clock_hz);
       }
@@ -161,12 +161,12 @@ class HostLatencies {
 
   void level(const std::string& resource, std::size_t bytes, const std::string& where) {
     HostProbe probe = chase_probe(resource, bytes, near_steps, where);
-    probe.ceiling.method += fmt::format("; a repeat is the best of {}, with a cycle drawn anew", tries);
+    probe.ceiling.method += fmt::format("; a repeat is the best of {}, with a cycle drawn anew", latency_tries);
     probe.measure = [this, bytes] {
       chain(bytes);
       pass(bytes);
       HostReading best = chase(bytes, near_steps);
-      for (int i = 1; i < tries; ++i)
+      for (int i = 1; i < latency_tries; ++i)
         if (const HostReading reading = chase(bytes, near_steps); reading.value < best.value) best = reading;
       return best;
     };
@@ -219,7 +219,7 @@ void add_host_atomics_probes(HostWorkbench& bench) {
         way.resource, "op/s", CeilingGroup::atomics,
         fmt::format("64-bit additions without a result, {}; a repeat is the best of {} runs of {}; clock read "
                     "right after from a chain of dependent integer additions",
-                    way.where, tries, format_seconds(atomics_seconds, 1)));
+                    way.where, latency_tries, format_seconds(atomics_seconds, 1)));
     probe.ceiling.shape = plural(cores, "thread");
     probe.cores = cores;
     probe.measure = [&bench, counters, sharing = way.sharing, cores] {
@@ -227,7 +227,7 @@ void add_host_atomics_probes(HostWorkbench& bench) {
       const double once = counters->add(sharing, trial) / static_cast<double>(trial);
       const auto times = std::max<std::int64_t>(trial, std::llround(atomics_seconds / std::max(once, 1e-12)));
       const double work = static_cast<double>(times) * cores;
-      HostReading reading = best_of(tries, [&] {
+      HostReading reading = best_of(latency_tries, [&] {
         return HostReading{work / counters->add(sharing, times), std::nullopt, work};
       });
       reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
@@ -246,18 +246,18 @@ void add_host_pair_probes(HostWorkbench& bench) {
   }
   const auto pairs = pairs_of(processors);
   HostProbe probe;
-  probe.ceiling =
-      new_ceiling("latency-core-to-core", "s", CeilingGroup::latency,
-                  fmt::format("two threads write a line in turn; one way, from the store until it is seen, mean of {} "
-                              "ways; the median over {} of processor {} with others; a repeat is the best of {}",
-                              2 * rounds, plural(static_cast<long long>(pairs.size()), "pair"), processors[0], tries));
+  probe.ceiling = new_ceiling(
+      "latency-core-to-core", "s", CeilingGroup::latency,
+      fmt::format("two threads write a line in turn; one way, from the store until it is seen, mean of {} "
+                  "ways; the median over {} of processor {} with others; a repeat is the best of {}",
+                  2 * rounds, plural(static_cast<long long>(pairs.size()), "pair"), processors[0], latency_tries));
   probe.ceiling.shape = "2 threads, each kept on a processor";
   probe.ceiling.work_per_run = 2.0 * rounds;
   probe.measure = [&bench, pairs] {
     std::vector<double> seconds;
     for (const auto& [first, second] : pairs) {
       double best = probes::ping_pong_seconds(first, second, rounds);
-      for (int i = 1; i < tries; ++i) best = std::min(best, probes::ping_pong_seconds(first, second, rounds));
+      for (int i = 1; i < latency_tries; ++i) best = std::min(best, probes::ping_pong_seconds(first, second, rounds));
       seconds.push_back(best);
     }
     return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.plain_kernels)};

@@ -14,7 +14,6 @@ namespace {
 constexpr double min_bytes = 256.0 * mebibyte;
 constexpr double wanted_caches = 4.0;
 constexpr std::size_t one_core_windows = 16;  // a single core takes long for a window
-constexpr double sustained_seconds = 0.8;
 
 constexpr std::array resources = {"dram-read", "dram-write", "dram-copy", "dram-triad"};
 

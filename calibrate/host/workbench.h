@@ -13,6 +13,8 @@
 
 namespace gpubench::calibrate {
 
+inline constexpr double sustained_seconds = 0.8;  ///< of load without rest, where a probe has that
+
 /// One sample of a probe.
 struct HostReading {
   double value = 0.0;              ///< in the ceiling's unit

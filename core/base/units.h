@@ -2,6 +2,7 @@
 // Numbers as people read them: rates and times decimal, capacities binary; what is not finite becomes "n/a".
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 #include "core/model/estimate.h"
 
 namespace gpubench {
+
+inline double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 /// `digits` significant digits and the unit that fits: "2.10 us", "12.3 ms", "95.0 s". Nothing is smaller than ns.
 std::string format_seconds(double seconds, int digits = 3);

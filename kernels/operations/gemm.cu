@@ -13,7 +13,7 @@
 namespace gpubench::operations::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr int product_threads = 256;
 
 __device__ __forceinline__ double to_double(float value) { return static_cast<double>(value); }
 __device__ __forceinline__ double to_double(__nv_bfloat16 value) {
@@ -22,9 +22,10 @@ __device__ __forceinline__ double to_double(__nv_bfloat16 value) {
 
 /// One warp for each row.
 template <class T>
-__global__ void __launch_bounds__(threads) multiply_kernel(const T* __restrict__ matrix, const double* __restrict__ v,
-                                                           double* __restrict__ y, std::int64_t n) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * (threads / 32) + threadIdx.x / 32;
+__global__ void __launch_bounds__(product_threads)
+    multiply_kernel(const T* __restrict__ matrix, const double* __restrict__ v, double* __restrict__ y,
+                    std::int64_t n) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * (product_threads / 32) + threadIdx.x / 32;
   if (row >= n) return;
   double sum = 0.0;
   for (std::int64_t j = threadIdx.x % 32; j < n; j += 32) sum = fma(to_double(matrix[row * n + j]), v[j], sum);
@@ -36,8 +37,8 @@ __global__ void __launch_bounds__(threads) multiply_kernel(const T* __restrict__
 
 template <class T>
 void multiply_in_double(const T* matrix, const double* v, double* y, std::int64_t n, cudaStream_t stream) {
-  constexpr std::int64_t rows = threads / 32;
-  multiply_kernel<<<static_cast<unsigned>((n + rows - 1) / rows), threads, 0, stream>>>(matrix, v, y, n);
+  constexpr std::int64_t rows = product_threads / 32;
+  multiply_kernel<<<static_cast<unsigned>((n + rows - 1) / rows), product_threads, 0, stream>>>(matrix, v, y, n);
   check_launch("multiply_in_double");
 }
 template void multiply_in_double(const float*, const double*, double*, std::int64_t, cudaStream_t);
@@ -48,7 +49,7 @@ template void multiply_in_double(const __nv_bfloat16*, const double*, double*, s
 namespace gpubench::operations::registered {
 namespace {
 
-constexpr std::int64_t whole_up_to = 512;
+constexpr std::int64_t whole_product_up_to = 512;
 
 float to_float(float value) { return value; }
 float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
@@ -125,7 +126,7 @@ void gemm(State& state, NumberFormat type, Pipe pipe) {
   // Choosing the algorithm has written C; the checked execution must write it again. All bits set is a NaN in both
   // types.
   detail::fill_bytes_device(c.data(), 0xFF, c.bytes());
-  state.verify([&] { return n <= whole_up_to ? check_whole(a, b, c, n) : check_freivalds(a, b, c, n); });
+  state.verify([&] { return n <= whole_product_up_to ? check_whole(a, b, c, n) : check_freivalds(a, b, c, n); });
   state.measure([&](cudaStream_t stream) { plan.run(a.data(), b.data(), c.data(), stream); });
 }
 

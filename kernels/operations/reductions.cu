@@ -11,8 +11,8 @@
 namespace gpubench::operations::cuda {
 namespace {
 
-constexpr int threads = 256;
-constexpr int warps = threads / 32;
+constexpr int reduction_threads = 256;
+constexpr int warps = reduction_threads / 32;
 constexpr int blocks_per_multiprocessor = 8;
 constexpr int unroll = 4;
 
@@ -52,8 +52,8 @@ __device__ __forceinline__ T block_sum(T value) {
 template <class Term>
 __device__ __forceinline__ float thread_sum(Term term, std::int64_t n) {
   const std::int64_t groups = n / 4;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * threads;
-  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * reduction_threads;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * reduction_threads + threadIdx.x;
   const std::int64_t tail = 4 * groups + i;
   float partial[unroll] = {};
   for (; i + (unroll - 1) * stride < groups; i += unroll * stride) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ float thread_sum(Term term, std::int64_t n) {
 }
 
 template <class Term>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(reduction_threads)
     reduce_kernel(Term term, std::int64_t n, float* partials, unsigned* arrivals, float* result) {
   const float mine = block_sum(thread_sum(term, n));
   if (gridDim.x == 1) {
@@ -83,16 +83,17 @@ __global__ void __launch_bounds__(threads)
   if (!last) return;
   __threadfence();
   double total = 0.0;
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += threads) total += static_cast<double>(__ldcg(partials + b));
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += reduction_threads)
+    total += static_cast<double>(__ldcg(partials + b));
   total = block_sum(total);
   if (threadIdx.x == 0) *result = static_cast<float>(total);
 }
 
 template <class Term>
 void reduce(Term term, float* result, std::int64_t n, ReductionScratch& scratch, cudaStream_t stream) {
-  const std::int64_t wanted = (n / 4 + threads - 1) / threads;
+  const std::int64_t wanted = (n / 4 + reduction_threads - 1) / reduction_threads;
   const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, scratch.max_blocks()));
-  reduce_kernel<<<blocks, threads, 0, stream>>>(term, n, scratch.partials(), scratch.arrivals(), result);
+  reduce_kernel<<<blocks, reduction_threads, 0, stream>>>(term, n, scratch.partials(), scratch.arrivals(), result);
   check_launch("reduction");
 }
 

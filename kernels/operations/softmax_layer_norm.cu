@@ -9,7 +9,7 @@ namespace gpubench::operations::cuda {
 namespace {
 
 constexpr int rows_per_block = 4;
-constexpr int threads = 32 * rows_per_block;
+constexpr int row_threads = 32 * rows_per_block;
 constexpr int groups = static_cast<int>(row_length) / (4 * 32);  ///< 16-byte accesses of a lane to its row
 static_assert(row_length % 128 == 0);
 
@@ -42,7 +42,7 @@ __device__ __forceinline__ void store_row(float* __restrict__ y, std::int64_t ro
   for (int g = 0; g < groups; ++g) target[32 * g] = v[g];
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(row_threads)
     softmax_kernel(const float* __restrict__ x, float* __restrict__ y, std::int64_t rows) {
   const std::int64_t row = row_of_warp();
   if (row >= rows) return;
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// The mean first and then the variance about it: both from registers, so the stabler formula costs no memory traffic.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(row_threads)
     layer_norm_kernel(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
                       float* __restrict__ y, std::int64_t rows) {
   const std::int64_t row = row_of_warp();
@@ -104,13 +104,13 @@ unsigned blocks_for_rows(std::int64_t rows) {
 }  // namespace
 
 void softmax(const float* x, float* y, std::int64_t rows, cudaStream_t stream) {
-  softmax_kernel<<<blocks_for_rows(rows), threads, 0, stream>>>(x, y, rows);
+  softmax_kernel<<<blocks_for_rows(rows), row_threads, 0, stream>>>(x, y, rows);
   check_launch("softmax");
 }
 
 void layer_norm(const float* x, const float* gamma, const float* beta, float* y, std::int64_t rows,
                 cudaStream_t stream) {
-  layer_norm_kernel<<<blocks_for_rows(rows), threads, 0, stream>>>(x, gamma, beta, y, rows);
+  layer_norm_kernel<<<blocks_for_rows(rows), row_threads, 0, stream>>>(x, gamma, beta, y, rows);
   check_launch("layer_norm");
 }
 

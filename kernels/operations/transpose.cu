@@ -9,29 +9,29 @@
 namespace gpubench::operations::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr int tile_threads = 256;
 constexpr int small_tile = 32;
 constexpr int large_tile = 64;
 constexpr std::int64_t min_for_large_tile = 1024;  ///< below it, 64 x 64 tiles leave multiprocessors idle
 
 /// Any n; 4-byte accesses. Row pitch 33 words puts the elements of a column into different banks.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tile_threads)
     transpose_any(const float* __restrict__ x, float* __restrict__ y, std::int64_t n) {
   __shared__ float tile[small_tile][small_tile + 1];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * small_tile;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * small_tile;
   const int tx = static_cast<int>(threadIdx.x) % small_tile;
 #pragma unroll
-  for (int ty = static_cast<int>(threadIdx.x) / small_tile; ty < small_tile; ty += threads / small_tile)
+  for (int ty = static_cast<int>(threadIdx.x) / small_tile; ty < small_tile; ty += tile_threads / small_tile)
     if (row + ty < n && column + tx < n) tile[ty][tx] = x[(row + ty) * n + column + tx];
   __syncthreads();
 #pragma unroll
-  for (int ty = static_cast<int>(threadIdx.x) / small_tile; ty < small_tile; ty += threads / small_tile)
+  for (int ty = static_cast<int>(threadIdx.x) / small_tile; ty < small_tile; ty += tile_threads / small_tile)
     if (column + ty < n && row + tx < n) y[(column + ty) * n + row + tx] = tile[tx][ty];
 }
 
 /// n divisible by 4: 16-byte accesses to memory, which gain some 20 % of bandwidth over 4-byte ones.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tile_threads)
     transpose_by_four(const float* __restrict__ x, float* __restrict__ y, std::int64_t n) {
   __shared__ float tile[large_tile][large_tile + 1];
   constexpr int lanes = large_tile / 4;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * large_tile;
   const int four = static_cast<int>(threadIdx.x) % lanes * 4;
   const int first = static_cast<int>(threadIdx.x) / lanes;
-  constexpr int step = threads / lanes;
+  constexpr int step = tile_threads / lanes;
   float4 v[large_tile / step];
 #pragma unroll
   for (int k = 0; k < large_tile / step; ++k) {
@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(threads)
 void transpose(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const auto tiles = [n](int tile) { return static_cast<unsigned>((n + tile - 1) / tile); };
   if (n % 4 == 0 && n >= min_for_large_tile)
-    transpose_by_four<<<dim3(tiles(large_tile), tiles(large_tile)), threads, 0, stream>>>(x, y, n);
+    transpose_by_four<<<dim3(tiles(large_tile), tiles(large_tile)), tile_threads, 0, stream>>>(x, y, n);
   else
-    transpose_any<<<dim3(tiles(small_tile), tiles(small_tile)), threads, 0, stream>>>(x, y, n);
+    transpose_any<<<dim3(tiles(small_tile), tiles(small_tile)), tile_threads, 0, stream>>>(x, y, n);
   check_launch("transpose");
 }
 
@@ -80,7 +80,7 @@ void transpose(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
 namespace gpubench::operations::registered {
 namespace {
 
-constexpr std::int64_t whole_up_to = 2048;
+constexpr std::int64_t whole_matrix_up_to = 2048;
 constexpr std::int64_t block = 64;
 constexpr std::int64_t blocks_across = 16;
 
@@ -97,7 +97,7 @@ std::vector<float> block_of(const DeviceVector<float>& matrix, std::int64_t n, s
 /// to corner.
 Check check_transpose(const DeviceVector<float>& x, const DeviceVector<float>& y, std::int64_t n) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  if (n <= whole_up_to) {
+  if (n <= whole_matrix_up_to) {
     std::vector<float> expected(x.size());
     operations::transpose(x.to_host(), expected, n);
     return all_close(y.to_host(), expected, 0.0);

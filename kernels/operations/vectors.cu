@@ -10,7 +10,7 @@ namespace gpubench::operations::cuda {
 namespace {
 
 /// As fast as others in DRAM; in L2, fewer threads would mean more blocks to start (docs/results/h200/block-start.md).
-constexpr int threads = 256;
+constexpr int vector_threads = 256;
 
 /// Calls f(i) for each whole group i of four elements and g(j) for each of the up to three elements j behind them.
 template <class Vector, class Scalar>
@@ -41,7 +41,7 @@ __device__ __forceinline__ float4 map4(float4 v, float4 w, F f) {
   return make_float4(f(v.x, w.x), f(v.y, w.y), f(v.z, w.z), f(v.w, w.w));
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(vector_threads)
     copy_kernel(const float* __restrict__ x, float* __restrict__ y, std::int64_t n) {
   for_each_16_bytes(
       n, [&](std::int64_t i) { reinterpret_cast<float4*>(y)[i] = reinterpret_cast<const float4*>(x)[i]; },
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// out = factor * x + y, where out may be y.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(vector_threads)
     axpy_kernel(const float* __restrict__ x, const float* y, float* out, std::int64_t n, float factor) {
   const auto axpy = [factor](float u, float v) { return fmaf(factor, u, v); };
   for_each_16_bytes(
@@ -76,7 +76,7 @@ struct Gelu {
 };
 
 template <class F>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(vector_threads)
     map_kernel(const float* __restrict__ x, float* __restrict__ y, std::int64_t n, F f) {
   for_each_16_bytes(
       n, [&](std::int64_t i) { reinterpret_cast<float4*>(y)[i] = map4(reinterpret_cast<const float4*>(x)[i], f); },
@@ -103,7 +103,7 @@ __device__ __forceinline__ float4 chain(float4 v, std::int64_t fma_count) {
   return v;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(vector_threads)
     fma_chain_kernel(const float* __restrict__ x, float* __restrict__ y, std::int64_t n, std::int64_t fma_count) {
   for_each_16_bytes(
       n,
@@ -120,32 +120,32 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 void copy(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  copy_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, n);
+  copy_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(x, y, n);
   check_launch("copy");
 }
 
 void saxpy(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  axpy_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, y, n, scale);
+  axpy_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(x, y, y, n, scale);
   check_launch("saxpy");
 }
 
 void triad(const float* b, const float* c, float* a, std::int64_t n, cudaStream_t stream) {
-  axpy_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(c, b, a, n, scale);
+  axpy_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(c, b, a, n, scale);
   check_launch("triad");
 }
 
 void cosine(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  map_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, n, Cosine{});
+  map_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(x, y, n, Cosine{});
   check_launch("cos");
 }
 
 void gelu(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  map_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, n, Gelu{});
+  map_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(x, y, n, Gelu{});
   check_launch("gelu");
 }
 
 void fma_chain(const float* x, float* y, std::int64_t n, std::int64_t fma_count, cudaStream_t stream) {
-  fma_chain_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, n, fma_count);
+  fma_chain_kernel<<<blocks_for(n, vector_threads), vector_threads, 0, stream>>>(x, y, n, fma_count);
   check_launch("intensity");
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int blocks_of_multiprocessor = 8;
-constexpr int shared_threads = 1024;
+constexpr int atomics_threads = 1024;
 constexpr int additions = 32;         ///< of a thread in a pass of the loop
 constexpr unsigned warp_stride = 32;  ///< counters from one warp's address to the next
 
@@ -67,9 +67,9 @@ __global__ void __launch_bounds__(threads) float_atomics_kernel(std::int64_t loo
   if (sum < 0.0F) *static_cast<float*>(sink) = sum;
 }
 
-__global__ void __launch_bounds__(shared_threads)
+__global__ void __launch_bounds__(atomics_threads)
     shared_atomics_kernel(std::int64_t loops, Strides strides, unsigned* sum, ClockReading* clock) {
-  __shared__ unsigned counters[shared_threads];
+  __shared__ unsigned counters[atomics_threads];
   counters[threadIdx.x] = 0;
   __syncthreads();
   const auto counter = static_cast<std::uint32_t>(
@@ -114,8 +114,8 @@ cudaError_t launch_float_atomics(Contention contention, bool returning, void* co
 }
 
 cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched) {
-  return launch_loops(shared_atomics_kernel, launch.multiprocessors, shared_threads, additions * shared_threads, launch,
-                      launched, strides_of(contention), sum, launch.clock);
+  return launch_loops(shared_atomics_kernel, launch.multiprocessors, atomics_threads, additions * atomics_threads,
+                      launch, launched, strides_of(contention), sum, launch.clock);
 }
 
 cudaError_t launch_grid_syncs(const LoopLaunch& launch, Launched& launched) {

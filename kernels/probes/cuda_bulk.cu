@@ -7,10 +7,10 @@ namespace gpubench::probes {
 namespace {
 
 // A multiprocessor of an H200 needs some 48 KiB in flight; shared memory ends at 227 KiB.
-constexpr std::array read_shapes = {BulkShape{16384, 8, 1}, BulkShape{8192, 8, 2}, BulkShape{32768, 6, 1}};
-constexpr std::array copy_shapes = {BulkShape{16384, 12, 1}, BulkShape{8192, 12, 2}, BulkShape{32768, 6, 1}};
-constexpr std::array write_shapes = {BulkShape{16384, 1, 2}, BulkShape{32768, 1, 1}};
-constexpr int threads = 128;
+constexpr std::array bulk_read_shapes = {BulkShape{16384, 8, 1}, BulkShape{8192, 8, 2}, BulkShape{32768, 6, 1}};
+constexpr std::array bulk_copy_shapes = {BulkShape{16384, 12, 1}, BulkShape{8192, 12, 2}, BulkShape{32768, 6, 1}};
+constexpr std::array bulk_write_shapes = {BulkShape{16384, 1, 2}, BulkShape{32768, 1, 1}};
+constexpr int bulk_threads = 128;
 /// Copies out of a stage that may still be reading it while the next ones come in.
 constexpr int stores_behind = 3;
 
@@ -54,7 +54,7 @@ __device__ __forceinline__ void wait_until_written() { asm volatile("cp.async.bu
 
 /// Blocks take chunks in turn. Chunk i of a block goes through stage i % stages, whose barrier completes once for each.
 template <MemoryPattern pattern>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(bulk_threads)
     bulk_kernel(char* a, const char* b, std::size_t chunks, std::uint32_t bytes, int stages) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char buffer[];
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(threads)
   }
   if constexpr (pattern == MemoryPattern::write) {
     auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-    for (std::uint32_t i = threadIdx.x; i < bytes / 4; i += threads)
+    for (std::uint32_t i = threadIdx.x; i < bytes / 4; i += bulk_threads)
       words[i] = ((i * 2654435761U) >> 9) | 0x3F800000U;          // floats in [1, 2), as launch_memory's
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // bulk copies are to see what threads wrote
   }
@@ -133,7 +133,7 @@ cudaError_t launch_as(BulkShape shape, float* a, const float* b, std::size_t cou
   error =
       cudaFuncSetAttribute(bulk_kernel<pattern>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (error != cudaSuccess) return error;
-  bulk_kernel<pattern><<<static_cast<unsigned>(multiprocessors * shape.blocks), threads, bytes, stream>>>(
+  bulk_kernel<pattern><<<static_cast<unsigned>(multiprocessors * shape.blocks), bulk_threads, bytes, stream>>>(
       reinterpret_cast<char*>(a), reinterpret_cast<const char*>(b), 4 * count / static_cast<std::size_t>(shape.bytes),
       static_cast<std::uint32_t>(shape.bytes), shape.stages);
   return cudaGetLastError();
@@ -143,9 +143,9 @@ cudaError_t launch_as(BulkShape shape, float* a, const float* b, std::size_t cou
 
 std::span<const BulkShape> bulk_shapes(MemoryPattern pattern) {
   using enum MemoryPattern;
-  if (pattern == read) return read_shapes;
-  if (pattern == write) return write_shapes;
-  if (pattern == copy) return copy_shapes;
+  if (pattern == read) return bulk_read_shapes;
+  if (pattern == write) return bulk_write_shapes;
+  if (pattern == copy) return bulk_copy_shapes;
   return {};
 }
 

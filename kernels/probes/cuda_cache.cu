@@ -9,9 +9,9 @@ namespace {
 constexpr std::array shape_table = {CacheShape{1024, 16}, CacheShape{1024, 8}, CacheShape{512, 16}, CacheShape{1024, 4},
                                     CacheShape{512, 8}};
 constexpr int in_flight = 8;
-constexpr int max_threads = 1024;
+constexpr int max_cache_threads = 1024;
 /// A value that no data here combines to. Comparing with it keeps the loads from being dropped.
-constexpr std::uint32_t never = 0x9E3779B9U;
+constexpr std::uint32_t never_cached = 0x9E3779B9U;
 
 /// Loads in PTX: a compiler could take ordinary ones of the same address out of the loop, and the assembler all but
 /// volatile ones of shared memory.
@@ -56,7 +56,7 @@ struct Load<16> {
 
 /// The block goes through its set in order, all its threads side by side, from the start again behind the end.
 template <int access_bytes>
-__global__ void __launch_bounds__(max_threads)
+__global__ void __launch_bounds__(max_cache_threads)
     cache_kernel(std::int64_t loops, const char* data, unsigned set_bytes, std::uint32_t* sink, ClockReading* clock) {
   const char* const mine = data + static_cast<std::size_t>(blockIdx.x) * set_bytes + threadIdx.x * access_bytes;
   const unsigned step = blockDim.x * access_bytes;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(max_threads)
   }
   __syncthreads();
   leave_reading(clock, start);
-  if (sum == never) *sink = sum;
+  if (sum == never_cached) *sink = sum;
 }
 
 constexpr int shared_threads = 1024;
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(shared_threads)
   }
   __syncthreads();
   leave_reading(clock, start);
-  if (sum == never) *sink = sum;
+  if (sum == never_cached) *sink = sum;
 }
 
 constexpr int constant_threads = 256;
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(constant_threads)
     place += 4 * in_flight;
   }
   leave_reading(clock, start);
-  if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == never) *sink = sum.x;
+  if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == never_cached) *sink = sum.x;
 }
 
 template <int access_bytes>
@@ -166,7 +166,7 @@ std::string cache_shape_text(CacheShape shape) {
 cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
                          Launched& launched) {
   const auto step = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.access_bytes);
-  if (shape.threads < 32 || shape.threads > max_threads || set_bytes < step || set_bytes % step != 0 ||
+  if (shape.threads < 32 || shape.threads > max_cache_threads || set_bytes < step || set_bytes % step != 0 ||
       set_bytes > (std::size_t{1} << 30))
     return cudaErrorInvalidValue;
   if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch, launched);

@@ -20,7 +20,7 @@ constexpr std::array triad_shapes = {MemoryShape{1024, 1, 1}, MemoryShape{256, 1
                                      MemoryShape{512, 4, 1}};
 
 /// A sum that no data here gives. Comparing with it keeps the loads from being dropped.
-constexpr float never = 1.2345678e30F;
+constexpr float never_read = 1.2345678e30F;
 
 __device__ __forceinline__ float add4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
@@ -60,7 +60,7 @@ __global__ void memory_kernel(float4* __restrict__ a, const float4* __restrict__
     if constexpr (pattern == MemoryPattern::copy) a[i] = u[k];
     if constexpr (pattern == MemoryPattern::triad) a[i] = triad4(u[k], v[k]);
   }
-  if (pattern == MemoryPattern::read && sum == never) *sink = sum;
+  if (pattern == MemoryPattern::read && sum == never_read) *sink = sum;
 }
 
 struct Arrays {
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(max_working_set_threads)
 #pragma unroll
     for (int k = 0; k < loads; ++k) sum += add4(v[k]);
   }
-  if (sum == never) *sink = sum;
+  if (sum == never_read) *sink = sum;
   if (clock != nullptr) leave_reading(clock, start);
 }
 
@@ -158,16 +158,16 @@ cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std:
 }
 
 constexpr std::array steps = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 256};
-constexpr int threads = 256;
+constexpr int intensity_threads = 256;
 constexpr int loads = 4;
 
 template <int multiply_adds>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(intensity_threads)
     intensity_kernel(const float4* __restrict__ data, float factor, float* sink) {
-  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * threads * loads + threadIdx.x;
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * intensity_threads * loads + threadIdx.x;
   float4 v[loads];
 #pragma unroll
-  for (int k = 0; k < loads; ++k) v[k] = data[first + static_cast<std::size_t>(k) * threads];
+  for (int k = 0; k < loads; ++k) v[k] = data[first + static_cast<std::size_t>(k) * intensity_threads];
     // v = v factor + v, as the arithmetic probe.
 #pragma unroll
   for (int i = 0; i < multiply_adds; ++i) {
@@ -261,11 +261,12 @@ std::span<const int> intensity_steps() { return steps; }
 
 cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink,
                              cudaStream_t stream) {
-  constexpr std::size_t tile = std::size_t{threads} * loads * 4;
+  constexpr std::size_t tile = std::size_t{intensity_threads} * loads * 4;
   const auto step = std::find(steps.begin(), steps.end(), multiply_adds);
   if (count == 0 || count % tile != 0 || step == steps.end()) return cudaErrorInvalidValue;
   constexpr auto kernels = kernels_of(std::make_index_sequence<steps.size()>());
-  kernels[static_cast<std::size_t>(step - steps.begin())]<<<static_cast<unsigned>(count / tile), threads, 0, stream>>>(
+  kernels[static_cast<std::size_t>(
+      step - steps.begin())]<<<static_cast<unsigned>(count / tile), intensity_threads, 0, stream>>>(
       reinterpret_cast<const float4*>(data), 1e-12F, sink);
   return cudaGetLastError();
 }

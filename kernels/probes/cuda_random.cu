@@ -8,17 +8,17 @@
 namespace gpubench::probes {
 namespace {
 
-constexpr std::array read_shapes = {RandomShape{256, 8, true}, RandomShape{256, 8, false}, RandomShape{256, 4, true},
-                                    RandomShape{512, 16, true}};
+constexpr std::array random_table = {RandomShape{256, 8, true}, RandomShape{256, 8, false}, RandomShape{256, 4, true},
+                                     RandomShape{512, 16, true}};
 constexpr std::array update_shapes = {RandomShape{256, 8}, RandomShape{1024, 4}};
-constexpr int max_threads = 1024;
+constexpr int max_random_threads = 1024;
 /// A sum that no data here gives. Comparing with it keeps the loads from being dropped.
-constexpr std::uint32_t never = 0x9E3779B9U;
+constexpr std::uint32_t never_hit = 0x9E3779B9U;
 
 /// Access number i of all threads goes to random_sector(i): places come from arithmetic alone, and no access waits for
 /// another. `amount` is known at run time alone.
 template <RandomAccess access, int in_flight, bool past_l1>
-__global__ void __launch_bounds__(max_threads)
+__global__ void __launch_bounds__(max_random_threads)
     random_kernel(std::int64_t loops, std::byte* data, std::uint32_t sectors, std::uint64_t amount, std::uint32_t* sink,
                   ClockReading* clock) {
   const std::uint32_t threads = gridDim.x * blockDim.x;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(max_threads)
 #pragma unroll
     for (int k = 0; k < in_flight; ++k) sum += v[k];
   }
-  if (access == RandomAccess::read && sum == never) *sink = sum;
+  if (access == RandomAccess::read && sum == never_hit) *sink = sum;
   leave_reading(clock, start);
 }
 
@@ -62,13 +62,13 @@ cudaError_t launch_as(RandomShape shape, void* data, std::uint32_t sectors, cons
 
 std::span<const RandomShape> random_shapes(RandomAccess access) {
   if (access == RandomAccess::update) return update_shapes;
-  return read_shapes;
+  return random_table;
 }
 
 cudaError_t launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes,
                           const LoopLaunch& launch, Launched& launched) {
   const std::size_t sectors = bytes / sector_bytes;
-  if (shape.threads < 32 || shape.threads > max_threads || sectors == 0 || sectors >> 32 != 0)
+  if (shape.threads < 32 || shape.threads > max_random_threads || sectors == 0 || sectors >> 32 != 0)
     return cudaErrorInvalidValue;
   const auto as = [&](const auto& launcher) {
     return launcher(shape, data, static_cast<std::uint32_t>(sectors), launch, launched);

@@ -33,8 +33,8 @@ struct Tile<NumberFormat::fp64> {
 constexpr int tile_sums = 4;
 constexpr int a_tiles = 2;
 constexpr int b_tiles = 4;
-constexpr int max_threads = 256;
-constexpr std::array shape_table = {BlockShape{256, 1}, BlockShape{256, 2}, BlockShape{128, 1}, BlockShape{128, 3}};
+constexpr int max_tensor_threads = 256;
+constexpr std::array mma_table = {BlockShape{256, 1}, BlockShape{256, 2}, BlockShape{128, 1}, BlockShape{128, 3}};
 
 #define GPUBENCH_MMA(instruction, letter)                                                     \
   asm volatile(instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
@@ -93,7 +93,7 @@ constexpr int min_architecture(NumberFormat type) {
 }
 
 template <NumberFormat type>
-__global__ void __launch_bounds__(max_threads)
+__global__ void __launch_bounds__(max_tensor_threads)
     mma_kernel(std::int64_t loops, std::uint32_t nothing, const typename Tile<type>::Factor* operand_a,
                const typename Tile<type>::Factor* operand_b, typename Tile<type>::Sum* sums, ClockReading* clock,
                typename Tile<type>::Sum* sink) {
@@ -161,7 +161,7 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
 std::size_t mma_a_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 2 * 8 * 8 : 32 * 2 * 4 * 4; }
 std::size_t mma_b_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 4 * 4 * 8 : 32 * 4 * 2 * 4; }
 
-std::span<const BlockShape> mma_shapes() { return shape_table; }
+std::span<const BlockShape> mma_shapes() { return mma_table; }
 
 std::string mma_shape_text(BlockShape shape) {
   return "mma.sync m16n8, 8 accumulators a warp, " + std::to_string(shape.blocks) + " block" +
@@ -170,7 +170,7 @@ std::string mma_shape_text(BlockShape shape) {
 
 cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
                        const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 32 || shape.threads > max_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
+  if (shape.threads < 32 || shape.threads > max_tensor_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
       shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
   using enum NumberFormat;

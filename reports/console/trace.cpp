@@ -28,15 +28,14 @@ using traces::Timeline;
 constexpr std::size_t shown_findings = 3;
 constexpr std::size_t shown_rows = 20;
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-std::string time(std::int64_t ns) { return format_seconds(seconds(ns)); }
+std::string time(std::int64_t ns) { return format_seconds(seconds_of(ns)); }
 std::string share(double part, double whole) { return whole > 0.0 ? format_percent(part / whole) : ""; }
 std::string share(std::int64_t part, std::int64_t whole) {
   return share(static_cast<double>(part), static_cast<double>(whole));
 }
 std::string count(std::int64_t number) { return format_count(static_cast<double>(number)); }
 
-std::string name_of(const Timeline& timeline, std::uint32_t name) {
+std::string name_in_trace(const Timeline& timeline, std::uint32_t name) {
   const std::string& text = timeline.names.text(name);
   return printable(text.empty() ? "(none)" : short_kernel_name(text));
 }
@@ -403,7 +402,7 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
       left += sum.total_ns;
       continue;
     }
-    add_row(columns, {{sum.name == 0 ? "(nothing recorded)" : name_of(timeline, sum.name)},
+    add_row(columns, {{sum.name == 0 ? "(nothing recorded)" : name_in_trace(timeline, sum.name)},
                       {std::string(traces::name_of(sum.kind))},
                       {count(sum.count)},
                       {time(sum.total_ns)},
@@ -417,7 +416,7 @@ namespace {
 
 std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds)); }
 
-std::string change_text(const traces::Change& change) {
+std::string trace_change_text(const traces::Change& change) {
   if (change.base.seconds <= 0.0) return change.next.seconds > 0.0 ? "new" : "";
   if (change.next.seconds <= 0.0) return "gone";
   const double ratio = change.next.seconds / change.base.seconds - 1.0;
@@ -440,7 +439,7 @@ DifferenceTables::Table change_table(std::string_view header, const std::vector<
                                           ? fmt::format("{} to {}", signed_time(change.difference_ci95->low),
                                                         signed_time(change.difference_ci95->high))
                                           : "",
-                          .change = change_text(change),
+                          .change = trace_change_text(change),
                           .sure = change.sure() ? "yes"
                                   : change.p    ? "no"
                                                 : "",

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "reports/export/tables.h"
 #include "reports/trace.h"
 #include "traces/analyses.h"
@@ -24,11 +25,10 @@ constexpr std::size_t max_steps = 512;  // of a curve
 constexpr std::size_t max_parts = 10'000;
 constexpr double megabyte = 1e6;
 
-std::string text_of(const Json& json) {
+std::string valid_text(const Json& json) {
   return valid_json(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 double milliseconds(double s) { return s * 1e3; }
 
@@ -58,7 +58,7 @@ Json curve(const Steps& steps, const char* value_name) {
   const std::size_t stride = steps.size() / max_steps + 1;
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (i % stride == 0 || i + 1 == steps.size()) {
-      times.push_back(seconds(steps[i].first));
+      times.push_back(seconds_of(steps[i].first));
       values.push_back(steps[i].second);
     }
   return {{"time_seconds", std::move(times)}, {value_name, std::move(values)}};
@@ -79,14 +79,14 @@ Json gpus(const Timeline& timeline, const traces::Summary& summary) {
                 {"model", traces::gpu_model(timeline, gpu.process, gpu.device)},
                 {"process", labels[gpu.process]},
                 {"rank", timeline.processes[gpu.process].rank ? Json(*timeline.processes[gpu.process].rank) : Json()},
-                {"span_seconds", seconds(gpu.span_ns())},
-                {"busy_seconds", seconds(gpu.busy_ns())},
-                {"idle_seconds", seconds(gpu.idle_ns())},
-                {"compute_seconds", seconds(gpu.compute_ns())},
-                {"communication_seconds", seconds(gpu.communication_ns())},
-                {"memory_seconds", seconds(gpu.memory_ns())},
-                {"communication_overlap_seconds", seconds(gpu.overlap_ns())},
-                {"exposed_communication_seconds", seconds(gpu.exposed_communication_ns())}};
+                {"span_seconds", seconds_of(gpu.span_ns())},
+                {"busy_seconds", seconds_of(gpu.busy_ns())},
+                {"idle_seconds", seconds_of(gpu.idle_ns())},
+                {"compute_seconds", seconds_of(gpu.compute_ns())},
+                {"communication_seconds", seconds_of(gpu.communication_ns())},
+                {"memory_seconds", seconds_of(gpu.memory_ns())},
+                {"communication_overlap_seconds", seconds_of(gpu.overlap_ns())},
+                {"exposed_communication_seconds", seconds_of(gpu.exposed_communication_ns())}};
     for (const GpuTime& time : summary.program.gpus)
       if (time.device == one["device"].get_ref<const std::string&>() && time.process == labels[gpu.process])
         one["idle_by_cause"] = list(time.idle, [](const Idle& idle) {
@@ -101,9 +101,9 @@ Json stream_idle(const Timeline& timeline, const traces::Summary& summary) {
     const traces::Track& track = timeline.tracks[idle.track];
     return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
                 {"stream", track.id},
-                {"host_wait_seconds", seconds(idle.host_ns)},
-                {"kernel_wait_seconds", seconds(idle.kernel_ns)},
-                {"other_seconds", seconds(idle.other_ns)}};
+                {"host_wait_seconds", seconds_of(idle.host_ns)},
+                {"kernel_wait_seconds", seconds_of(idle.kernel_ns)},
+                {"other_seconds", seconds_of(idle.other_ns)}};
   });
 }
 
@@ -123,9 +123,9 @@ Json launches(const Timeline& timeline, const traces::Summary& summary) {
 Json launch_bound(const Timeline& timeline, const traces::Summary& summary) {
   return list(summary.launch_bound, [&](const traces::LaunchBound& one) {
     return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
-                {"start_seconds", seconds(one.start_ns)},
-                {"end_seconds", seconds(one.end_ns)},
-                {"idle_seconds", seconds(one.idle_ns)},
+                {"start_seconds", seconds_of(one.start_ns)},
+                {"end_seconds", seconds_of(one.end_ns)},
+                {"idle_seconds", seconds_of(one.idle_ns)},
                 {"works", one.works}};
   });
 }
@@ -192,11 +192,11 @@ Json rows(const Timeline& timeline, KernelTable by) {
     for (const traces::OperatorTime& one : traces::operator_times(timeline))
       all.push_back({{"operator", name_in(timeline, one.name)},
                      {"count", one.count},
-                     {"gpu_self_seconds", seconds(one.gpu_self_ns)},
-                     {"gpu_total_seconds", seconds(one.gpu_ns)},
+                     {"gpu_self_seconds", seconds_of(one.gpu_self_ns)},
+                     {"gpu_total_seconds", seconds_of(one.gpu_ns)},
                      {"works", one.works},
-                     {"host_self_seconds", seconds(one.host_self_ns)},
-                     {"host_total_seconds", seconds(one.host_ns)}});
+                     {"host_self_seconds", seconds_of(one.host_self_ns)},
+                     {"host_total_seconds", seconds_of(one.host_ns)}});
     return all;
   }
   traces::Names paths;
@@ -214,8 +214,8 @@ Json rows(const Timeline& timeline, KernelTable by) {
       one["stream"] = track.id;
     }
     one["count"] = kernel.durations_ns.count;
-    one["total_seconds"] = seconds(kernel.total_ns);
-    one["self_seconds"] = seconds(kernel.self_ns);
+    one["total_seconds"] = seconds_of(kernel.total_ns);
+    one["self_seconds"] = seconds_of(kernel.self_ns);
     for (const auto& [key, value] :
          {std::pair("mean_seconds", kernel.durations_ns.mean), std::pair("min_seconds", kernel.durations_ns.min),
           std::pair("p50_seconds", kernel.durations_ns.p50), std::pair("p95_seconds", kernel.durations_ns.p95),
@@ -291,7 +291,7 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
       absent[field] = "the trace tells nothing of the allocator: record with profile_memory=True";
   double busy = 0.0;
   for (const traces::Breakdown& gpu : summary.gpus)
-    busy += seconds(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
+    busy += seconds_of(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
   const auto labels = traces::process_labels(timeline);
   Json json = {{"schema", "gpubench trace summary"}, {"schema_version", 1}, {"traces", traces}};
   json.update(hta_fields(timeline, summary));
@@ -299,7 +299,7 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
       // Those of a profiling session.
       {"total_time_ms", milliseconds(program.wall_seconds)},
       {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
-      {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
+      {"cpu_time_ms", milliseconds(seconds_of(summary.activity.host_ns))},
       {"peak_memory_mb", megabytes(allocator.peak)},
       {"allocated_memory_mb", megabytes(allocator.allocated)},
       {"reserved_memory_mb", megabytes(allocator.reserved)},
@@ -320,7 +320,7 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                                              {"count", one.count},
                                              {"bytes", one.bytes},
                                              {"without_bytes", one.without_bytes},
-                                             {"seconds", seconds(one.time_ns)},
+                                             {"seconds", seconds_of(one.time_ns)},
                                              {"bytes_per_second", of(one.bytes_per_second, 1.0)},
                                              {"over_time", curve(one.steps, "bytes_per_second")}};
                                })},
@@ -331,10 +331,10 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                                                  {"seconds", of(one.duration_ns, 1e9)},
                                                  {"slow", one.slow()},
                                                  {"each", list(one.all, [](const traces::Iteration& each) {
-                                                    return Json{{"start_seconds", seconds(each.start_ns)},
-                                                                {"seconds", seconds(each.end_ns - each.start_ns)},
+                                                    return Json{{"start_seconds", seconds_of(each.start_ns)},
+                                                                {"seconds", seconds_of(each.end_ns - each.start_ns)},
                                                                 {"works", each.works},
-                                                                {"work_seconds", seconds(each.work_ns)}};
+                                                                {"work_seconds", seconds_of(each.work_ns)}};
                                                   })}};
                                    })},
                {"ranks", list(summary.stragglers.ranks,
@@ -342,16 +342,16 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                                 return Json{{"process", labels[one.process]},
                                             {"collectives", summary.stragglers.collectives.size()},
                                             {"entered_last", one.last},
-                                            {"waited_seconds", seconds(one.waited_ns)},
-                                            {"kept_others_waiting_seconds", seconds(one.kept_waiting_ns)},
-                                            {"clock_ahead_seconds", seconds(one.clock_ns)}};
+                                            {"waited_seconds", seconds_of(one.waited_ns)},
+                                            {"kept_others_waiting_seconds", seconds_of(one.kept_waiting_ns)},
+                                            {"clock_ahead_seconds", seconds_of(one.clock_ns)}};
                               })},
                {"ranks_reason", summary.stragglers.reason},
                {"memory", memory(program)},
                {"never_freed", never_freed(program)},
                {"warnings", timeline.warnings},
                {"absent", std::move(absent)}});
-  if (verdicts == nullptr) return text_of(json);
+  if (verdicts == nullptr) return valid_text(json);
   Json judged = Json::array();
   for (std::size_t i = 0; i < verdicts->run.points.size(); ++i) {
     const Point& point = verdicts->run.points[i];
@@ -374,46 +374,46 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
   }
   json["verdicts"] = std::move(judged);
   json["verdicts_rest"] = verdicts->rest;
-  return text_of(json);
+  return valid_text(json);
 }
 
 std::string trace_idle_json(const Timeline& timeline, const traces::Summary& summary) {
-  return text_of({{"schema", "gpubench trace idle"},
-                  {"schema_version", 1},
-                  {"gpus", gpus(timeline, summary)},
-                  {"streams", stream_idle(timeline, summary)},
-                  {"launches", launches(timeline, summary)},
-                  {"queues", list(traces::queue_lengths(timeline),
-                                  [&](const traces::QueueLength& queue) {
-                                    const traces::Track& track = timeline.tracks[queue.track];
-                                    return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
-                                                {"stream", track.id},
-                                                {"mean", queue.mean},
-                                                {"empty_share", queue.empty_share},
-                                                {"at_steps", of(queue.at_steps, 1.0)},
-                                                {"over_time", curve(queue.steps, "length")}};
-                                  })},
-                  {"launch_bound", launch_bound(timeline, summary)},
-                  {"warnings", timeline.warnings}});
+  return valid_text({{"schema", "gpubench trace idle"},
+                     {"schema_version", 1},
+                     {"gpus", gpus(timeline, summary)},
+                     {"streams", stream_idle(timeline, summary)},
+                     {"launches", launches(timeline, summary)},
+                     {"queues", list(traces::queue_lengths(timeline),
+                                     [&](const traces::QueueLength& queue) {
+                                       const traces::Track& track = timeline.tracks[queue.track];
+                                       return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
+                                                   {"stream", track.id},
+                                                   {"mean", queue.mean},
+                                                   {"empty_share", queue.empty_share},
+                                                   {"at_steps", of(queue.at_steps, 1.0)},
+                                                   {"over_time", curve(queue.steps, "length")}};
+                                     })},
+                     {"launch_bound", launch_bound(timeline, summary)},
+                     {"warnings", timeline.warnings}});
 }
 
 std::string trace_memory_json(const Timeline& timeline, const Program& program) {
   const Allocator allocator = allocator_of(timeline);
-  return text_of({{"schema", "gpubench trace memory"},
-                  {"schema_version", 1},
-                  {"peak_bytes", maybe(allocator.peak)},
-                  {"allocated_bytes", maybe(allocator.allocated)},
-                  {"reserved_bytes", maybe(allocator.reserved)},
-                  {"memory", memory(program)},
-                  {"never_freed", never_freed(program)},
-                  {"warnings", timeline.warnings}});
+  return valid_text({{"schema", "gpubench trace memory"},
+                     {"schema_version", 1},
+                     {"peak_bytes", maybe(allocator.peak)},
+                     {"allocated_bytes", maybe(allocator.allocated)},
+                     {"reserved_bytes", maybe(allocator.reserved)},
+                     {"memory", memory(program)},
+                     {"never_freed", never_freed(program)},
+                     {"warnings", timeline.warnings}});
 }
 
 std::string trace_kernels_json(const Timeline& timeline, KernelTable by) {
-  return text_of({{"schema", "gpubench trace kernels"},
-                  {"schema_version", 1},
-                  {by == KernelTable::operation ? "operators" : "kernels", rows(timeline, by)},
-                  {"warnings", timeline.warnings}});
+  return valid_text({{"schema", "gpubench trace kernels"},
+                     {"schema_version", 1},
+                     {by == KernelTable::operation ? "operators" : "kernels", rows(timeline, by)},
+                     {"warnings", timeline.warnings}});
 }
 
 std::string trace_kernels_csv(const Timeline& timeline, KernelTable by) {
@@ -433,43 +433,43 @@ std::string trace_kernels_csv(const Timeline& timeline, KernelTable by) {
 std::string critical_path_json(const Timeline& timeline, const traces::CriticalPath& path) {
   Json kinds = Json::object(), parts = Json::array();
   for (std::size_t i = 0; i < path.by_kind.size(); ++i)
-    kinds[std::string(traces::path_kind_names[i])] = seconds(path.by_kind[i]);
+    kinds[std::string(traces::path_kind_names[i])] = seconds_of(path.by_kind[i]);
   for (std::size_t i = 0; i < std::min(path.parts.size(), max_parts); ++i) {
     const traces::PathPart& part = path.parts[i];
     parts.push_back(
         {{"kind", name_of(part.kind)},
-         {"start_seconds", seconds(part.start_ns)},
-         {"seconds", seconds(part.end_ns - part.start_ns)},
+         {"start_seconds", seconds_of(part.start_ns)},
+         {"seconds", seconds_of(part.end_ns - part.start_ns)},
          {"name", part.kind == traces::PathKind::host ? "" : name_in(timeline, timeline.slices[part.slice].name)},
          {"track", timeline.tracks[part.track].name}});
   }
-  return text_of({{"schema", "gpubench trace critical-path"},
-                  {"schema_version", 1},
-                  {"start_seconds", seconds(path.start_ns)},
-                  {"end_seconds", seconds(path.end_ns)},
-                  {"seconds_by_kind", std::move(kinds)},
-                  {"sums", list(path.sums,
-                                [&](const traces::PathSum& sum) {
-                                  return Json{{"kind", name_of(sum.kind)},
-                                              {"name", name_in(timeline, sum.name)},
-                                              {"count", sum.count},
-                                              {"seconds", seconds(sum.total_ns)}};
-                                })},
-                  {"part_count", path.parts.size()},
-                  {"parts", std::move(parts)},
-                  {"warnings", timeline.warnings}});
+  return valid_text({{"schema", "gpubench trace critical-path"},
+                     {"schema_version", 1},
+                     {"start_seconds", seconds_of(path.start_ns)},
+                     {"end_seconds", seconds_of(path.end_ns)},
+                     {"seconds_by_kind", std::move(kinds)},
+                     {"sums", list(path.sums,
+                                   [&](const traces::PathSum& sum) {
+                                     return Json{{"kind", name_of(sum.kind)},
+                                                 {"name", name_in(timeline, sum.name)},
+                                                 {"count", sum.count},
+                                                 {"seconds", seconds_of(sum.total_ns)}};
+                                   })},
+                     {"part_count", path.parts.size()},
+                     {"parts", std::move(parts)},
+                     {"warnings", timeline.warnings}});
 }
 
 std::string api_hta_json(const Timeline& timeline) {
   const traces::Summary summary = traces::summarize(timeline);
   Json json = hta_fields(timeline, summary);
   if (summary.gpus.empty()) json["reason"] = "no work on a GPU was recorded";
-  return text_of(json);
+  return valid_text(json);
 }
 
 std::string api_kernels_json(const Timeline& timeline) {
   const auto kernels = traces::kernel_times(timeline, traces::KernelsBy::name);
-  return text_of({{"kernels", kernel_list(timeline, kernels, kernels.size())}});
+  return valid_text({{"kernels", kernel_list(timeline, kernels, kernels.size())}});
 }
 
 std::string api_timeline_json(const Timeline& timeline) {
@@ -486,7 +486,7 @@ std::string api_timeline_json(const Timeline& timeline) {
                                                                          {"count", bar.count}};
                                                            })}};
   });
-  return text_of(json);
+  return valid_text(json);
 }
 
 std::string api_memory_json(const Timeline& timeline) {
@@ -505,24 +505,24 @@ std::string api_memory_json(const Timeline& timeline) {
                               {"timeline", std::move(points)}};
                 })}};
   if (program.memory.empty()) json["reason"] = "the trace has no allocations; record with profile_memory=True";
-  return text_of(json);
+  return valid_text(json);
 }
 
 std::string difference_json(const traces::Difference& difference) {
   const auto table = [](const std::vector<traces::Change>& changes) {
     return list(changes, [](const traces::Change& change) { return of(change); });
   };
-  return text_of({{"schema", "gpubench trace diff"},
-                  {"schema_version", 1},
-                  {"iterations_by", difference.by},
-                  {"reason", difference.reason},
-                  {"base_iterations", difference.base_iterations},
-                  {"new_iterations", difference.next_iterations},
-                  {"iteration", of(difference.iteration)},
-                  {"gpu_work", of(difference.gpu)},
-                  {"kernels", table(difference.kernels)},
-                  {"operators", table(difference.operators)},
-                  {"host", table(difference.host)}});
+  return valid_text({{"schema", "gpubench trace diff"},
+                     {"schema_version", 1},
+                     {"iterations_by", difference.by},
+                     {"reason", difference.reason},
+                     {"base_iterations", difference.base_iterations},
+                     {"new_iterations", difference.next_iterations},
+                     {"iteration", of(difference.iteration)},
+                     {"gpu_work", of(difference.gpu)},
+                     {"kernels", table(difference.kernels)},
+                     {"operators", table(difference.operators)},
+                     {"host", table(difference.host)}});
 }
 
 }  // namespace gpubench::reports
