@@ -82,6 +82,7 @@ std::vector<Limit> limits_of(const Group& group) {
                        advice.kernel}]);
   }
   std::vector<Limit> limits;
+  limits.reserve(by_advice.size());
   for (auto& [key, limit] : by_advice) limits.push_back(limit);
   return limits;
 }
@@ -120,7 +121,7 @@ void add_limit(const Group& group, std::vector<Ranked>& found) {
   finding.confidence = verdict.confidence;
   finding.points = best->points;
   finding.all_points = static_cast<std::int64_t>(group.points.size());
-  found.push_back({{best->score / all, best->unknown / all}, std::move(finding)});
+  found.emplace_back(std::pair(best->score / all, best->unknown / all), std::move(finding));
 }
 
 /// One for each kind of failure, of the first point that has it.

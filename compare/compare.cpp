@@ -487,12 +487,14 @@ std::vector<Run> by_card(const std::vector<Run>& runs) {
     runs_of_card[place].push_back(run);
   }
   std::vector<Run> result;
+  result.reserve(runs_of_card.size());
   for (const auto& each : runs_of_card) result.push_back(each.size() > 1 ? mean_run(each) : each.front());
   return result;
 }
 
 Runs pointers_to(const std::vector<Run>& runs) {
   Runs result;
+  result.reserve(runs.size());
   for (const Run& run : runs) result.push_back(&run);
   return result;
 }
@@ -504,6 +506,7 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
   if (options.same_model && !options.paired) {
     const auto old = by_card(base), now = by_card(next);
     std::vector<std::vector<Run>> others;
+    others.reserve(alike.size());
     for (const auto& group : alike) others.push_back(by_card(group));
     // The processes of a card share it: where a side has several cards, these are the units.
     if ((old.size() > 1 || now.size() > 1) && (old.size() < base.size() || now.size() < next.size()))

@@ -68,6 +68,7 @@ std::vector<std::optional<OperationDifference>> relative_differences(const Proce
   if (means.size() < fewest_operations) return result;
   const double middle = median_of(means);
   std::vector<double> distances;
+  distances.reserve(means.size());
   for (const double mean : means) distances.push_back(std::abs(mean - middle));
   const double others = static_cast<double>(means.size() - 1);
   const double deviation = std::max(deviation_of_mad * median_of(distances), min_process_deviation);

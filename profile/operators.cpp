@@ -106,6 +106,7 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
     order.emplace_back(key, &group);
   }
   std::vector<std::pair<std::int64_t, std::string_view>> most;
+  most.reserve(unknown.size());
   for (const auto& [name, ns] : unknown) most.emplace_back(-ns, name);
   std::ranges::sort(most);
   for (const auto& [ns, name] : most)

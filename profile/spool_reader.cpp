@@ -452,6 +452,7 @@ void name_processes_of_notes(Spools& spools) {
     if (by.size() == processes.size()) continue;
     const bool ranks = std::ranges::all_of(by, [&](std::uint32_t one) { return processes[one].rank.has_value(); });
     std::vector<std::int64_t> numbers;
+    numbers.reserve(by.size());
     for (const std::uint32_t one : by) numbers.push_back(ranks ? *processes[one].rank : processes[one].id);
     std::ranges::sort(numbers);
     spools.counter_notes[i] = fmt::format("{}{} {}: {}", ranks ? "rank" : "process",

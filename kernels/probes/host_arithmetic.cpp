@@ -84,7 +84,8 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
     loop.resource = resource;
     loop.what = what;
     loop.work_unit = operations == 2 && !is_integer(format) ? "FLOP" : "op";  // multiply-adds
-    const double vector = operations * static_cast<double>(arithmetic.vector_bytes / bytes_of(format));
+    const std::size_t lanes = arithmetic.vector_bytes / bytes_of(format);
+    const double vector = operations * static_cast<double>(lanes);
     loop.work_per_round = vector * static_cast<double>(arithmetic.accumulators);
     loop.max_units = max_units;
     loop.work_per_unit_and_clock = max_units > 0 ? vector : 0.0;

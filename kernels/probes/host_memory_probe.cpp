@@ -32,7 +32,7 @@ std::optional<double> huge_page_share(const HostBuffer& buffer) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(buffer.data());
   bool within = false;
   double resident = 0.0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(file, line);) {  // NOLINTBEGIN(cert-err34-c): the kernel writes these numbers
     unsigned long long begin = 0;
     unsigned long long end = 0;
     double kibibytes = 0.0;
@@ -42,7 +42,7 @@ std::optional<double> huge_page_share(const HostBuffer& buffer) {
       resident = kibibytes;
     else if (within && std::sscanf(line.c_str(), "AnonHugePages: %lf kB", &kibibytes) == 1)
       return resident > 0.0 ? std::optional(kibibytes / resident) : std::nullopt;
-  }
+  }  // NOLINTEND(cert-err34-c)
   return std::nullopt;
 }
 

@@ -68,9 +68,9 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512fp16"))) double fp16_roun
 #pragma GCC unroll 32
     for (int j = 0; j < width; ++j) asm("vfmadd132ph %2, %1, %0" : "+v"(sums[j]) : "v"(addend), "v"(factor));
   }
-  alignas(64) std::array<std::uint16_t, width * 32> lanes;
+  alignas(64) std::array<std::uint16_t, std::size_t{width} * 32> lanes;
 #pragma GCC unroll 32
-  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + j * 32, sums[j]);
+  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + std::ptrdiff_t{32} * j, sums[j]);
   double result = 0.0;
   for (const auto bits : lanes) result += from_half(bits);
   return result;
@@ -87,9 +87,9 @@ __attribute__((target("avx512f,avx512bf16"))) double bf16_rounds(std::int64_t ro
 #pragma GCC unroll 32
     for (int j = 0; j < width; ++j) sums[j] = _mm512_dpbf16_ps(sums[j], one, half);
   }
-  alignas(64) std::array<float, width * 16> lanes;
+  alignas(64) std::array<float, std::size_t{width} * 16> lanes;
 #pragma GCC unroll 32
-  for (int j = 0; j < width; ++j) _mm512_store_ps(lanes.data() + j * 16, sums[j]);
+  for (int j = 0; j < width; ++j) _mm512_store_ps(lanes.data() + std::ptrdiff_t{16} * j, sums[j]);
   return sum_of(lanes);
 }
 
@@ -104,9 +104,9 @@ __attribute__((target("avx512f,avx512vnni"))) double int8_rounds(std::int64_t ro
 #pragma GCC unroll 32
     for (int j = 0; j < width; ++j) sums[j] = _mm512_dpbusd_epi32(sums[j], two, three);
   }
-  alignas(64) std::array<std::int32_t, width * 16> lanes;
+  alignas(64) std::array<std::int32_t, std::size_t{width} * 16> lanes;
 #pragma GCC unroll 32
-  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + j * 16, sums[j]);
+  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + std::ptrdiff_t{16} * j, sums[j]);
   return sum_of(lanes);
 }
 
@@ -120,9 +120,10 @@ __attribute__((target("avx2,avxvnni"))) double int8_narrow_rounds(std::int64_t r
 #pragma GCC unroll 32
     for (int j = 0; j < narrow_width; ++j) sums[j] = _mm256_dpbusd_avx_epi32(sums[j], two, three);
   }
-  alignas(64) std::array<std::int32_t, narrow_width * 8> lanes;
+  alignas(64) std::array<std::int32_t, std::size_t{narrow_width} * 8> lanes;
 #pragma GCC unroll 32
-  for (int j = 0; j < narrow_width; ++j) _mm256_store_si256(reinterpret_cast<__m256i*>(lanes.data() + j * 8), sums[j]);
+  for (int j = 0; j < narrow_width; ++j)
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes.data() + std::ptrdiff_t{8} * j), sums[j]);
   return sum_of(lanes);
 }
 

@@ -116,8 +116,7 @@ std::filesystem::path executable_of(const std::string& word) {
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    if (const auto file = std::filesystem::path(folder) / word; std::filesystem::is_regular_file(file, error))
-      return file;
+    if (auto file = std::filesystem::path(folder) / word; std::filesystem::is_regular_file(file, error)) return file;
   }
   return {};
 }

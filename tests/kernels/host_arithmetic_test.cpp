@@ -19,11 +19,12 @@ class HostArithmeticTest : public testing::TestWithParam<Isa> {
   /// Sum over all lanes of what `step` makes of start(j) in so many rounds.
   template <class Element, class Start, class Step>
   [[nodiscard]] double expected(std::int64_t rounds, Start start, Step step) const {
+    const std::size_t lanes = kernels_.vector_bytes / sizeof(Element);
     double sum = 0.0;
     for (std::int64_t j = 0; j < kernels_.accumulators; ++j) {
       auto v = static_cast<Element>(start(j));
       for (std::int64_t i = 0; i < rounds; ++i) v = step(v);
-      sum += static_cast<double>(v) * static_cast<double>(kernels_.vector_bytes / sizeof(Element));
+      sum += static_cast<double>(v) * static_cast<double>(lanes);
     }
     return sum;
   }

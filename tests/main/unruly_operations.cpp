@@ -103,7 +103,7 @@ void sum(State& state) {
     sum(state);
   });
   add("odd_label", [](State& state) {
-    state.label(std::string("a\0b\xff\n::error::x", 16));
+    state.label(std::string("a\0b\xff\n::error::x", 15));
     sum(state);
   });
   add("unknown_argument", [](State& state) { (void)state.range("m"); });
@@ -111,7 +111,7 @@ void sum(State& state) {
   add("does_nothing", [](State& state) { state.measure([] {}); });
   add("last", sum);
   if (const char* const seconds = std::getenv("GPUBENCH_TEST_HANGS"); seconds != nullptr) {
-    static const double length = std::atof(seconds);
+    static const double length = std::strtod(seconds, nullptr);
     add("hangs", [](State& state) {
       state.measure([] { std::this_thread::sleep_for(std::chrono::duration<double>(length)); });
     })->Iterations(1);

@@ -326,13 +326,14 @@ TEST(DISABLED_Rank, writes_its_spool) {
 }
 
 TEST_F(Spool, of_mpirun_names_its_ranks) {
+  // NOLINTNEXTLINE(cert-env33-c)
   if (std::system("mpirun --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
   ::setenv(spools_of_ranks, folder_.c_str(), 1);
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = "mpirun -np 2 --oversubscribe --allow-run-as-root '" + self +
                               "' --gtest_also_run_disabled_tests --gtest_filter=DISABLED_Rank.* >'" +
                               (folder_ / "out").string() + "' 2>&1";
-  const int status = std::system(command.c_str());
+  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c)
   ::unsetenv(spools_of_ranks);
   ASSERT_EQ(status, 0) << bytes_of(folder_ / "out");
   const Spools spools = read_spools(folder_);
@@ -404,7 +405,7 @@ TEST_F(Spool, launches_of_another_range_lend_their_counters_where_they_take_as_l
     const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
     for (std::uint32_t i = 0; i < 3; ++i) {  // of the same length, and longer
       const std::uint32_t range = writer.name("layer " + std::string(1, static_cast<char>('a' + i)));
-      const std::int64_t at = start + 100'000 * (i + 1);
+      const std::uint64_t at = std::uint64_t{start} + 100'000 * (i + 1);
       writer.add(
           MarkerRecord{.phase = MarkerPhase::begin, .number = i, .time = halves(at), .thread = 7, .name = range});
       for (std::uint32_t k = 0; k < 2; ++k) {

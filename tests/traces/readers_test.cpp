@@ -277,7 +277,7 @@ TEST(ChromeReader, reads_the_same_however_its_windows_cut_the_text) {
   const auto whole = slices_of(read(text));
   ASSERT_THAT(whole, SizeIs(400));
   EXPECT_EQ(whole[3], "thread 0: k{lambda(int)#1}, {}}}\\ 3000+1000 other");
-  for (const std::size_t window : {64, 100, 173, 1000, 4096}) {
+  for (const std::size_t window : {64U, 100U, 173U, 1000U, 4096U}) {
     const auto bytes = traces::bytes_of(text);
     const Timeline timeline = traces::chrome_json(*bytes, "input", window);
     EXPECT_EQ(slices_of(timeline), whole) << window;

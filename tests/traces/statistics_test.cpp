@@ -38,7 +38,8 @@ constexpr std::int64_t us = 1000;
 
 /// Work at random places, of all kinds, on both streams, each with its call.
 Sample random_sample(std::uint32_t seed) {
-  std::mt19937 random(seed);
+  std::mt19937 generator(seed);
+  const auto random = [&] { return static_cast<std::int64_t>(generator()); };
   Sample sample;
   for (int i = 0; i < 200; ++i) {
     const std::int64_t start = random() % 10'000 + 100, length = random() % 100;
@@ -391,7 +392,7 @@ TEST(OperatorWork, of_attention_is_that_of_the_pairs_that_its_mask_leaves) {
   };
   ASSERT_TRUE(flash("False"));
   EXPECT_DOUBLE_EQ(flash("False")->flops, 2.0 * 2 * 8 * 100 * 100 * (64 + 64));
-  EXPECT_DOUBLE_EQ(flash("True")->flops, 2.0 * 2 * 8 * (100 * 101 / 2) * (64 + 64));
+  EXPECT_DOUBLE_EQ(flash("True")->flops, 2.0 * 2 * 8 * (100 * 101 / 2.0) * (64 + 64));
   EXPECT_DOUBLE_EQ(flash("True")->bytes_read, 2.0 * 2 * 100 * 64 * (8 + 4 + 4));
   EXPECT_DOUBLE_EQ(flash("True")->bytes_written, 2.0 * 2 * 100 * 64 * 8);
   EXPECT_FALSE(flash(""));                  // the mask is not told
@@ -403,7 +404,7 @@ TEST(OperatorWork, of_attention_is_that_of_the_pairs_that_its_mask_leaves) {
       "aten::_cudnn_attention_backward",
       R"([[8, 8, 256, 64], [8, 8, 256, 64], [8, 8, 256, 64], [8, 8, 256, 64], [8, 8, 256, 64], [8, 8, 256, 1], [], [], [], [], [], [], [], [], [], []]["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "long int", "long int", "", "", "", "Scalar", "Scalar", "Scalar", "Scalar", ""]["", "", "", "", "", "", "", "", "", "", "", "256", "256", "0.", "True", ""])");
   ASSERT_TRUE(backward);
-  EXPECT_DOUBLE_EQ(backward->flops, 2.0 * 8 * 8 * (256 * 257 / 2) * 5 * 64);
+  EXPECT_DOUBLE_EQ(backward->flops, 2.0 * 8 * 8 * (256 * 257 / 2.0) * 5 * 64);
   // A causal mask over other keys than queries lies differently in different kernels.
   EXPECT_FALSE(traces::operator_work(
       "aten::_efficient_attention_forward",

@@ -150,7 +150,8 @@ std::vector<Field> fields_of(std::string_view bytes) {
     if ((key & 7U) == 0) {
       field.value = varint();
     } else if ((key & 7U) == 1) {
-      for (int i = 0; i < 8; ++i) field.value |= std::uint64_t{static_cast<unsigned char>(bytes.at(i))} << 8 * i;
+      for (std::size_t i = 0; i < 8; ++i)
+        field.value |= std::uint64_t{static_cast<unsigned char>(bytes.at(i))} << 8 * i;
       bytes.remove_prefix(8);
     } else {
       const std::uint64_t size = varint();
