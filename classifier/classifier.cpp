@@ -83,7 +83,7 @@ bool is_steady_about(const Boundary& boundary, const Sweep& sweep) {
   const auto above = std::ranges::lower_bound(sweep.sizes, boundary.at, {}, &SweepSize::argument);
   const auto is_steady = [](const SweepSize& size) {
     const auto& samples = size.measurements.front()->primary().samples_seconds;
-    return statistics::steadiness_of(samples).course == statistics::Course::steady;
+    return statistics::steadiness_of(samples).holds_level();
   };
   return boundary.placement != Placement::at || ((above == sweep.sizes.end() || is_steady(*above)) &&
                                                  (above == sweep.sizes.begin() || is_steady(*std::prev(above))));

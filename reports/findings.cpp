@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "classifier/findings.h"
 #include "core/base/text.h"
@@ -159,14 +160,22 @@ std::string work_differences_text(const Run& run) {
                      few_of(points));
 }
 
-std::string unsteady_text(const Run& run) {
-  std::vector<std::string> points;
+std::vector<std::string> point_notices(const Run& run) {
+  std::vector<std::string> unsteady, cold, notices;
   for (const Point& point : run.points)
-    if (const std::string text = steadiness_text(point.measurement); !text.empty())
-      points.push_back(fmt::format("{} {}", label(point.measurement), text));
-  if (points.empty()) return {};
-  return fmt::format("{} not steady, so no interval holds: {}",
-                     points.size() == 1 ? "1 point is" : fmt::format("{} points are", points.size()), few_of(points));
+    if (const auto found = steadiness(point.measurement); found.course != statistics::Course::steady)
+      (found.holds_level() ? cold : unsteady)
+          .push_back(fmt::format("{}: {}", label(point.measurement), course_text(found)));
+  if (!unsteady.empty())
+    notices.push_back(fmt::format("{} not steady, so no interval holds: {}",
+                                  unsteady.size() == 1 ? "1 point is" : fmt::format("{} points are", unsteady.size()),
+                                  few_of(unsteady)));
+  if (!cold.empty())
+    notices.push_back(fmt::format("{} cold: {}",
+                                  cold.size() == 1 ? "1 point starts" : fmt::format("{} points start", cold.size()),
+                                  few_of(cold)));
+  if (std::string text = work_differences_text(run); !text.empty()) notices.push_back(std::move(text));
+  return notices;
 }
 
 }  // namespace gpubench::reports

@@ -29,9 +29,8 @@ std::string address_of(const Run& run, const Point& point);
 std::vector<std::string> folded_warnings(const Run& run);
 /// "3 points do not do the work they declare: a (moves 3.1x the bytes it declares), b (...) and 1 more"; else empty.
 std::string work_differences_text(const Run& run);
-/// Points whose samples change while they are taken: "2 points are not steady: gemm/n:6144 drifts from 579 us to 659
-/// us,
-/// ...".
-std::string unsteady_text(const Run& run);
+/// That, and points whose samples change while they are taken: "2 points are not steady, so no interval holds:
+/// gemm/n:6144 (579 us at first, 659 us sustained (drift)), ...".
+std::vector<std::string> point_notices(const Run& run);
 
 }  // namespace gpubench::reports

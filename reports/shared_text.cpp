@@ -320,19 +320,24 @@ bool has_time_on_device(const Measurement& measurement) {
   return measurement.primary().clock != Clock::device && seconds_by(measurement, Clock::device) != nullptr;
 }
 
-std::string steadiness_text(const Measurement& measurement) {
-  const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
+statistics::Steadiness steadiness(const Measurement& measurement) {
+  return statistics::steadiness_of(measurement.primary().samples_seconds);
+}
+
+std::string course_text(const statistics::Steadiness& found) {
   const std::string from = format_seconds(found.from), to = format_seconds(found.to);
+  const auto then = [&](const char* course) { return fmt::format("{} at first, {} sustained ({})", from, to, course); };
   switch (found.course) {
-    case statistics::Course::step: return fmt::format("steps from {} to {}", from, to);
-    case statistics::Course::drift: return fmt::format("drifts from {} to {}", from, to);
-    case statistics::Course::two_levels: return fmt::format("has two levels, {} and {}", from, to);
+    case statistics::Course::step: return then("step");
+    case statistics::Course::drift: return then("drift");
+    case statistics::Course::cold_start: return then("cold start");
+    case statistics::Course::two_levels: return fmt::format("two levels, {} and {}", from, to);
     default: return {};
   }
 }
 
 std::string spread_text(const Measurement& measurement) {
-  switch (statistics::steadiness_of(measurement.primary().samples_seconds).course) {
+  switch (steadiness(measurement).course) {
     case statistics::Course::step: return "step";
     case statistics::Course::drift: return "drift";
     case statistics::Course::two_levels: return "2 levels";

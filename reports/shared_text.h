@@ -12,6 +12,7 @@
 #include "core/model/calibration.h"
 #include "core/model/points.h"
 #include "core/model/run.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::reports {
 
@@ -50,8 +51,10 @@ std::string clock_text(const Measurement& measurement);
 /// Whether it has a time on the device besides its own.
 bool has_time_on_device(const Measurement& measurement);
 
-/// What its samples do while they are taken: "drifts from 579 us to 659 us"; empty where they keep one level.
-std::string steadiness_text(const Measurement& measurement);
+/// How its samples go on while they are taken.
+statistics::Steadiness steadiness(const Measurement& measurement);
+/// The same in words: "579 us at first, 659 us sustained (drift)"; empty where they keep one level.
+std::string course_text(const statistics::Steadiness& found);
 /// Half the interval of the median, "2.5 %"; "step", "drift" or "2 levels" where the samples do not keep one level.
 std::string spread_text(const Measurement& measurement);
 

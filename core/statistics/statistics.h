@@ -76,17 +76,22 @@ double inverse_trigamma(double y);  ///< x with trigamma(x) = y > 0, by bisectio
 /// least two values. `variance` is that of each value, positive.
 std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty);
 
-/// How samples go on in time: about one level, from one level to another, along a slope, or to and fro between two.
-enum class Course { steady, step, drift, two_levels };
+/// How samples go on in time: about one level, from one level to another, along a slope, to and fro between two, or
+/// about one level but for the first few.
+enum class Course { steady, step, drift, two_levels, cold_start };
 struct Steadiness {
   Course course = Course::steady;
   double from = 0.0;  ///< the first level, or the lower of two between which they go to and fro
   double to = 0.0;    ///< the last level, or the upper one
   friend bool operator==(const Steadiness&, const Steadiness&) = default;
+  /// The median and its interval hold.
+  [[nodiscard]] bool holds_level() const { return course == Course::steady || course == Course::cold_start; }
 };
 /// Steps and drifts by the change-point test of Pettitt (Applied Statistics 28, 1979), which rests on ranks alone, with
 /// a chance of at most 0.1 % for samples in random order; two levels where they lie six times the spread within them
-/// apart. What differs by less than 1 % of the median, or has fewer than 16 samples (40 for two levels), is steady.
+/// apart. A cold start are the first few, at most a fifth, of which each lies beyond all others to one side, by a
+/// chance of 0.05 %. What differs by less than 1 % of the median, or has fewer than 16 samples (40 for two levels), is
+/// steady.
 Steadiness steadiness_of(std::span<const double> samples);
 
 /// The penalty with which a series without steps gets one with a chance of at most about `significance` (Bonferroni

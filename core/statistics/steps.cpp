@@ -76,6 +76,22 @@ Steadiness change_in_time(std::span<const double> samples) {
           median(samples.last(steps ? samples.size() - change : ends))};
 }
 
+/// The most of the first samples that all lie to one side of the others, as far as chance does not make as many.
+Steadiness beyond_the_others(std::span<const double> samples) {
+  constexpr double chance = 0.0005;
+  const std::size_t count = samples.size();
+  Steadiness found;
+  double ways = 1.0;  // to choose so many
+  for (std::size_t first = 1; first <= count / 5; ++first) {
+    ways *= static_cast<double>(count - first + 1) / static_cast<double>(first);
+    const auto [min, max] = std::ranges::minmax(samples.first(first));
+    const auto [other_min, other_max] = std::ranges::minmax(samples.subspan(first));
+    if ((min > other_max || max < other_min) && 2.0 / ways <= chance)
+      found = {Course::cold_start, median(samples.first(first)), median(samples.subspan(first))};
+  }
+  return found;
+}
+
 /// The split of the sorted samples with the least squares about both means, a fifth of them on each side at least.
 Steadiness levels_to_and_fro(std::span<const double> samples) {
   constexpr double apart = 6.0;
@@ -101,6 +117,8 @@ Steadiness steadiness_of(std::span<const double> samples) {
   Steadiness found = change_in_time(samples);
   const double least = smallest_change * std::abs(median(samples));
   const auto is_large = [&](const Steadiness& it) { return std::abs(it.to - it.from) > least; };
+  if (found.course != Course::steady && is_large(found)) return found;
+  found = beyond_the_others(samples);
   if (found.course != Course::steady && is_large(found)) return found;
   if (samples.size() < enough_for_levels) return {};
   found = levels_to_and_fro(samples);

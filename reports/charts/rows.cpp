@@ -98,6 +98,18 @@ void put_text(Json& row, const char* key, const std::string& text) {
   if (!text.empty()) row[key] = text;
 }
 
+void put_course(Json& row, const Measurement& measurement) {
+  const auto found = steadiness(measurement);
+  if (found.course == statistics::Course::steady) return;
+  if (found.course != statistics::Course::two_levels) {
+    put(row, "at_first", found.from);
+    put(row, "sustained", found.to);
+  }
+  if (found.holds_level()) return;
+  row["course"] = course_text(found);
+  row["course_word"] = spread_text(measurement);
+}
+
 void put_time(Json& row, const Measurement& measurement) {
   if (!measurement.seconds()) return;
   const auto& seconds = *measurement.seconds();
@@ -121,7 +133,7 @@ void put_time(Json& row, const Measurement& measurement) {
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
   if (const Summary* const on_device = seconds_by(measurement, Clock::device)) put(row, "on_device", on_device->median);
-  put_text(row, "course", steadiness_text(measurement));
+  put_course(row, measurement);
   if (measurement.conditions) put_text(row, "held", printable(joined(measurement.conditions->throttle_reasons, ", ")));
   put_text(row, "clock_hz_source", printable(measurement.clock_hz_source));
   if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);

@@ -232,6 +232,21 @@ std::string phase_lines(const Group& group, const ConsoleStyle& style) {
   return text;
 }
 
+/// Both figures of points whose samples do not keep one level.
+std::string course_lines(const Group& group, const ConsoleStyle& style) {
+  constexpr std::size_t max = 8;
+  std::vector<std::string> lines;
+  for (const Point* point : group.points)
+    if (const std::string text = course_text(steadiness(point->measurement)); !text.empty())
+      lines.push_back(fmt::format("{}: {}", printable(label(point->measurement)), text));
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), max); ++i)
+    text += paragraph("  in time: ", lines[i], color::yellow, style);
+  if (lines.size() > max)
+    text += paragraph("  in time: ", fmt::format("{} more change", lines.size() - max), color::yellow, style);
+  return text;
+}
+
 std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   std::string text;
   for (const Doubt& doubt : doubts_of(group)) {
@@ -341,8 +356,8 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, 
       }
     }
     if (style.drawing) text += sparklines(group, style);
-    text += boundaries_text(group, style) + advice_lines(group, style) + phase_lines(group, style) +
-            doubt_lines(group, style);
+    text += course_lines(group, style) + boundaries_text(group, style) + advice_lines(group, style) +
+            phase_lines(group, style) + doubt_lines(group, style);
   }
   return text;
 }
@@ -398,6 +413,12 @@ std::string operations_text(const Run& run, const ConsoleStyle& style) {
                                        : ""},
                       {changes}});
   }
+  if (!Table({columns[0], columns[4]}, 0, min_shown_name).fits(usable_width(style))) {
+    std::string text = "\n";
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      text += paragraph("", columns[0].cells[i].text + ": " + columns[4].cells[i].text, color::none, style);
+    return text;
+  }
   return "\n" + table_text(columns, min_shown_name, style,
                            {{"changes at"}, {"shortest", "points"}, {"max of a limit"}, {"longest"}});
 }
@@ -421,8 +442,8 @@ std::string warning_lines(const Run& run, const ConsoleStyle& style) {
   std::string text;
   for (const std::string& warning : folded_warnings(run))
     text += paragraph("warning: ", printable(warning), color::yellow, style);
-  for (const std::string& notice : {unsteady_text(run), work_differences_text(run)})
-    if (!notice.empty()) text += paragraph("notice: ", printable(notice), color::yellow, style);
+  for (const std::string& notice : point_notices(run))
+    text += paragraph("notice: ", printable(notice), color::yellow, style);
   return text;
 }
 

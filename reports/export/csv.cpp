@@ -27,7 +27,7 @@ std::string device_name(const Run& run, const std::string& id) {
 
 /// How samples go on in time.
 std::string_view course_name(statistics::Course course) {
-  constexpr std::array<std::string_view, 4> names = {"steady", "step", "drift", "two_levels"};
+  constexpr std::array<std::string_view, 5> names = {"steady", "step", "drift", "two_levels", "cold_start"};
   return names[static_cast<std::size_t>(course)];
 }
 
@@ -47,9 +47,12 @@ void add_time(CsvRecord& record, const Measurement& measurement) {
                                {"mad_s", number(summary.mad)},
                                {"samples", seconds ? fmt::to_string(summary.count) : ""},
                                {"course", seconds ? std::string(course_name(found.course)) : ""}});
-  const bool moves = seconds && found.course != statistics::Course::steady;
-  record.push_back({"first_level_s", moves ? csv_number(found.from) : ""});
-  record.push_back({"last_level_s", moves ? csv_number(found.to) : ""});
+  const bool differs = seconds && found.course != statistics::Course::steady;
+  const bool two = found.course == statistics::Course::two_levels;
+  record.insert(record.end(), {{"at_first_s", differs && !two ? csv_number(found.from) : ""},
+                               {"sustained_s", differs && !two ? csv_number(found.to) : ""},
+                               {"lower_level_s", two ? csv_number(found.from) : ""},
+                               {"upper_level_s", two ? csv_number(found.to) : ""}});
 }
 
 void add_conditions(CsvRecord& record, const Measurement& measurement) {

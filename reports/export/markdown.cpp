@@ -241,8 +241,7 @@ std::string markdown(const Run& run) {
   text += "\n";
   for (const std::string& warning : folded_warnings(run))
     text += fmt::format("- **warning**: {}\n", markdown_text(warning));
-  for (const std::string& notice : {unsteady_text(run), work_differences_text(run)})
-    if (!notice.empty()) text += fmt::format("- {}\n", markdown_text(notice));
+  for (const std::string& notice : point_notices(run)) text += fmt::format("- {}\n", markdown_text(notice));
   return text;
 }
 

@@ -231,8 +231,7 @@ std::string regimes(const Run& run) {
 std::string notices(const Run& run) {
   std::string html;
   std::vector<std::string> warnings = folded_warnings(run);
-  for (std::string text : {unsteady_text(run), work_differences_text(run)})
-    if (!text.empty()) warnings.push_back(std::move(text));
+  std::ranges::move(point_notices(run), std::back_inserter(warnings));
   if (!warnings.empty()) {
     html += fmt::format("<details class=\"notice warn\"><summary>{}</summary><ul>", plural(warnings.size(), "warning"));
     for (const std::string& warning : warnings) html += "<li>" + escape(warning) + "</li>";

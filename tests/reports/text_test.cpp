@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_text("plain"), "plain");
@@ -54,9 +55,12 @@ TEST(ConsoleByOperation, HasARowEach) {
     EXPECT_THAT(text, ::testing::ContainsRegex(fmt::format("\n{}[^/\n]* +{} ", group.operation, group.points.size())));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("\nsaxpy/")));
   EXPECT_THAT(text, HasSubstr("what to fix first"));
-  for (const int width : {50, 60, 80, 100}) {
+  gpubench::Run mixed = run;
+  for (std::size_t i = 0; i < mixed.points.size(); ++i)
+    if (mixed.points[i].verdict) mixed.points[i].verdict->regime = static_cast<Regime>(1 + i % 4);
+  for (const int width : {40, 50, 60, 80, 100}) {
     style.width = width;
-    std::istringstream lines(console(run, style));
+    std::istringstream lines(console(width < 50 ? mixed : run, style));
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
   }
@@ -171,16 +175,27 @@ TEST(Warnings, NamePointsThatDoOtherWork) {
 
 TEST(Warnings, NamePointsThatAreNotSteady) {
   gpubench::Run run = testing::sample_run();
-  EXPECT_EQ(unsteady_text(run), "");
+  EXPECT_THAT(point_notices(run), IsEmpty());
   auto& samples = run.points[4].measurement.make_primary().samples_seconds;
   samples.clear();
   for (int i = 0; i < 40; ++i) samples.push_back(i < 20 ? 2.2e-4 : 2.4e-4);
-  EXPECT_EQ(unsteady_text(run),
-            "1 point is not steady, so no interval holds: saxpy/67108864 steps from 220 us to 240 us");
+  EXPECT_THAT(point_notices(run), ElementsAre("1 point is not steady, so no interval holds: saxpy/67108864: 220 us at "
+                                              "first, 240 us sustained (step)"));
   EXPECT_EQ(spread_text(run.points[4].measurement), "step");
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("notice: 1 point is not steady"));
   EXPECT_THAT(markdown(run), HasSubstr("| step |"));
-  EXPECT_THAT(csv(run), HasSubstr(",step,0.00022,0.00024,")) << "what it starts at and what it keeps";
+  EXPECT_THAT(console(run, {false, 200}),
+              HasSubstr("  in time: saxpy/67108864: 220 us at first, 240 us sustained (step)\n"));
+  EXPECT_THAT(csv(run), HasSubstr(",at_first_s,sustained_s,lower_level_s,upper_level_s,"));
+  EXPECT_THAT(csv(run), HasSubstr(",step,0.00022,0.00024,,,"));
+  EXPECT_THAT(html(run), HasSubstr(R"("sustained":[null,null,null,null,0.00024)"));
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = i < 5 ? 2.4e-4 : 2.2e-4;
+  EXPECT_THAT(point_notices(run),
+              ElementsAre("1 point starts cold: saxpy/67108864: 240 us at first, 220 us sustained (cold start)"));
+  EXPECT_NE(spread_text(run.points[4].measurement), "step");
+  EXPECT_THAT(csv(run), HasSubstr(",cold_start,0.00024,0.00022,,,"));
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = i % 2 == 0 ? 2.4e-4 : 2.2e-4;
+  EXPECT_THAT(csv(run), HasSubstr(",two_levels,,,0.00022,0.00024,"));
 }
 
 TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {

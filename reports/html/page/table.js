@@ -18,10 +18,11 @@
     number("confidence", (row) => row.confidence, (row) => confidence(row.confidence)),
     number("time", (row) => row.seconds, (row) => seconds(row.seconds)),
     number("\u00b1 95 %", spread, (row) => {
-      if (row.course) return row.course.split(" ")[0] === "has" ? "2 levels" : row.course.split(" ")[0].replace(/s$/, "");
+      if (row.course) return row.course_word;
       const part = spread(row);
       return part === undefined ? "" : percent(part);
     }),
+    ...(points.some((row) => row.sustained) ? [number("at first", (row) => row.at_first, (row) => seconds(row.at_first)), number("sustained", (row) => row.sustained, (row) => seconds(row.sustained))] : []),
     ...(points.some((row) => row.on_device && row.clock !== "device") ? [number("on device", (row) => row.on_device, (row) => seconds(row.on_device))] : []),
     number("bandwidth", (row) => row.bytes_per_second, (row) => withPrefix(row.bytes_per_second, "B/s")),
     number("speed", (row) => row.flops_per_second, (row) => withPrefix(row.flops_per_second, "FLOP/s")),

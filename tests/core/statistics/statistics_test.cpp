@@ -309,6 +309,22 @@ TEST(Steadiness, FindsADrift) {
   EXPECT_NEAR(found.to, 86.0, 1.5);
 }
 
+TEST(Steadiness, FindsAColdStart) {
+  std::mt19937_64 random(12);
+  for (const double by : {30.0, -30.0}) {
+    auto samples = noisy_samples(random, 60, 1.0);
+    for (std::size_t i = 0; i < 4; ++i) samples[i] += by;
+    const Steadiness found = steadiness_of(samples);
+    EXPECT_EQ(found.course, Course::cold_start);
+    EXPECT_TRUE(found.holds_level());
+    EXPECT_NEAR(found.from, 100.0 + by, 1.5);
+    EXPECT_NEAR(found.to, 100.0, 0.5);
+  }
+  auto samples = noisy_samples(random, 60, 1.0);
+  samples[0] += 30.0;  // one in sixty may be the largest by chance
+  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
+}
+
 TEST(Steadiness, FindsTwoLevelsToAndFro) {
   std::mt19937_64 random(9);
   auto samples = noisy_samples(random, 60, 0.5);
