@@ -161,6 +161,8 @@
     const ink = getComputedStyle(root).getPropertyValue("--ink");
     const visit = (marks, size) => {
       for (const mark of [...marks]) {
+        // What lies on a mark and has no tooltip of its own lets the pointer through to it.
+        if (["symbol", "text"].includes(mark.type) && !(mark.encode && mark.encode.update && mark.encode.update.tooltip)) mark.interactive = false;
         if (mark.type === "group" && mark.marks) {
           const {width, height} = (mark.encode && mark.encode.update) || {};
           visit(mark.marks, width && width.signal && height && height.signal ? `[${width.signal}, ${height.signal}]` : size);
@@ -211,7 +213,11 @@
     }
     // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
     if (spec.height && spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row[cellsOf[name]]).map((row) => row.line)).size;
-    if (many && spec.layer) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker");  // unseen among so many points
+    // Unseen among so many points: intervals, and numbers in cells too narrow for them.
+    const cells = new Map();
+    if (many) for (const row of data.points) cells.set(row.line, (cells.get(row.line) || 0) + 1);
+    const crowded = Math.max(0, ...cells.values()) > 60;
+    if (many && spec.layer) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker" && !(crowded && layer.mark.style === "cell-label"));
     if (innerWidth < 600 && spec.height && !cellsOf[name]) spec.height = Math.min(spec.height, 340);
     const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([resource]) => resource));
     const axis = (data.points.find((row) => row.axis) || {}).axis;
