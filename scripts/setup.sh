@@ -10,7 +10,7 @@ build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev 
 test_packages=(python3-dev libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 python_tests=("nanobind>=2.4" numpy pytest nbclient ipykernel)
-readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)
+readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0 axe-core-python==0.1.0)
 
 tests=OFF
 if [ "${1:-}" = "--tests" ]; then tests=ON; fi

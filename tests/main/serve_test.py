@@ -241,6 +241,9 @@ class Serve(unittest.TestCase):
         click("model.compile.json", 0)
         page.until("document.getElementById('compile').textContent.includes('move print out')")
         self.assertEqual(page.evaluate("document.querySelectorAll('#compile img').length"), 0)
+        if script := headless.axe_script():
+            self.assertEqual(page.axe(script), [])
+            page.look(1400, False)
         looks = page.evaluate("Number(document.documentElement.dataset.looks)")
         shutil.copy(RUN, self.folder / "later.json")
         page.until("document.querySelectorAll('#lists tbody tr').length === 6")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium driven over its debugging pipe (no package beyond the standard library)."""
 import base64
+import glob
+import importlib.util
 import json
 import os
 import select
@@ -15,6 +17,19 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 def find():
     """The browser's path, or None."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+def axe_script():
+    """axe-core's text: from $GPUBENCH_AXE, or of build/readers, where scripts/setup.sh --tests puts it, or of this Python; None where there is none."""
+    build = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
+    spec = importlib.util.find_spec("axe_core_python")
+    places = [os.environ.get("GPUBENCH_AXE", ""), *glob.glob(build + "/readers/lib/python*/site-packages/axe_core_python/axe.min.js"),
+              os.path.join(os.path.dirname(spec.origin), "axe.min.js") if spec and spec.origin else ""]
+    file = next((place for place in places if place), None)
+    if not file:
+        return None
+    with open(file, encoding="utf-8") as stream:
+        return stream.read()
 
 
 class Browser:
@@ -98,6 +113,25 @@ class Browser:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"never true: {expression}")
             time.sleep(0.02)
+
+    def look(self, width, dark):
+        """Changes the window's width and the system's theme under an open page."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
+
+    def axe(self, script):
+        """What axe-core finds serious in the open page, contrast among it: light and wide, then dark and narrow; of rows and marks the first eight."""
+        found = []
+        for width, dark in ((1400, False), (390, True)):
+            self.look(width, dark)
+            # Hundreds of marks and rows that are all alike take most of the time.
+            self.evaluate("document.querySelectorAll('tbody tr:nth-child(n+9), .role-mark > :nth-child(n+9)').forEach((more) => more.remove())")
+            if not self.evaluate("!!window.axe"):
+                self.evaluate(script + "; true")
+            found += self.evaluate("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))"
+                                   ".map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.any.map((a) => a.message).join('; ')).join(' | ')))")
+        return found
 
     def screenshot(self, path, whole=True):
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]

@@ -3,8 +3,7 @@
 
 Exit code 77: skipped, because there is no browser."""
 import base64
-import glob
-import importlib.util
+import concurrent.futures
 import json
 import os
 import re
@@ -186,8 +185,19 @@ def middle_of(page, chart, which):
     """Where a mark of a chart that stands for a point is in the window, scrolled into it."""
     page.evaluate(f"document.querySelector('#chart-{chart}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
     return page.evaluate(f"(() => {{ const all = [...document.querySelectorAll('#chart-{chart} :is(.mark-symbol,.mark-rect).role-mark path')]"
-                         f".filter((e) => e.__data__ && e.__data__.datum && e.__data__.datum.id !== undefined); const box = all.at({which}).getBoundingClientRect();"
-                         "return [box.x + box.width / 2, box.y + box.height / 4]; })()")
+                         f".filter((e) => e.__data__ && e.__data__.tooltip && e.__data__.datum && e.__data__.datum.id !== undefined), mark = all.at({which});"
+                         "const middle = () => { const box = mark.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 4]; };"
+                         "if (middle()[1] < 60 || middle()[1] > innerHeight - 20) scrollBy({top: middle()[1] - innerHeight / 2, behavior: 'instant'}); return middle(); })()")
+
+
+def hover(page, place):
+    """Whether the pointer at a place brings up a tooltip. Scrolling hides it, and its event comes when the browser pleases."""
+    for step in range(50):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_click(page, folder):
@@ -340,17 +350,13 @@ def test_tooltips_fit(page, folder):
             for chart in charts:
                 for which in (0, -1):
                     place = middle_of(page, chart, which)
-                    for step in range(50):
-                        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
-                        if page.evaluate("!document.getElementById('tip').hidden"):
-                            break
-                        time.sleep(0.05)
                     what = f"tooltip of {chart} at {width} px"
+                    expect(f"{what}: there is one", hover(page, place))
                     expect(f"{what}: six lines", page.evaluate("(() => { const tip = document.getElementById('tip'); return tip.children.length >= 3 && tip.children.length <= 6"
                                                                " && tip.offsetHeight < 6 * 2 * parseFloat(getComputedStyle(tip).fontSize) + 24; })()"))
                     expect(f"{what}: in the window", page.evaluate(IN_WINDOW))
                     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
-                    page.evaluate("document.getElementById('tip').hidden = true")
+                    page.evaluate("(() => { const tip = document.getElementById('tip'); tip.hidden = true; tip.replaceChildren(); })()")
             quiet(page, f"tooltips of {kind} at {width} px")
 
 
@@ -413,34 +419,32 @@ def test_legend_and_saved_charts(page, folder):
     quiet(page, "saved charts")
 
 
-def axe_script():
-    """axe-core's text, from $GPUBENCH_AXE or a package of this Python that brings it; None where there is none."""
-    file = os.environ.get("GPUBENCH_AXE")
-    for package in ("axe_playwright_python", "axe_selenium_python"):
-        spec = None if file else importlib.util.find_spec(package)
-        if spec:
-            file = next(iter(glob.glob(os.path.dirname(spec.origin) + "/**/axe.min.js", recursive=True)), None)
-    if not file:
-        return None
-    with open(file, encoding="utf-8") as stream:
-        return stream.read()
-
-
 def test_axe(page, folder):
     """axe-core finds nothing serious, in both themes, narrow and wide, with the panel open."""
-    script = axe_script()
+    script = headless.axe_script()
     if not script:
-        print("axe-core is not installed (pip install axe-playwright-python, or set GPUBENCH_AXE to axe.min.js): not asked")
+        print("axe-core is not there (scripts/setup.sh --tests, or set GPUBENCH_AXE to axe.min.js): not asked")
         return
-    for kind, fragment in (("one", ""), ("one", "#saxpy/4096"), ("runs", ""), ("program", ""), ("two", "")):
-        for width in (390, 1400):
-            for dark in (False, True):
-                page.open(f"{folder}/{kind}.html", width, fragment=fragment, dark=dark)
-                page.evaluate("new Promise((resolve) => setTimeout(resolve, 200))")
-                page.evaluate(script + "; true")
-                found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))"
-                                      ".map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.any.map((a) => a.message).join('; ')).join(' | ')))")
-                expect(f"axe, {kind}{fragment} at {width} px, {'dark' if dark else 'light'}: {found}", not found)
+    for kind, fragment in (("one", "#saxpy/4096"), ("comparison", ""), ("program", ""), ("timeline", ""), ("flame", ""), ("flame-diff", "")):
+        page.open(f"{folder}/{kind}.html", 1400, fragment=fragment)
+        found = page.axe(script)
+        expect(f"axe, {kind}{fragment}: {found}", not found)
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<button></button><p style=\"color:#777;background:#888\">text</p>')")
+    found = " ".join(page.axe(script))
+    expect(f"axe finds a button without a name and a text without contrast: {found}", "button-name" in found and "color-contrast" in found)
+
+
+def test_heads(page, folder):
+    """Of the page of a run and that of a trace: language, text encoding, width of phones, title, themes, policy."""
+    for kind, title in (("one", "Synthetic GPU"), ("timeline", "train.json.gz")):
+        page.open(f"{folder}/{kind}.html", 390)
+        head = page.evaluate("({lang: document.documentElement.lang, charset: document.characterSet, mode: document.compatMode, title: document.title,"
+                             " ...Object.fromEntries([...document.querySelectorAll('head meta[name], head meta[http-equiv]')].map((m) => [m.name || m.httpEquiv, m.content]))})")
+        expect(f"{kind}: {head}", head["lang"] == "en" and head["charset"] == "UTF-8" and head["mode"] == "CSS1Compat" and title in head["title"]
+               and head["viewport"] == "width=device-width, initial-scale=1" and head["color-scheme"] == "light dark" and head["generator"].startswith("gpubench ")
+               and "default-src 'none'" in head["Content-Security-Policy"] and "unsafe-inline'; img-src" in head["Content-Security-Policy"])
+        expect(f"{kind}: as wide as the window of a phone", page.evaluate("innerWidth") == 390)
+        expect(f"{kind}: one link jumps to what there is", page.evaluate("[...document.querySelectorAll('.skip')].every((a) => document.querySelector(a.getAttribute('href')))"))
 
 
 def test_findings(page, folder):
@@ -468,11 +472,7 @@ def test_tooltip(page, folder):
     page.evaluate("document.querySelector('#chart-time').scrollIntoView({block: 'center', behavior: 'instant'})")
     place = page.evaluate("(() => { const all = document.querySelectorAll('#chart-time .mark-symbol.role-mark path'); const box = all[all.length - 1]"
                           ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
-    for step in range(50):  # scrolling hides the tooltip, and its event comes when the browser pleases
-        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
-        if page.evaluate("!document.getElementById('tip').hidden"):
-            break
-        time.sleep(0.05)
+    hover(page, place)
     expect("the tooltip shows the name as text", page.evaluate("document.getElementById('tip').textContent.includes('</script><img')"))
     expect("the tooltip holds no markup of the run", page.evaluate("document.querySelectorAll('#tip img, #tip script').length") == 0)
     expect("nothing ran", page.evaluate("document.documentElement.dataset.hacked") is None)
@@ -666,16 +666,17 @@ def main():
         print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
-        for kind in ("one", "single", "two", "runs", "five", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
-                     "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff"):
-            subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
+        kinds = ("one", "single", "two", "runs", "five", "comparison", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
+                     "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff")
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
+            list(several.map(lambda kind: subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True), kinds))
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
         page = headless.Browser(path)
         try:
             if embedded:
                 for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_print,
-                             test_tooltip, test_tooltips_fit, test_labels, test_legend_and_saved_charts, test_axe, test_findings, test_large, test_odd_runs, test_program, test_table,
+                             test_tooltip, test_tooltips_fit, test_labels, test_legend_and_saved_charts, test_axe, test_heads, test_findings, test_large, test_odd_runs, test_program, test_table,
                              test_hostile, test_timeline_page, test_flame_pages, test_hostile_traces):
                     if not chosen or test.__name__ in chosen:
                         started = time.monotonic()

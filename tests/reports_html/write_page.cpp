@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "classifier/findings.h"
+#include "compare/compare.h"
 #include "core/storage/storage.h"
+#include "reports/comparisons.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
 #include "tests/reports/program_run.h"
@@ -102,11 +104,12 @@ int main(int argc, char** argv) {
     run.boundaries.clear();
     run.findings.clear();
     for (auto& point : run.points) point.verdict.reset();
-  } else if (kind == "runs" || kind == "five" || kind == "hostile-runs") {
+  } else if (kind == "runs" || kind == "five" || kind == "comparison" || kind == "hostile-runs") {
     run = kind != "hostile-runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
     std::cerr << "usage: write_page "
-                 "one|single|two|runs|five|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|"
+                 "one|single|two|runs|five|comparison|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|"
+                 "timeline|"
                  "flame|... FILE\n";
     return 64;
   }
@@ -116,6 +119,10 @@ int main(int argc, char** argv) {
     file << gpubench::storage::to_json(run);
   } else if (kind == "runs") {
     file << gpubench::reports::html(join({{"old", run}, {"new", slower(run, 1.1)}}));
+  } else if (kind == "comparison") {
+    const auto next = slower(run, 1.1);
+    file << gpubench::reports::html(gpubench::compare::compare(std::vector{run}, std::vector{next}, {}),
+                                    join({{"old", run}, {"new", next}}));
   } else if (kind == "five") {
     std::vector<gpubench::reports::NamedRun> runs;
     for (int i = 0; i < 5; ++i) runs.push_back({"build " + std::to_string(i), slower(run, 1.0 + 0.04 * i)});
