@@ -193,7 +193,7 @@ void advise_on_latency(const Case& it, List& list) {
   if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
   const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
   if (cause.cause == Cause::few_blocks || cause.cause == Cause::uneven_waves) return;  // said of the grid
-  if (limits_of_several_kernels(it.measurement))
+  if (limits_of_several_kernels(it))
     return list.add_without_gain(AdviceCode::look_at_kernels, "look at its kernels one by one, with --kernels",
                                  fmt::format("it runs {} kernels", it.measurement.launches->kernels));
   const bool updates = waits_for_updates(it, cause.cause);

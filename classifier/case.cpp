@@ -176,6 +176,17 @@ void Case::ask_atomics() {
   decision = witness->decision;
 }
 
+std::optional<Sides> limits_of_several_kernels(const Case& it) {
+  constexpr double min_each = 0.2;
+  if (!it.measurement.launches || it.measurement.launches->kernels < 2) return std::nullopt;
+  const auto* const pipe = it.prediction.largest(ResourceKind::pipe);
+  const Sides sides = {
+      std::max(busiest(it.measurement, ResourceKind::memory), it.memory_seconds / it.beside_launch),
+      std::max(busiest(it.measurement, ResourceKind::pipe), pipe == nullptr ? 0.0 : pipe->seconds / it.beside_launch)};
+  const bool both = std::min(sides.memory, sides.pipe) >= min_each && sides.memory + sides.pipe >= busy_suspect;
+  return both ? std::optional(sides) : std::nullopt;
+}
+
 Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};

@@ -50,6 +50,14 @@ struct Case {
 /// Whether a ceiling is near enough to say what the time could become: it explains a quarter.
 inline bool is_explained(const Case& it) { return 4.0 * it.binding.seconds >= it.beside_launch; }
 
+/// Which parts of the time on the device moving data and computing need, as counted or by the model, in an operation of
+/// several kernels where each of the two may limit some of them. Absent else.
+struct Sides {
+  double memory = 0.0;
+  double pipe = 0.0;
+};
+std::optional<Sides> limits_of_several_kernels(const Case& it);
+
 /// Relative standard deviation of a summary's median, at least `unknown_sigma` below six samples.
 double sigma_of(const Summary& summary);
 

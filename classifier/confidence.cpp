@@ -380,7 +380,7 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
 /// Latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
 bool is_doubtful_latency(const Case& it) {
   if (it.decision.regime != Regime::latency) return false;
-  if (limits_of_several_kernels(it.measurement)) return true;
+  if (limits_of_several_kernels(it)) return true;
   if (it.figures.busy) return *it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine);
   return 2.0 * it.binding.seconds < it.beside_launch &&
          latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::unknown;

@@ -86,12 +86,12 @@ std::string unit_sentence(const Case& it) {
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
   const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
-  const auto several = limits_of_several_kernels(it.measurement);
+  const auto several = limits_of_several_kernels(it);
   const std::string waits =
       several ? fmt::format(
                     "; it runs {} kernels, and what moves data, busy for {}, and what computes, for {}, may each "
                     "limit some of them",
-                    it.measurement.launches->kernels, format_percent(several->first), format_percent(several->second))
+                    it.measurement.launches->kernels, format_percent(several->memory), format_percent(several->pipe))
       : may_add_in_turn(it.measurement, it.machine)
           ? "; nearly all atomics go to one slice of L2: numbers added at one address wait for each other, how long "
             "only a full calibration knows"

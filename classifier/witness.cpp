@@ -159,19 +159,12 @@ std::optional<double> active_part(const Measurement& measurement) {
   return *cycles / *clock / device->median;
 }
 
-std::optional<std::pair<double, double>> limits_of_several_kernels(const Measurement& measurement) {
-  constexpr double min_each = 0.2;
-  if (!measurement.launches || measurement.launches->kernels < 2) return std::nullopt;
-  const auto busiest = [&](ResourceKind kind) {
-    double most = 0.0;
-    for (const Resource& row : all_resources())
-      for (const std::string_view unit : row.busy)
-        if (row.kind == kind) most = std::max(most, witness_percent(measurement, unit).value_or(0.0) / 100.0);
-    return most;
-  };
-  const std::pair result(busiest(ResourceKind::memory), busiest(ResourceKind::pipe));
-  const bool both = std::min(result.first, result.second) >= min_each;
-  return both && result.first + result.second >= busy_suspect ? std::optional(result) : std::nullopt;
+double busiest(const Measurement& measurement, ResourceKind kind) {
+  double most = 0.0;
+  for (const Resource& row : all_resources())
+    for (const std::string_view unit : row.busy)
+      if (row.kind == kind) most = std::max(most, witness_percent(measurement, unit).value_or(0.0) / 100.0);
+  return most;
 }
 
 LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine) {

@@ -68,9 +68,8 @@ LatencyCause latency_cause(const Measurement& measurement, const Prediction& pre
 /// for short ones.
 std::optional<double> active_part(const Measurement& measurement);
 
-/// How busy the busiest unit is that moves data, and the busiest that computes, of an operation of several kernels
-/// where each of the two may limit some of them. Absent else.
-std::optional<std::pair<double, double>> limits_of_several_kernels(const Measurement& measurement);
+/// The share of the busiest unit that serves resources of this kind; 0 where none was counted.
+double busiest(const Measurement& measurement, ResourceKind kind);
 
 /// The clock of a point as a part of the machine's, where the power limit held it down; absent else.
 std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine);

@@ -202,6 +202,12 @@ TEST(Witness, KernelsOneAfterAnotherMayEachHaveALimit) {
   EXPECT_THAT(verdict.evidence, HasSubstr("it runs 2 kernels, and what moves data, busy for 46 %"));
   ASSERT_EQ(verdict.advice.size(), 1U);
   EXPECT_EQ(verdict.advice.front().code, AdviceCode::look_at_kernels);
+  auto uncounted = measured(2e-3, streaming(2e9, 1.6e9, 44e9));  // 0.9 and 1.1 ms
+  uncounted.launches = measurement.launches;
+  const auto by_model = classify(uncounted, gpu());
+  EXPECT_EQ(by_model.regime, Regime::latency);
+  ASSERT_FALSE(by_model.advice.empty());
+  EXPECT_EQ(by_model.advice.front().code, AdviceCode::look_at_kernels) << by_model.advice.front().action;
 }
 
 TEST(Witness, BlocksOfUnequalWorkLeaveMultiprocessorsIdle) {
