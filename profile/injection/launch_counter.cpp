@@ -207,11 +207,11 @@ bool LaunchCounter::before(const Launch& launch) {
     spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
     if (++group->counted[set_] == group->first) --lacking_[set_];
     busy_.clear();
+    pause_ns_ = 0;
   } catch (const bench::MetricsBusy& error) {  // a process of the same program rests once it has counted all
     if (!again_) busy_ = error.what();
-    const std::uint64_t now = now_ns();
-    next_try_ns_ =
-        now + std::max(nanoseconds_before_next_try, 50 * (now - started_));  // a fiftieth of the time at most
+    pause_ns_ = std::max(nanoseconds_before_next_try, 2 * pause_ns_);  // ever longer: a try takes time
+    next_try_ns_ = now_ns() + pause_ns_;
     return false;
   } catch (const std::exception& error) {
     end(error.what());

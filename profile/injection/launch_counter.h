@@ -109,7 +109,7 @@ class LaunchCounter {
   std::uint32_t not_counted_ = 0;     ///< launches in a row
   bool rests_ = false;                ///< the profilers are off until the next launch that is due
   std::string busy_;                  ///< why the counters could not be had the last time
-  std::uint64_t next_try_ns_ = 0;
+  std::uint64_t next_try_ns_ = 0, pause_ns_ = 0;
   std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
   std::unordered_map<Key, std::uint32_t, Hash> ranges_of_;  ///< groups by function and shape
   std::map<CUcontext, Device> devices_;
