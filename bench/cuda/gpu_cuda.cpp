@@ -113,6 +113,7 @@ class CudaGpu final : public Gpu {
   void synchronize() override {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
+    see_free_memory();  // what the execution took, others may give back before the next point
   }
   DeviceTiming timing(Clock clock, TimedExecutions executions) override {
     if (clock == Clock::device) return device_timing(std::move(executions));
