@@ -182,7 +182,7 @@ constexpr Resource table[] = {
      .text = "The best FP32 matrix product of a CPU.", .pipe = fp32},
     {.name = "gemm-fp64", .kind = pipe, .group = CeilingGroup::compute, .unit = "FLOP/s",
      .text = "The best FP64 matrix product of a CPU.", .pipe = fp64},
-    {.name = "issue", .kind = pipe, .group = CeilingGroup::compute,
+    {.name = "issue", .label = "instruction issue", .kind = pipe, .group = CeilingGroup::compute,
      .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
      .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops.", .busy = {"issue_busy"}},
 
