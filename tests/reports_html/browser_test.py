@@ -308,6 +308,14 @@ def test_print(page, folder):
     for color in (DARK_INK, DARK_GRID, DARK_GROUND):
         expect(f"nothing of the dark theme on paper: {color}", not uses(text, color))
     page.until(f"!document.documentElement.dataset.paper && {inks}.includes({json.dumps(DARK_INK)}) && !{inks}.includes({json.dumps(LIGHT_INK)})")
+    unfolded = "document.querySelectorAll('details:not([open])').length"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect("paper has no folds", page.evaluate(unfolded) == 0)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect("and the page has them again", page.evaluate(unfolded) > 0)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    expect("on paper no text of the findings is larger than its first line", page.evaluate(
+        "(() => { const size = (e) => parseFloat(getComputedStyle(e).fontSize); return [...document.querySelectorAll('.findings li')].every((li) => [...li.querySelectorAll('*')].every((e) => size(e) <= size(li))); })()"))
     quiet(page, "print")
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 

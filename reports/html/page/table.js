@@ -113,7 +113,13 @@
   let waiting = 0;
   byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 80); });
   byId("more").addEventListener("click", () => extend(made + 20 * step));
-  addEventListener("beforeprint", () => extend(2000));
+  let unfolded = [];  // paper has no clicks
+  addEventListener("beforeprint", () => {
+    extend(2000);
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const each of unfolded) each.open = true;
+  });
+  addEventListener("afterprint", () => { for (const each of unfolded) each.open = false; });
   regimeListeners.push(refresh);
   refresh();
 
