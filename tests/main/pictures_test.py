@@ -9,6 +9,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "reports_html"))
+import browser as headless  # noqa: E402
+
 PROGRAM = sys.argv[1]
 SOURCE = pathlib.Path(sys.argv[2])
 RUN = str(SOURCE / "docs/results/h200/run.json")
@@ -49,6 +52,29 @@ class Pictures(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for file, head in zip(files, (b"<svg", b"\x89PNG", b"%PDF-")):
             self.assertEqual(file.read_bytes()[:len(head)], head)
+
+    def test_labels_lie_apart_in_print(self):
+        """Boxes of all texts, as a browser has them, at the widths of a column and of a page."""
+        path = headless.find()
+        if not path:
+            self.skipTest("no browser")
+        page = headless.Browser(path)
+        self.addCleanup(page.close)
+        pile = '<svg width="90" height="40"><text x="9" y="20">one</text><text x="12" y="20">two</text><text x="80" y="20">three</text></svg>'
+        pictures = {"pile": pile}
+        for chart, runs in (("roofline", 1), ("overview", 1), ("times", 2), ("changes", 2)):
+            for width in (85, 170):
+                file = self.folder / f"{chart}-{width}.svg"
+                result = self.report(*[RUN] * runs, f"--chart={chart}", f"--width={width}", f"--out={file}")
+                if "pip install vl-convert-python" in result.stderr:
+                    self.skipTest("no vl-convert")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                pictures[file.stem] = file.read_text()
+        for name, svg in pictures.items():
+            file = self.folder / "picture.html"
+            file.write_text(f'<!DOCTYPE html><html data-charts="1"><meta charset="utf-8"><figure class="chart" id="{name}">{svg}</figure></html>')
+            page.open(file, 1400)
+            self.assertEqual(len(page.evaluate(headless.OVERLAPS)), 2 if name == "pile" else 0, (name, page.evaluate(headless.OVERLAPS)))
 
     def test_without_the_package(self):
         self.assert_refused(self.report(RUN, f"--out={self.folder}/map.svg", GPUBENCH_PYTHON="/nowhere/python"),

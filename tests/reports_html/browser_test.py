@@ -77,7 +77,7 @@ def test_ten_pages(page, folder, pictures):
         expect(f"{what}: the theme follows the system", page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
         expect(f"{what}: charts fit", page.evaluate(
             "[...document.querySelectorAll('.canvas :is(svg, canvas)')].every(s => s.getBoundingClientRect().right <= innerWidth + 1)"))
-        for texts, where in ((OVERLAPS, "charts"), (TEXTS, "page")):
+        for texts, where in ((headless.OVERLAPS, "charts"), (TEXTS, "page")):
             found = page.evaluate(texts)
             expect(f"{what}: texts of the {where} apart and whole, not {found}", not found)
         if kind == "one":
@@ -368,30 +368,12 @@ def test_tooltips_fit(page, folder):
             quiet(page, f"tooltips of {kind} at {width} px")
 
 
-# Texts of drawings that lie on one another by more than 2 px, and texts that are cut off at the drawing's edge. Roofs' labels are turned, so
-# boxes are compared along the axes of both; they have room above and below the letters, which does not count.
-OVERLAPS = """(() => { const found = [];
-  const quad = (t) => { const b = t.getBBox(), m = t.getScreenCTM(); const low = b.y + 0.15 * b.height, high = b.y + 0.85 * b.height;
-    return [[b.x, low], [b.x + b.width, low], [b.x + b.width, high], [b.x, high]].map(([x, y]) => [m.a * x + m.c * y + m.e, m.b * x + m.d * y + m.f]); };
-  const span = (q, [x, y]) => { const d = q.map((p) => p[0] * x + p[1] * y); return [Math.min(...d), Math.max(...d)]; };
-  const apart = (p, q) => [p, q].some((r) => [0, 1].some((k) => { const a = [r[k + 1][0] - r[k][0], r[k + 1][1] - r[k][1]], n = Math.hypot(...a) || 1;
-    const u = span(p, [a[0] / n, a[1] / n]), v = span(q, [a[0] / n, a[1] / n]); return u[1] < v[0] + 2 || v[1] < u[0] + 2; }));
-  const seen = (t) => { for (let e = t; e && e.tagName !== 'svg'; e = e.parentNode) { const s = getComputedStyle(e); if (s.opacity < 0.1 || s.display === 'none') return false; }
-    return t.textContent.trim() && getComputedStyle(t).fillOpacity > 0.1; };
-  for (const svg of document.querySelectorAll('figure svg')) {
-    const edge = svg.getBoundingClientRect(), name = (svg.closest('figure.chart') || {id: 'samples'}).id;
-    const texts = [...svg.querySelectorAll('text')].filter(seen).map((t) => [t.textContent, quad(t)]);
-    texts.forEach(([a, p], i) => { if (p.some(([x, y]) => x < edge.left - 1 || x > edge.right + 1 || y < edge.top - 1 || y > edge.bottom + 1)) found.push(name + ' cut off: ' + a);
-      for (const [b, q] of texts.slice(i + 1)) if (!apart(p, q)) found.push(name + ': ' + a + ' / ' + b); });
-  } return found; })()"""
-
-
 def test_labels(page, folder, pictures):
     """Operations are named in the charts, and no text of a chart lies on another or is cut off: those that the ten pages have not."""
     for kind, width in (("program", 390), ("program", 1280), ("runs", 1280)):
         page.open(f"{folder}/{kind}.html", width)
         quiet(page, f"labels of {kind} at {width} px")
-        found = page.evaluate(OVERLAPS)
+        found = page.evaluate(headless.OVERLAPS)
         expect(f"{kind} at {width} px: texts apart and whole, not {found}", not found)
         if pictures:
             page.screenshot(f"{pictures}/labels-{kind}-{width}.png")
