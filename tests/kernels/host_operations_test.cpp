@@ -23,7 +23,7 @@ class HostOperationsTest : public testing::TestWithParam<int> {
 };
 
 TEST_P(HostOperationsTest, of_vectors) {
-  for (const std::size_t n : {0, 1, 15, 1023, 1025, 100003}) {
+  for (const std::size_t n : {0U, 1U, 15U, 1023U, 1025U, 100003U}) {
     const Floats x = random_floats(n, 1);
     const Floats y = random_floats(n, 2);
     Floats out(n, 9.0F);
@@ -62,7 +62,7 @@ TEST_P(HostOperationsTest, of_rows) {
   const auto columns = static_cast<std::size_t>(row_length);
   const Floats gamma = random_floats(columns, 3);
   const Floats beta = random_floats(columns, 4);
-  for (const std::size_t rows : {1, 5, 13}) {
+  for (const std::size_t rows : {1U, 5U, 13U}) {
     const Floats x = random_floats(rows * columns, 1);
     Floats out(x.size());
     softmax(x, out);
@@ -73,7 +73,7 @@ TEST_P(HostOperationsTest, of_rows) {
 }
 
 TEST_P(HostOperationsTest, of_matrices) {
-  for (const std::size_t n : {1, 17, 64, 130}) {
+  for (const std::size_t n : {1U, 17U, 64U, 130U}) {
     const Floats a = random_floats(n * n, 1);
     const Floats b = random_floats(n * n, 2);
     Floats out(n * n);

@@ -118,7 +118,7 @@ TEST_P(VectorKernelsTest, sum_is_accumulated_in_double) {
 }
 
 TEST_P(VectorKernelsTest, softmax) {
-  for (const std::size_t rows : {0, 1, 3, 7}) {
+  for (const std::size_t rows : {0U, 1U, 3U, 7U}) {
     Floats x = random_floats(rows * columns, 1);
     for (auto& value : x) value = value * 10.0F + 500.0F;  // overflows unless the maximum is taken off
     const Floats y = guarded(x.size(), {}, [&](float* out) { kernels_.softmax(x.data(), out, rows); });
@@ -129,7 +129,7 @@ TEST_P(VectorKernelsTest, softmax) {
 TEST_P(VectorKernelsTest, layer_norm) {
   const Floats gamma = random_floats(columns, 3);
   const Floats beta = random_floats(columns, 4);
-  for (const std::size_t rows : {0, 1, 3, 7}) {
+  for (const std::size_t rows : {0U, 1U, 3U, 7U}) {
     Floats x = random_floats(rows * columns, 1);
     for (auto& value : x) value = value * 3.0F + 20.0F;
     const Floats y =
@@ -139,7 +139,7 @@ TEST_P(VectorKernelsTest, layer_norm) {
 }
 
 TEST_P(VectorKernelsTest, transpose_of_any_rows) {
-  for (const std::size_t n : {1, 2, 15, 16, 17, 33, 100, 128}) {
+  for (const std::size_t n : {1U, 2U, 15U, 16U, 17U, 33U, 100U, 128U}) {
     const Floats x = random_floats(n * n, 1);
     for (const std::size_t first : {std::size_t{0}, n / 3}) {
       const Floats y =
@@ -163,7 +163,7 @@ TEST_P(VectorKernelsTest, fma_chain) {
 
 TEST_P(VectorKernelsTest, matrix_product) {
   const auto& gemms = probes::gemm_kernels(GetParam());
-  for (const std::size_t n : {1, 2, 3, 17, 64, 65, 129}) {
+  for (const std::size_t n : {1U, 2U, 3U, 17U, 64U, 65U, 129U}) {
     const Floats a = random_floats(n * n, 1);
     const Floats b = random_floats(n * n, 2);
     const Doubles expected = naive::gemm(a, b, n);

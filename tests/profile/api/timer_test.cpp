@@ -133,7 +133,7 @@ TEST_F(Timer, ANameNestsInItself) {
 TEST_F(Timer, OtherStreamsAreNotNested) {
   start("compute", 0.0, stream(1));
   start("copy", 1.0, stream(2));
-  const cudaStream_t wrong = stream(3);
+  cudaStream_t wrong = stream(3);
   timer->stop("copy", &wrong);
   stop("copy", 2.0);
   stop("compute", 5.0);
