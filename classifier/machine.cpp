@@ -72,7 +72,7 @@ std::vector<double> all_columns() {
     for (const std::size_t first : blocks) {
       for (std::size_t i = 0; i < length; ++i)
         block[i] = normal_quantile((static_cast<double>(blocks.size() * i + first) + 0.5) / draw_count);
-      for (std::size_t i = length - 1; i > 0; --i) std::swap(block[i], block[next_random(state) % (i + 1)]);
+      for (std::size_t left = length; left > 1; --left) std::swap(block[left - 1], block[next_random(state) % left]);
       result.insert(result.end(), block.begin(), block.end());
     }
   return result;

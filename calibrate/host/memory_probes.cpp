@@ -155,7 +155,7 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe* memory, const Hos
               const std::string& suffix) {
   if (memory == nullptr)
     for (const char* level : {"l1", "l2", "l3"}) bench.absent(level + suffix, no_memory);
-  if (from.ladder.sweeps.empty()) return;
+  if (memory == nullptr || from.ladder.sweeps.empty()) return;
   // A last-level cache in slices, or one whose owner shares it out, shows as two steps: room for one level more.
   LevelOptions options;
   options.max_levels = 4;
