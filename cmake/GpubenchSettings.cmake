@@ -34,22 +34,17 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
-# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, without warnings unless tests are built
+# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled twelve at a time, without warnings unless tests are built
 # too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
 set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
-set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what gpubench_timed_sources names
-# Compiled together: helpers of their sources must not share a name. Others have loops of their own, or GCC 13 crashes on them.
-set(gpubench_joined_rooms base model statistics storage compare classifier reports doctor gpubench main programs profile injection cublaslt reference)
+set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what is TIMED
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)
     return()
   endif()
   set(target gpubench_${name})
-  if(name IN_LIST gpubench_joined_rooms)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  elseif(NOT GPUBENCH_SANITIZE)  # which some sources are compiled without, and these cannot share a header with the others
-    target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <vector>)
-  endif()
+  # Helpers of a room's sources must not share a name. More at a time take less in all, but leave other cores idle at the end.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   # GCC looks for garbage too often for what it holds: a quarter of the time goes there and into warnings.
   target_compile_options(${target} PRIVATE $<$<AND:$<NOT:$<BOOL:${GPUBENCH_TESTS}>>,$<COMPILE_LANGUAGE:CXX>>:-w>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
@@ -62,18 +57,34 @@ function(gpubench_quick name)
   endif()
 endfunction()
 
-# gpubench_timed_sources(SOURCES...): those of a room compiled with -O1 whose own loops are timed.
-function(gpubench_timed_sources)
-  if(GPUBENCH_QUICK_BUILD AND CMAKE_BUILD_TYPE STREQUAL Release)
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O2)
-    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)  # GCC 12 crashes where they were compiled with -O1
+# gpubench_join(RESULT FILE SOURCES...): in a quick build one source that includes those of this folder, else the sources themselves.
+# Not for CMake to join with others.
+function(gpubench_join result file)
+  if(GPUBENCH_QUICK_BUILD AND ARGN)
+    list(TRANSFORM ARGN REPLACE "^(.+)$" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n" OUTPUT_VARIABLE text)
+    list(JOIN text "" text)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${file} CONTENT "${text}" @ONLY)
+    set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    set(ARGN ${CMAKE_CURRENT_BINARY_DIR}/${file})
   endif()
+  set(${result} ${ARGN} PARENT_SCOPE)
 endfunction()
 
-# gpubench_room(NAME SOURCES... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME once installed.
+# gpubench_cuda_sources(TARGET PART SOURCES...): nvcc reads all headers of a source three times, so that joining saves most of its time.
+function(gpubench_cuda_sources target part)
+  gpubench_join(sources ${target}_${part}.cu ${ARGN})
+  target_sources(${target} PRIVATE ${sources})
+endfunction()
+
+# gpubench_room(NAME SOURCES... TIMED... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME once installed.
+# TIMED are those sources of a room compiled with -O1 whose own loops are timed.
 function(gpubench_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
-  add_library(gpubench_${name} STATIC ${room_SOURCES})
+  cmake_parse_arguments(room "" "" "SOURCES;TIMED;PUBLIC;PRIVATE" ${ARGN})
+  gpubench_join(timed ${name}_timed.cpp ${room_TIMED})
+  if(timed AND GPUBENCH_QUICK_BUILD AND CMAKE_BUILD_TYPE STREQUAL Release)
+    set_source_files_properties(${timed} PROPERTIES COMPILE_OPTIONS -O2)
+  endif()
+  add_library(gpubench_${name} STATIC ${room_SOURCES} ${timed})
   add_library(gpubench::${name} ALIAS gpubench_${name})
   set_target_properties(gpubench_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(gpubench_${name}
