@@ -112,7 +112,8 @@ std::vector<std::filesystem::path> further_folders(const std::filesystem::path& 
 std::filesystem::path executable_of(const std::string& word) {
   std::error_code error;
   if (word.find('/') != std::string::npos) return std::filesystem::exists(word, error) ? word : "";
-  std::string_view rest = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
