@@ -64,7 +64,6 @@ class Recorder {
   bool recording_ = false;
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   std::set<std::uint32_t> devices_;
-  std::uint32_t buffers_read_ = 0;
   std::uint32_t records_read_ = 0;
   std::uint64_t nanoseconds_ = 0;
 };
