@@ -76,6 +76,10 @@ if(GPUBENCH_WITH_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
+  # CUPTI's headers alone: the library is loaded at run time.
+  find_path(GPUBENCH_CUPTI_INCLUDE cupti_range_profiler.h
+    HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include
+          ${CUDAToolkit_TARGET_DIR}/extras/CUPTI/include NO_DEFAULT_PATH)
   if(GPUBENCH_KERNEL_HASHES)
     # Code for several architectures is compressed otherwise, and what is compressed cannot be told kernel by kernel
     # (bench/counters/post_timing_pass.h).
