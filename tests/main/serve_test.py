@@ -250,6 +250,11 @@ class Serve(unittest.TestCase):
         self.assertGreater(page.evaluate("Number(document.documentElement.dataset.looks)"), looks)
         (self.folder / "model.compile.json").write_text(json.dumps(dict(COMPILED, recommendations=["something else"])))
         page.until("document.getElementById('compile').textContent.includes('something else')")
+        (self.folder / "broken.json").write_bytes(pathlib.Path(RUN).read_bytes()[:2000])
+        page.until("[...document.querySelectorAll('#lists tr')].some(r => r.textContent.includes('cut off'))")
+        row = "[...document.querySelectorAll('#lists tr')].find(r => r.textContent.includes('broken.json'))"
+        self.assertTrue(page.evaluate(row + ".cells[2].textContent").startswith("ends in the middle"))
+        self.assertEqual(page.evaluate(row + ".querySelectorAll('button').length"), 0)
         self.assertFalse(page.evaluate("document.documentElement.dataset.errors"))
         self.assertEqual(page.complaints(), [])
 

@@ -48,6 +48,8 @@
     select.replaceChildren(...traces.map((file) => make("option", {value: file.path}, file.path)));
     if (traces.some((file) => file.path === old)) select.value = old;
   }
+  /** What is wrong with a file, which has its name beside it already. */
+  const troubleOf = (file) => (file.trouble || "").split(file.path + ": ").pop();
   function render() {
     const text = search.value.trim().toLowerCase();
     const parts = [];
@@ -56,7 +58,7 @@
       if (!mine.length) continue;
       parts.push(make("section", {}, make("h2", {}, title), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
         make("thead", {}, make("tr", {}, ...["name", "look", "what", "changed", "size"].map((name) => make("th", {scope: "col", ...(name === "size" ? {class: "number"} : {})}, name)))),
-        make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), actions(file), make("td", {}, file.about || file.trouble || ""),
+        make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
           make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
     }
     if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
