@@ -54,11 +54,21 @@ std::string html(const Several& several);  ///< likewise, with the runs laid ove
 std::string ceilings_csv(const Run& run);       ///< likewise, one line a ceiling of each device
 std::string ceilings_markdown(const Run& run);  ///< a table for each group of each device
 
+/// How a picture of one chart looks.
+struct PictureStyle {
+  std::string title;      ///< in place of the chart's own
+  double width_mm = 0.0;  ///< of the whole picture on paper; 0: as wide as the chart is by itself
+  bool dark = false;
+  bool chosen() const { return !title.empty() || width_mm > 0.0 || dark; }
+};
+
 /// As the extension says, whole or not at all; of a run without points the ceilings. `chart`: as --chart; empty: the
 /// file's name (reports/charts/picture.h). Throws storage::WriteError, and of pictures PictureError.
-void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {});
+void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {},
+           const PictureStyle& style = {});
 /// Several runs at once, where the format can show them.
-void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {});
+void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {},
+           const PictureStyle& style = {});
 bool can_write_several(const std::filesystem::path& file);
 /// Whether some writer knows the extension; `write` needs that.
 bool can_write(const std::filesystem::path& file);

@@ -83,10 +83,10 @@ bool is_for_another_tool(const std::filesystem::path& file) {
 
 std::string known_extensions() { return joined(formats, " ", &OutputFormat::extension); }
 
-void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
+void write(const Run& run, const std::filesystem::path& file, std::string_view chart, const PictureStyle& style) {
   const auto text = known_format_of(file).text;
   if (writes_run(file.string())) return storage::write_for_reading(file, text(run));
-  storage::write_file(file, text != nullptr ? text(run) : picture(run, file, choice_of(file, chart)));
+  storage::write_file(file, text != nullptr ? text(run) : picture(run, file, choice_of(file, chart), style));
 }
 
 bool can_write_several(const std::filesystem::path& file) {
@@ -94,14 +94,16 @@ bool can_write_several(const std::filesystem::path& file) {
   return format != nullptr && (format->extension == ".html" || format->text == nullptr);
 }
 
-void write(const Several& several, const std::filesystem::path& file, std::string_view chart) {
+void write(const Several& several, const std::filesystem::path& file, std::string_view chart,
+           const PictureStyle& style) {
   const OutputFormat& format = known_format_of(file);
   if (!can_write_several(file))
     throw storage::WriteError(
         fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png "
                     ".svg .pdf .vl.json",
                     file.string()));
-  storage::write_file(file, format.text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));
+  storage::write_file(file,
+                      format.text == nullptr ? picture(several, file, choice_of(file, chart), style) : html(several));
 }
 
 std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& files) {

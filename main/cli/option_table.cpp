@@ -58,6 +58,14 @@ Use count(Value Options::*member, int low, int high) {
   };
 }
 
+/// "100" columns of the terminal, or "85mm" of pictures.
+void use_width(Options& options, const OptionRow& row, const std::string& value) {
+  if (value.ends_with("mm"))
+    options.picture.width_mm = parse_number(row, value.substr(0, value.size() - 2), 30, 1000);
+  else
+    count(&Options::width, 40, 1000)(options, row, value);
+}
+
 /// The choices in their order, each with what it stands for.
 template <typename Target, typename Value>
 Use choice(Target Options::*member, std::vector<Value> values) {
@@ -416,10 +424,16 @@ const std::vector<OptionRow>& option_table() {
        "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE. always also draws the roofline and sparklines "
        "into a pipe.",
        choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
+      {in_run | in_report | in_profile, "--title", "TEXT", "", "", other, once,
+       "The title of pictures, in place of the chart's own.",
+       [](Options& options, const OptionRow&, const std::string& value) { options.picture.title = value; }},
+      {in_run | in_report | in_profile, "--theme", "light|dark", "", "light", other, once,
+       "Colours of pictures: for white paper or for a dark page.",
+       [](Options& options, const OptionRow&, const std::string& value) { options.picture.dark = value == "dark"; }},
       {everywhere, "--width", "COLUMNS", "", "", other, once,
        "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
-       "100; a pipe keeps long names whole.",
-       count(&Options::width, 40, 1000)},
+       "100; a pipe keeps long names whole. --width=85mm is the width of pictures on paper.",
+       use_width},
       {in_run | in_report | in_any_comparison, "--operations", "", "", "", other, once,
        "Print one row for each operation instead of each point. Files that --out writes have all points.",
        set(&Options::by_operation)},

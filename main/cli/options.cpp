@@ -255,8 +255,9 @@ void check_pictures(const Options& options, const CommandRow& command) {
       (void)reports::choice_of(output, options.chart);
       renderer = renderer || reports::needs_renderer(output);
     }
-    if (!options.chart.empty() && !any)
-      throw UsageError("--chart chooses what a picture shows. Give --out=FILE with .png, .svg, .pdf or .vl.json too.");
+    if (!any && (!options.chart.empty() || options.picture.chosen()))
+      throw UsageError(fmt::format("{} about pictures. Give --out=FILE with .png, .svg, .pdf or .vl.json too.",
+                                   !options.chart.empty() ? "--chart is" : "--title, --theme and --width in mm are"));
     if (renderer && (command.scope & (in_run | in_report)) != 0) reports::check_can_draw();
   } catch (const reports::PictureError& error) {
     throw UsageError(fmt::format("{}.", error.what()));

@@ -13,6 +13,7 @@
 #include "calibrate/calibrate.h"
 #include "compare/compare.h"
 #include "main/cli/terminal.h"
+#include "reports/reports.h"
 #include "reports/trace.h"
 
 namespace gpubench {
@@ -101,7 +102,8 @@ struct Options {
   std::vector<std::string> outputs;
   std::string chart;  ///< what pictures among the outputs show; empty: their names say
   ColorChoice color = ColorChoice::automatic;
-  int width = 0;              ///< columns of the terminal; 0: as it says
+  int width = 0;  ///< columns of the terminal; 0: as it says
+  reports::PictureStyle picture;
   bool by_operation = false;  ///< a row for each operation instead of each point
   bool quiet = false;
 

@@ -180,7 +180,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
     if (is_timeline_file(file))
       traces::write(spools.timeline, file);
     else
-      reports::write(run, file, options.chart);
+      reports::write(run, file, options.chart, options.picture);
     if (!options.quiet) say(fmt::format("wrote {}", file));
   });
 }

@@ -256,7 +256,7 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   if (options.google.out) files.push_back(*options.google.out);
   write_each(files, [&](const std::string& file) {
     if (options.google.out && &file == &files.back()) return google.write_file();
-    reports::write(run, file, options.chart);
+    reports::write(run, file, options.chart, options.picture);
     if (!options.quiet) say(fmt::format("wrote {}", file));
   });
   int failed = 0;

@@ -62,7 +62,8 @@ int report_several(const Options& options) {
   }
   if (options.outputs.empty()) return exit_codes::fine;
   const reports::Several several = reports::join(runs);
-  write_each(options.outputs, [&](const std::string& file) { reports::write(several, file, options.chart); });
+  write_each(options.outputs,
+             [&](const std::string& file) { reports::write(several, file, options.chart, options.picture); });
   return exit_codes::fine;
 }
 
@@ -75,7 +76,8 @@ int report_command(const Options& options) {
   judge_anew(options.calibration_file, run);
   filter_findings(options.filter, run);
   if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options), options.kernels));
-  write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });
+  write_each(options.outputs,
+             [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
   return exit_codes::fine;
 }
 

@@ -50,9 +50,9 @@ struct Selection {
   std::string line;    ///< an operation, with its series where it has several: "gemm" or "gemm  k=64"; or a point
 };
 
-/// The specification with its data sets and the light theme inside, of a width of its own, for paper and other tools.
+/// The specification with its data sets and its theme inside, for paper and other tools.
 /// Throws std::invalid_argument, one sentence, where the run has nothing of what is chosen or nothing to draw.
-Json standalone(const Chart& chart, const Run& run, const Selection& choice = {});
+Json standalone(const Chart& chart, const Run& run, const Selection& choice = {}, const PictureStyle& style = {});
 
 /// Of the regimes in their order: Okabe and Ito's palette (jfly.uni-koeln.de/color), shaded for the paper.
 std::vector<std::string> regime_colors(bool dark);
@@ -64,6 +64,7 @@ std::vector<Chart> overlays(const Several& several);
 /// later run that the first has too: the ratio of the medians, and bounds from the far ends of both intervals.
 Json datasets(const Several& several);
 
-Json standalone(const Chart& chart, const Several& several, const Selection& choice = {});
+Json standalone(const Chart& chart, const Several& several, const Selection& choice = {},
+                const PictureStyle& style = {});
 
 }  // namespace gpubench::reports::charts

@@ -58,6 +58,7 @@ constexpr auto how_to_get_it =
 constexpr auto script = R"python(
 import sys
 sys.path[:] = [path for path in sys.path if path]
+import re
 try:
     import vl_convert
 except ImportError:
@@ -71,7 +72,24 @@ spec = sys.stdin.buffer.read().decode()
 options = {"scale": 2, "ppi": 96} if kind == "png" else {}
 try:
     language = "vega_to_" if '"https://vega.github.io/schema/vega/' in spec[:200] else "vegalite_to_"
-    picture = getattr(vl_convert, language + kind)(spec, allowed_base_urls=[], **options)
+    def drawn(kind, **options):
+        return getattr(vl_convert, language + kind)(spec, allowed_base_urls=[], **options)
+    width_mm = float(sys.argv[2])
+    if width_mm == 0:
+        picture = drawn(kind, **options)
+    else:
+        picture = drawn("svg")
+        size = re.search(r'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"', picture)
+        mm = width_mm / float(size[2])  # a pixel of the drawing
+        def sized(unit, of_mm):
+            sides = tuple(float(size[side]) * mm * of_mm for side in (2, 3))
+            return picture[:size.start()] + size[1] + f' width="%g{unit}" height="%g{unit}"' % sides + picture[size.end():]
+        if kind == "svg":
+            picture = sized("mm", 1)
+        elif kind == "pdf":  # in points
+            picture = vl_convert.svg_to_pdf(sized("", 72 / 25.4))
+        else:
+            picture = drawn(kind, scale=mm / 25.4 * 72, ppi=300)  # which takes a pixel for 1/72 inch
 except Exception as error:
     sys.exit(str(error))
 sys.stdout.buffer.write(picture.encode() if kind == "svg" else picture)
@@ -79,13 +97,13 @@ sys.stdout.buffer.write(picture.encode() if kind == "svg" else picture)
 
 /// The picture; absent without such a Python, or where it has no vl_convert.
 std::optional<std::string> run_python(const std::string& python, const std::string& kind,
-                                      std::string_view specification) {
+                                      std::string_view specification, double width_mm) {
   ProgramOptions options;
   options.max_seconds = max_seconds;
   options.input = specification;
   ProgramResult result;
   try {
-    result = run_program({python, "-c", script, kind}, options);
+    result = run_program({python, "-c", script, kind, fmt::format("{}", width_mm)}, options);
   } catch (const std::system_error& error) {
     const int number = error.code().value();
     if (number == ENOENT || number == EACCES || number == ENOTDIR) return std::nullopt;
@@ -117,17 +135,17 @@ std::vector<std::string> pythons() {
   return list;
 }
 
-std::string run_any(const std::string& kind, std::string_view specification) {
+std::string run_any(const std::string& kind, std::string_view specification, double width_mm) {
   const std::vector<std::string> known = pythons();
   for (const auto& python : known)
-    if (auto picture = run_python(python, kind, specification)) return *std::move(picture);
+    if (auto picture = run_python(python, kind, specification, width_mm)) return *std::move(picture);
   throw PictureError(
       fmt::format("vl-convert is missing (tried {}); {}", joined(known, ", ", printable), how_to_get_it));
 }
 
 template <typename Runs>
 std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs, const std::filesystem::path& file,
-                       const PictureChoice& choice) {
+                       const PictureChoice& choice, const PictureStyle& style) {
   const auto chart =
       std::find_if(list.begin(), list.end(), [&](const auto& known) { return known.id == choice.chart; });
   if (chart == list.end()) {
@@ -140,7 +158,7 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   }
   std::string specification;
   try {
-    auto spec = charts::standalone(*chart, runs, choice.of);
+    auto spec = charts::standalone(*chart, runs, choice.of, style);
     if (needs_renderer(file)) drop_tooltips(spec);
     specification = spec.dump(needs_renderer(file) ? -1 : 1, ' ', false, charts::Json::error_handler_t::replace) + "\n";
   } catch (const std::invalid_argument& error) {
@@ -148,7 +166,7 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   }
   if (!needs_renderer(file)) return specification;
   try {
-    return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1));
+    return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1), style.width_mm);
   } catch (const PictureError& error) {
     throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
   }
@@ -212,21 +230,23 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
   return {found.front(), {}};
 }
 
-std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice) {
+std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice,
+                    const PictureStyle& style) {
   auto list = charts::all(run);
   list.push_back(charts::samples_chart());
-  return picture_of(list, run, file, choice);
+  return picture_of(list, run, file, choice, style);
 }
 
-std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice) {
+std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice,
+                    const PictureStyle& style) {
   auto list = charts::all(several.merged);
   list.push_back(charts::samples_chart());
   for (auto& chart : charts::overlays(several)) list.push_back(std::move(chart));
-  return picture_of(list, several, file, choice);
+  return picture_of(list, several, file, choice, style);
 }
 
-std::string draw(std::string_view specification, const std::string& format) {
-  auto picture = run_any(format, specification);
+std::string draw(std::string_view specification, const std::string& format, double width_mm) {
+  auto picture = run_any(format, specification, width_mm);
   if (!is_whole(picture, format))
     throw PictureError(
         fmt::format("what was to draw it printed {} bytes that are no .{} file; is GPUBENCH_PYTHON a Python with "
@@ -235,6 +255,6 @@ std::string draw(std::string_view specification, const std::string& format) {
   return picture;
 }
 
-void check_can_draw() { (void)run_any("check", ""); }
+void check_can_draw() { (void)run_any("check", "", 0.0); }
 
 }  // namespace gpubench::reports

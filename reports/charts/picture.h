@@ -34,12 +34,15 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
 /// "overview roofline map ...", for messages and help.
 std::string known_charts();
 
-std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice);
-std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice);
+std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice,
+                    const PictureStyle& style = {});
+std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice,
+                    const PictureStyle& style = {});
 
-/// The bytes of a "png" (192 dots per inch), "svg" or "pdf". Starts a Python with vl_convert, without a shell: that of
-/// GPUBENCH_PYTHON, of venv/ beside the program, or python3; ends it after two minutes. Throws PictureError.
-std::string draw(std::string_view specification, const std::string& format);
+/// The bytes of a "png" (192 dots per inch, 300 of a width on paper), "svg" or "pdf". Starts a Python with vl_convert,
+/// without a shell: that of GPUBENCH_PYTHON, of venv/ beside the program, or python3; ends it after two minutes. Throws
+/// PictureError.
+std::string draw(std::string_view specification, const std::string& format, double width_mm = 0.0);
 
 /// Throws PictureError unless such a Python can be started: to be asked before something long.
 void check_can_draw();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -136,15 +137,50 @@ void put_axis_name(Json& spec, const std::vector<const Json*>& rows) {
 }
 
 /// Fonts that a renderer without a browser has, and sizes for a page of paper.
-Json paper_theme() {
-  auto config = theme(false);
+Json paper_theme(bool dark) {
+  auto config = theme(dark);
   config.merge_patch(Json::parse(R"({
     "background": "white", "font": "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif", "padding": 14,
     "axis": {"labelFontSize": 12, "titleFontSize": 13, "labelColor": "#333b44", "titleColor": "#1b222b"},
     "legend": {"labelFontSize": 12.5, "orient": "top"},
     "title": {"anchor": "start", "frame": "group", "fontSize": 16, "fontWeight": 600, "subtitleFontSize": 12,
      "subtitleColor": "#57606b", "offset": 12, "color": "#1b222b"}})"));
+  if (dark)
+    config.merge_patch(Json::parse(R"({
+      "background": "#171c22", "axis": {"labelColor": "#c9d1da", "titleColor": "#e8ebef"},
+      "title": {"subtitleColor": "#a3adb8", "color": "#e8ebef"}})"));
   return config;
+}
+
+/// Pixels to draw in, of which `draw` then makes a picture so wide: 144 an inch, so that text of 12 pixels has 6
+/// points.
+int pixels_of(double width_mm) { return static_cast<int>(std::lround(width_mm / 25.4 * 144.0)); }
+
+/// Title and subtitle in lines that a picture so wide holds, from its left edge on.
+void put_title(Json& spec, int width) {
+  spec["config"]["title"]["frame"] = "bounds";
+  for (const auto& [field, pixels] : {std::pair("text", 9.0), std::pair("subtitle", 6.5)}) {  // of a letter
+    auto& text = spec["title"][field];
+    auto lines = Json::array();
+    for (const Json& line : text.is_array() ? text : Json::array({text}))
+      for (auto& part : wrap(line.get<std::string>(), static_cast<std::size_t>(width / pixels)))
+        lines.push_back(std::move(part));
+    text = std::move(lines);
+  }
+}
+
+/// Charts beside each other come below each other on paper that is too narrow for two.
+void put_width(Json& spec, double width_mm) {
+  constexpr double narrow_mm = 120.0;
+  constexpr int beside_plot = 110;  // an axis with its labels
+  const int width = pixels_of(width_mm);
+  put_title(spec, width);
+  if (spec.contains("width")) spec["width"] = width;
+  if (!spec.contains("concat")) return;
+  const int columns = width_mm < narrow_mm ? 1 : spec.value("columns", 1);
+  spec["columns"] = columns;
+  for (auto& part : spec["concat"])
+    if (part.contains("width")) part["width"] = width / columns - beside_plot;
 }
 
 void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
@@ -217,7 +253,8 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Selection& cho
 
 /// `source`: the run, or several of which `run` is the merged one.
 template <class Source>
-Json finished(const Chart& chart, const Run& run, const Source& source, const Selection& choice) {
+Json finished(const Chart& chart, const Run& run, const Source& source, const Selection& choice,
+              const PictureStyle& style) {
   Json spec;
   if (chart.scope == "point") {
     const auto& measurement = chosen_point(run, choice);
@@ -229,19 +266,23 @@ Json finished(const Chart& chart, const Run& run, const Source& source, const Se
     spec = compose(chart, run, datasets(source), choice);
   }
   spec["description"] = chart.description;
-  spec["config"] = paper_theme();
+  spec["config"] = paper_theme(style.dark);
+  if (!style.title.empty()) spec["title"]["text"] = printable(style.title);
   return spec;
 }
 
 }  // namespace
 
-Json standalone(const Chart& chart, const Run& run, const Selection& choice) {
-  return finished(chart, run, run, choice);
+Json standalone(const Chart& chart, const Run& run, const Selection& choice, const PictureStyle& style) {
+  auto spec = finished(chart, run, run, choice, style);
+  if (style.width_mm > 0.0) put_width(spec, style.width_mm);
+  return spec;
 }
 
-Json standalone(const Chart& chart, const Several& several, const Selection& choice) {
-  auto spec = finished(chart, several.merged, several, choice);
+Json standalone(const Chart& chart, const Several& several, const Selection& choice, const PictureStyle& style) {
+  auto spec = finished(chart, several.merged, several, choice, style);
   if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
+  if (style.width_mm > 0.0) put_width(spec, style.width_mm);
   return spec;
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -65,16 +66,38 @@ class Pictures(unittest.TestCase):
         for chart, runs in (("roofline", 1), ("overview", 1), ("times", 2), ("changes", 2)):
             for width in (85, 170):
                 file = self.folder / f"{chart}-{width}.svg"
-                result = self.report(*[RUN] * runs, f"--chart={chart}", f"--width={width}", f"--out={file}")
+                result = self.report(*[RUN] * runs, f"--chart={chart}", f"--width={width}mm", f"--out={file}")
                 if "pip install vl-convert-python" in result.stderr:
                     self.skipTest("no vl-convert")
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 pictures[file.stem] = file.read_text()
+                self.assertIn(f'width="{width}mm"', pictures[file.stem][:400])
         for name, svg in pictures.items():
             file = self.folder / "picture.html"
             file.write_text(f'<!DOCTYPE html><html data-charts="1"><meta charset="utf-8"><figure class="chart" id="{name}">{svg}</figure></html>')
             page.open(file, 1400)
             self.assertEqual(len(page.evaluate(headless.OVERLAPS)), 2 if name == "pile" else 0, (name, page.evaluate(headless.OVERLAPS)))
+
+    def test_for_paper(self):
+        """Of a width in millimetres, with a title, in dark."""
+        style = ["--width=85mm", "--title=Two <operations>", "--theme=dark", "--filter=^(copy|saxpy)/"]
+        spec_file = self.folder / "roofline.vl.json"
+        self.assertEqual(self.report(RUN, *style, f"--out={spec_file}").returncode, 0)
+        spec = json.loads(spec_file.read_text())
+        self.assertEqual((spec["title"]["text"], spec["config"]["background"]), (["Two <operations>"], "#171c22"))
+        self.assertEqual({row["operation"] for row in spec["datasets"]["points"]}, {"copy", "saxpy"})
+        files = [self.folder / f"roofline.{kind}" for kind in ("svg", "png", "pdf")]
+        result = self.report(RUN, *style, *[f"--out={file}" for file in files])
+        if "pip install vl-convert-python" in result.stderr:
+            self.skipTest("no vl-convert")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        svg = files[0].read_text()
+        self.assertRegex(svg, r'^<svg[^>]* width="85mm" height="[0-9.]+mm"')
+        self.assertIn("Two &lt;operations&gt;", svg)
+        self.assertAlmostEqual(int.from_bytes(files[1].read_bytes()[16:20], "big"), 85 / 25.4 * 300, delta=3)
+        box = re.search(rb"/MediaBox\s*\[([0-9. ]+)\]", files[2].read_bytes())
+        if box:  # not inside a compressed part
+            self.assertAlmostEqual(float(box[1].split()[2]), 85 / 25.4 * 72, delta=1.5)
 
     def test_without_the_package(self):
         self.assert_refused(self.report(RUN, f"--out={self.folder}/map.svg", GPUBENCH_PYTHON="/nowhere/python"),
@@ -105,6 +128,8 @@ class Pictures(unittest.TestCase):
         self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "holds no name of a chart")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=pie"), "no chart 'pie'")
         self.assert_refused(self.report(RUN, f"--out={out}/x.html", "--chart=map"), "Give --out=FILE with .png")
+        self.assert_refused(self.report(RUN, "--width=85mm"), "--width in mm are about pictures. Give --out=FILE")
+        self.assert_refused(self.report(RUN, f"--out={out}/map.svg", "--width=2mm"), "from 30 to 1000")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=time:none"), "it has copy, saxpy")
         self.assert_refused(self.report(RUN, f"--out={out}/times.vl.json"), "two or more")
         self.assertEqual(list(out.iterdir()), [])
