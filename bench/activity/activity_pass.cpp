@@ -442,10 +442,6 @@ bool slow_start_counts(const ActivityCheck& check, const Measurement& measuremen
              (too_long ? noticeable_share : tolerance_share) * check.seconds->value;
 }
 
-}  // namespace
-
-namespace {
-
 std::int64_t kernels_of(const ActivityCheck& check, const Measurement& measurement) {
   std::int64_t kernels = 0;
   for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
