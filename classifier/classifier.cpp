@@ -290,9 +290,10 @@ std::vector<std::optional<double>> ranks_of(const Run& run, const Sweep& sweep, 
 std::optional<std::int64_t> middle(std::int64_t low, std::int64_t high) {
   if (low == high) return low;
   if (low <= 0 || high <= 0 || low > max_argument || high > max_argument) return std::nullopt;
-  std::int64_t step = std::max<std::int64_t>(1, std::gcd(low, high) / 32);
-  while (2 * step <= std::abs(high - low) / 3) step *= 2;
   const double wanted = std::sqrt(static_cast<double>(low)) * std::sqrt(static_cast<double>(high));
+  const std::int64_t longest_step = std::min(std::abs(high - low), static_cast<std::int64_t>(wanted)) / 3;
+  std::int64_t step = std::max<std::int64_t>(1, std::gcd(low, high) / 32);
+  while (2 * step <= longest_step) step *= 2;
   const std::int64_t value = std::llround(wanted / static_cast<double>(step)) * step;
   if (value <= std::min(low, high) || value >= std::max(low, high)) return std::nullopt;
   return value;

@@ -59,6 +59,25 @@ TEST(NextPoints, ArgumentsThatGoTogetherStayTogetherAndAligned) {
   EXPECT_EQ(next[0].arguments, (std::vector<Argument>{{"m", 1536}, {"n", 1536}, {"batch", 8}}));
 }
 
+TEST(NextPoints, SizesFarApartHaveTheirMiddleToo) {
+  for (const std::int64_t factor : {2, 16, 256, 65536}) {
+    gpubench::Run run;
+    for (const std::int64_t n : {std::int64_t{1024}, 1024 * factor}) {
+      auto measurement = measured(1e-3, streaming(1e6, 1e6));
+      measurement.arguments = {{"n", n}};
+      Verdict verdict;
+      verdict.regime = n == 1024 ? Regime::overhead : Regime::memory;
+      verdict.confidence = 0.99;
+      run.points.push_back({measurement, verdict});
+    }
+    const auto next = next_points(run);
+    ASSERT_EQ(next.size(), 1U) << factor;
+    EXPECT_NEAR(static_cast<double>(next[0].arguments[0].value) / (1024.0 * std::sqrt(static_cast<double>(factor))),
+                1.0, 0.2)
+        << factor;
+  }
+}
+
 TEST(NextPoints, NoneWhereAllIsSureOrNothingIsLeftBetween) {
   gpubench::Run run;
   const auto add = [&](std::int64_t n, Regime regime, double confidence) {
