@@ -3,13 +3,52 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 GPUBENCH = pathlib.Path(sys.argv[1])
+
+# What the build of these tests and the machine's other work add to the warnings of a run.
+NOT_OF_THE_RUN = re.compile(r"compiled without optimisation|This is a debug build|measured under load|because the clock was more than|clocks of .* held down")
+
+
+def warnings_of(run):
+    """Those of a run that every build gives on every machine, however busy."""
+    return [warning for warning in run["warnings"] if not NOT_OF_THE_RUN.search(warning)]
+
+
+def children_of(process):
+    """The numbers of the processes that a process, or one of its own children, has started."""
+    parents = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:  # it has ended meanwhile
+            pass
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+def wait_until_gone(processes, seconds=60):
+    """Those that still run after this time."""
+    until = time.monotonic() + seconds
+
+    def runs(process):
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    while (left := [process for process in processes if runs(process)]) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
 
 
 class CommandLineTest(unittest.TestCase):
