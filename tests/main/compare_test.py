@@ -25,8 +25,7 @@ class Compare(CommandLineTest):
             for point in run["points"]:
                 point["measurement"].pop("conditions", None)  # others may have had the cores
                 timing = point["measurement"]["timings"][0]
-                base = timing["seconds"]["median"]
-                point["measurement"].get("conditions", {}).pop("core_share", None)
+                base = 1e-6  # of a card, times of a few nanoseconds are assumed to differ by much
                 timing.pop("block_sizes", None)
                 timing.pop("samples_clock_hz", None)
                 timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5 - 2)) for i in range(40)]

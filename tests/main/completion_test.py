@@ -97,13 +97,13 @@ class OtherShells(unittest.TestCase):
     @needs("zsh")
     def test_zsh(self):
         self.parse("zsh", "-n")
-        self.assertEqual(self.zsh("gpubench --qui"), "--quiet")
-        self.assertEqual(self.zsh("gpubench gate che"), "gate check")
+        self.assertEqual(self.zsh("gpubench --qui", "--quiet"), "--quiet")
+        self.assertEqual(self.zsh("gpubench gate che", "gate check"), "gate check")
         # The '=' that it adds is taken back where no value follows.
-        self.assertEqual(self.zsh("gpubench gate check --summ"), "gate check --summary")
-        self.assertEqual(self.zsh("gpubench compare --time=dev"), "compare --time=device")
+        self.assertEqual(self.zsh("gpubench gate check --summ", "--summary"), "gate check --summary")
+        self.assertEqual(self.zsh("gpubench compare --time=dev", "--time=device"), "compare --time=device")
 
-    def zsh(self, line):
+    def zsh(self, line, completed):
         """What a zsh at a terminal makes of a line and the tabulator: its words, printed by a function in the program's place."""
         setup = os.path.join(self.folder, "setup.zsh")
         with open(setup, "w", encoding="utf-8") as file:
@@ -114,26 +114,24 @@ class OtherShells(unittest.TestCase):
         process = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=self.folder, start_new_session=True)
         os.close(theirs)
         try:
-            text = self.until(ours, "", "% ", "# ")
-            for words, wanted in ((f"source {setup}; print READY$((1))", "READY1"), (line + "\t", None), ("", ">\r\n")):
-                os.write(ours, (words + ("" if wanted is None else "\n")).encode())
-                if wanted is None:
-                    time.sleep(0.5)  # or the end of the line is taken for part of what is to be completed
-                else:
-                    text = self.until(ours, text, wanted)
+            self.until(ours, "% ", "# ")
+            # The line ends only when the word is there, or its end is taken for part of what is to be completed.
+            for words, wanted in ((f"source {setup}; print READY$((1))\n", "READY1"), (line + "\t", completed), ("\n", ">\r\n")):
+                os.write(ours, words.encode())
+                text = self.until(ours, wanted)
             return text.split("GOT<")[-1].split(">\r")[0].strip()
         finally:
             process.kill()
             process.wait()
             os.close(ours)
 
-    def until(self, terminal, text, *wanted, seconds=60):
+    def until(self, terminal, *wanted, seconds=60):
         end = time.monotonic() + seconds
         text = ""
         while not any(words in text for words in wanted):
             ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
             self.assertTrue(ready, f"no {wanted} in {text!r}")
-            text += os.read(terminal, 65536).decode(errors="replace")
+            text += os.read(terminal, 65536).decode(errors="replace").replace("\a", "")
         return text
 
     @needs("fish")

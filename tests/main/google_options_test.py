@@ -29,7 +29,7 @@ def table():
 
 def run(*arguments, **environment):
     return subprocess.run([PROGRAM, "--device=cpu", "--accept-load", "--quiet", "--time-budget=0.01", *arguments], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **environment})
+                          timeout=300, env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **environment})
 
 
 class Options(unittest.TestCase):
@@ -84,8 +84,8 @@ class Options(unittest.TestCase):
         self.assertEqual(len(self.of("ComputeStatistics")), 3)
         (long,) = self.of("MinTime")
         timing = long["timings"][0]
-        samples = len(timing["samples_seconds"]) * timing["executions_per_sample"]
-        self.assertGreater(samples * timing["seconds"]["median"], 0.02)  # twice the time budget of all others
+        sampled = sum(timing["samples_seconds"]) * timing["executions_per_sample"]
+        self.assertGreater(sampled, 0.02)  # twice the time budget of all others
 
     def test_googles_format_keeps_fits_and_statistics(self):
         names = [benchmark["name"] for benchmark in self.google]

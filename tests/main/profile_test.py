@@ -15,7 +15,7 @@ HAS_LIBRARY = (pathlib.Path(PROGRAM).parent / "libgpubench_injection.so").exists
 
 def gpubench(*arguments, **options):
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run([PROGRAM, "profile", *arguments], capture_output=True, text=True, env=environment, timeout=60, **options)
+    return subprocess.run([PROGRAM, "profile", *arguments], capture_output=True, text=True, env=environment, timeout=300, **options)
 
 
 class OfAWorker(unittest.TestCase):
@@ -28,7 +28,7 @@ class OfAWorker(unittest.TestCase):
             ends = os.pipe()
             environment = {**os.environ, "GPUBENCH_WORKER_JOB": f"{ends[1]}:{job}"}
             done = subprocess.run([PROGRAM, "profile", "--", "echo", "started"], capture_output=True, text=True, env=environment,
-                                  pass_fds=ends[1:], timeout=120)
+                                  pass_fds=ends[1:], timeout=300)
             for end in ends:
                 os.close(end)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
@@ -98,7 +98,7 @@ class OfAKeptRecording(unittest.TestCase):
         trace = json.loads(outputs[-1].read_text())
         kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
         self.assertEqual(len(kernels), 624)
-        again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=60)
+        again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=300)
         self.assertEqual(again.returncode, 0, again.stderr)
 
     def scaled(self, name, factor, count=3):
@@ -124,7 +124,7 @@ class OfAKeptRecording(unittest.TestCase):
         return folder
 
     def test_gate_keeps_and_checks_a_programs_kernels(self):
-        call = lambda *words: subprocess.run([PROGRAM, "gate", *map(str, words), f"--store={self.folder}/store"], capture_output=True, text=True, timeout=60)
+        call = lambda *words: subprocess.run([PROGRAM, "gate", *map(str, words), f"--store={self.folder}/store"], capture_output=True, text=True, timeout=300)
         base = self.scaled("base", 1.0)
         self.assertEqual(call("update", base).returncode, 0)
         same = call("check", self.scaled("same", 1.0))
@@ -141,7 +141,7 @@ class OfAKeptRecording(unittest.TestCase):
             script.write_text(f'#!/bin/sh\nexec "{PROGRAM}" profile "$@" "--spools={self.folder}" "--calibration={CALIBRATION}"\n')
             script.chmod(0o755)
             sides.append(script)
-        result = subprocess.run([PROGRAM, "ab", *sides, "--pairs=2", f"--out={self.folder}/ab.json"], capture_output=True, text=True, timeout=120)
+        result = subprocess.run([PROGRAM, "ab", *sides, "--pairs=2", f"--out={self.folder}/ab.json"], capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         points = json.loads((self.folder / "ab.json").read_text())["points"]
         self.assertTrue(any("triad" in json.dumps(point) for point in points))

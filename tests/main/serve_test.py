@@ -53,7 +53,7 @@ class Serve(unittest.TestCase):
         self.process.communicate()
 
     def ask(self, path, method="GET", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
             answer = connection.getresponse()
@@ -120,7 +120,7 @@ class Serve(unittest.TestCase):
             self.assertIn(self.ask("/api/runs", method)[0], (405, 413, 400), method)
         self.assertEqual(self.ask("/api/runs", "HEAD")[:2], (200, b""))
         for noise in (b"\0" * 200, b"GET", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100000 + b"\r\n\r\n"):
-            with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=300) as connection:
                 connection.sendall(noise)
         self.assertEqual(self.ask("/api/runs")[0], 200)
 
@@ -135,14 +135,14 @@ class Serve(unittest.TestCase):
         self.assertEqual(self.ask("/api/profiler/compile?file=list.compile.json")[0], 422)
 
     def test_ends_by_ctrl_c_and_says_that_a_port_is_taken(self):
-        other = subprocess.run([PROGRAM, "serve", str(self.folder), f"--port={self.port}"], capture_output=True, text=True, timeout=60)
+        other = subprocess.run([PROGRAM, "serve", str(self.folder), f"--port={self.port}"], capture_output=True, text=True, timeout=300)
         self.assertEqual((other.returncode, len(other.stderr.splitlines())), (64, 1), other.stderr)
         self.assertIn(f"port {self.port} of 127.0.0.1 is in use", other.stderr)
         self.ask("/api/runs")
         self.process.send_signal(signal.SIGINT)
-        self.assertEqual(self.process.wait(30), 0)
+        self.assertEqual(self.process.wait(300), 0)
         self.assertEqual(self.process.stderr.read(), "")
-        missing = subprocess.run([PROGRAM, "serve", str(self.folder / "none")], capture_output=True, text=True, timeout=60)
+        missing = subprocess.run([PROGRAM, "serve", str(self.folder / "none")], capture_output=True, text=True, timeout=300)
         self.assertEqual(missing.returncode, 64)
         self.assertIn("is no folder", missing.stderr)
 
@@ -165,7 +165,7 @@ class Serve(unittest.TestCase):
                     if seconds:
                         seconds["median_ci95"] = [seconds["median"] * 0.999, seconds["median"] * 1.001]
             (runs / f"run-{i}.json").write_text(json.dumps(run))
-        result = subprocess.run([PROGRAM, "gate", "update", str(runs), f"--store={self.folder / '.gpubench'}", f"--label={label}"], capture_output=True, text=True, timeout=120)
+        result = subprocess.run([PROGRAM, "gate", "update", str(runs), f"--store={self.folder / '.gpubench'}", f"--label={label}"], capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_history_of_a_gate_store(self):
@@ -175,7 +175,7 @@ class Serve(unittest.TestCase):
         code, body, headers = self.ask("/history?file=.gpubench")
         self.assertEqual(code, 200, body[:300])
         self.assertEqual(headers["Content-Type"], "text/html; charset=utf-8")
-        said = subprocess.run([PROGRAM, "gate", "history", f"--store={self.folder / '.gpubench'}", "--color=never"], capture_output=True, text=True, timeout=120, env=dict(os.environ, COLUMNS="110"))
+        said = subprocess.run([PROGRAM, "gate", "history", f"--store={self.folder / '.gpubench'}", "--color=never"], capture_output=True, text=True, timeout=300, env=dict(os.environ, COLUMNS="110"))
         self.assertIn("slower", said.stdout)
         self.assertIn("entry-1", said.stdout)
         path = headless.find()
@@ -260,7 +260,7 @@ class Serve(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    probe = subprocess.run([PROGRAM, "serve", "/nowhere-at-all"], capture_output=True, text=True, timeout=60)
+    probe = subprocess.run([PROGRAM, "serve", "/nowhere-at-all"], capture_output=True, text=True, timeout=300)
     if "built without cpp-httplib" in probe.stderr:
         print("skipped:", probe.stderr.strip())
         sys.exit(77)
