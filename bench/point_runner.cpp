@@ -12,6 +12,7 @@
 #include <thread>
 #include <typeinfo>
 
+#include "bench/activity/kernel_code.h"
 #include "bench/clocks/timer.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/memory.h"

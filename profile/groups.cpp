@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "bench/activity/kernel_code.h"
 #include "bench/counters/post_timing_pass.h"
 #include "core/base/text.h"
 #include "core/base/units.h"

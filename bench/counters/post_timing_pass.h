@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -160,37 +159,6 @@ class MetricSource {
 /// The source for a device; a GPU must be the current one. Throws MetricsUnavailable when there is none. Loads CUPTI.
 std::unique_ptr<MetricSource> open_metric_source(const Device& device);
 
-/// One kernel, copy or fill. Times by one clock of the device; both zero when the device gave none.
-struct ActivityRecord {
-  std::optional<KernelLaunch> kernel;  ///< absent for a copy or a fill
-  std::uint64_t start_nanoseconds = 0;
-  std::uint64_t end_nanoseconds = 0;
-  // Of a copy or a fill.
-  CommandKind kind = CommandKind::copy;
-  std::string name = "copy";  ///< "copy, device to device"
-  std::int64_t bytes = 0;
-};
-
-struct ActivityRecords {
-  std::vector<ActivityRecord> records;  ///< in no particular order
-  std::int64_t dropped = 0;             ///< records that were lost
-};
-
-class ActivitySource {
- public:
-  virtual ~ActivitySource() = default;
-
-  /// What stands beside what was recorded: "cupti activity".
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. One by one, kernels wait for
-  /// each other and need no code of the profiler's own, which lengthens each block by some 0.1 us; those of graphs have
-  /// no times then. Throws MetricsUnavailable, and what `run` throws.
-  virtual ActivityRecords record(const std::function<void()>& run, bool one_by_one = false) = 0;
-};
-
-/// The source for a device. Throws MetricsUnavailable when there is none. Loads CUPTI.
-std::unique_ptr<ActivitySource> open_activity_source(const Device& device);
-
 /// Counters of a device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy where
 /// CUPTI is missing, refuses, is busy or was not known to the build.
 std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
@@ -206,9 +174,6 @@ struct ChipMetrics {
 };
 /// By the index of the device. Throws MetricsUnavailable as above.
 ChipMetrics open_chip_metrics(int device_index);
-
-/// Records of all GPUs of this process. Throws MetricsUnavailable as above.
-std::unique_ptr<ActivitySource> open_cupti_activity();
 
 /// Declared and counted work may differ by this fraction.
 inline constexpr double tolerated_work_difference = 0.05;
@@ -300,127 +265,6 @@ class CounterPass final : public PostTimingPass {
   std::string why_not_this_round_;              ///< the source refuses this round's counters; empty when it takes them
   std::map<std::size_t, PointValues> counted_;  ///< by point
   std::vector<std::string> warnings_;
-};
-
-// Which machine code each kernel of a program is: hashes of the SASS in the cubins that nvcc puts into it. A program
-// keeps its device code in the section .nv_fatbin. An uncompressed cubin in it is an ELF file of machine EM_CUDA, whose
-// section ".text.NAME" is the code of the kernel with that mangled name, without its constants and the functions it
-// calls. nvcc compresses cubins when it builds for several architectures, unless GPUBENCH_KERNEL_HASHES is on.
-
-/// A function's name as in the source, with its parameters. A name that is not mangled stays as it is.
-std::string demangled(const std::string& name);
-
-/// What is known of one kernel's code.
-struct CodeOfKernel {
-  std::string code;           ///< "fnv1a64 of sm_90 SASS: 85944171f73967e8"; empty: it is not known
-  std::string absent_reason;  ///< then why
-};
-
-/// The code of all kernels for one GPU.
-class KernelCode {
- public:
-  /// `architecture` as in Device::architecture: "sm_90".
-  explicit KernelCode(std::string_view architecture);
-  /// This program and its loaded libraries, except NVIDIA's.
-  static KernelCode of_process(std::string_view architecture);
-
-  /// Takes all cubins of a program or library; a file that cannot be read has none.
-  void add_file(const std::filesystem::path& file);
-  /// Takes all cubins in a .nv_fatbin section, or a cubin by itself.
-  void add_device_code(std::string_view bytes);
-
-  /// By the name in the source, as `demangled` gives it.
-  [[nodiscard]] CodeOfKernel of(const std::string& kernel) const;
-
- private:
-  /// The code of a kernel that this GPU runs: of its architectures the newest.
-  struct KernelHash {
-    int architecture = 0;
-    std::uint64_t hash = 0;
-    bool several = false;  ///< kernels of this name with different code
-  };
-  std::size_t add_cubin(std::string_view bytes);
-  void add_kernel(const std::string& kernel, int architecture, std::uint64_t hash);
-
-  std::optional<int> architecture_;  ///< 90 for "sm_90"
-  std::map<std::string, KernelHash> kernels_;
-  std::size_t device_code_bytes_ = 0;
-  std::size_t cubins_ = 0;
-};
-
-/// What records say of one execution; the fields are those of Measurement.
-struct RecordedExecution {
-  ActivityCheck check;
-  std::vector<KernelGroup> kernels;  ///< with times as recorded
-  std::vector<std::int64_t> kernel_order;
-  std::string kernel_order_reason;
-};
-
-/// Sums up the records of `warm_up + executions` executions that ran one after another, without the first `warm_up`.
-/// Executions are told apart by their order, so all must run the same kernels and copies. Else the check's `reason`
-/// says why there is nothing.
-RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions);
-
-/// Compares with the device time of the measurement and what a record has beyond that (where it is not known, the
-/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. The two agree when
-/// they differ by at most the max of 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded
-/// duration, and the distance that the 95 % intervals allow; a record may be longer by 16 ps a later warp. Where they
-/// cannot be compared, `reason` says why.
-void compare(ActivityCheck& check, const Measurement& measurement);
-
-/// Where the two disagree, but executions without records take what the device time says, recording is what lengthens
-/// them: then they agree. By the host's clock, of one execution with its kernel overhead, at this clock of the
-/// multiprocessors.
-void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
-                        std::optional<double> clock_hz);
-
-/// Fills `activity` and the kernels, point after point, on one device. Opens the source at the first point.
-class ActivityPass final : public PostTimingPass {
- public:
-  using Opener = std::function<std::unique_ptr<ActivitySource>(const Device&)>;
-
-  using CodeReader = std::function<KernelCode(const Device&)>;
-
-  /// Each point is recorded once. One that contradicts its device time is set up and recorded anew in the later rounds,
-  /// until one agrees: where its data lie, and what else the GPU did, varies.
-  static constexpr std::size_t looks = 3;
-
-  explicit ActivityPass(Device device, Opener open = open_activity_source, CodeReader read_code = code_of_process);
-
-  [[nodiscard]] std::size_t rounds() override { return looks; }
-  void begin(std::size_t round) override { round_ = round; }
-  [[nodiscard]] bool wants(std::size_t point, const Measurement& timed) override;
-  void fill(Measurement& measurement, const Replay& replay) override;
-  void give_up(Measurement& measurement, const std::string& reason) override;
-
- private:
-  /// Of a kernel with a known device time: what its record has beyond that, and what lies between its records.
-  struct Recording {
-    Estimate excess;
-    std::optional<Estimate> gap;
-  };
-  static KernelCode code_of_process(const Device& device);
-  ActivitySource& source();
-  void identify(std::vector<KernelLaunch>& kernels);
-  RecordedExecution record(const Replay& replay, const std::optional<Launches>& launches, bool one_by_one);
-  Recording recording_of(const Replay& replay, bool one_by_one);
-  void take(RecordedExecution recorded, const Recording* recording, Measurement& measurement);
-  void measure_recording(const Replay& replay);
-  void look_one_by_one(Measurement& measurement, const Replay& replay);
-  void look_without_records(Measurement& measurement, const Replay& replay);
-  void check(Measurement& measurement, const Replay& replay);
-
-  Device device_;
-  Opener open_;
-  CodeReader read_code_;
-  std::size_t round_ = 0;
-  std::set<std::size_t> contradicted_;  ///< points, by the last look
-  std::unique_ptr<ActivitySource> source_;
-  std::optional<KernelCode> code_;  ///< once it was asked for
-  std::optional<std::string> unavailable_;
-  std::optional<Recording> recording_;
-  std::optional<Recording> one_by_one_;  ///< the same where kernels are recorded so
-  std::string recording_reason_;         ///< why that is not known
 };
 
 }  // namespace gpubench::bench

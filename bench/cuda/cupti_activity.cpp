@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/activity/activity_pass.h"
 #include "bench/cuda/cupti_library.h"
 #include "core/model/command_names.h"
 

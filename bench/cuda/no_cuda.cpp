@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build lacks without CUPTI's headers, and without the CUDA toolkit at all: each is refused with the reason.
+#include "bench/activity/activity_pass.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/devices.h"
 #include "bench/memory/memory.h"

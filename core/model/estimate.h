@@ -20,4 +20,7 @@ struct Estimate {
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
+inline double half_width(const Estimate& estimate) { return 0.5 * (estimate.ci95.high - estimate.ci95.low); }
+inline Estimate with_half_width(double value, double half) { return {value, {value - half, value + half}}; }
+
 }  // namespace gpubench

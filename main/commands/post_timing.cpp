@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/activity/activity_pass.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"

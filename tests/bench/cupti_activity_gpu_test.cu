@@ -7,8 +7,8 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/activity/activity_pass.h"
 #include "bench/clocks/timer.h"
-#include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/handles.h"
 #include "bench/devices.h"
 #include "core/statistics/statistics.h"

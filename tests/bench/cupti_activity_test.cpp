@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/activity/activity_pass.h"
 #include "tests/bench/fake_cupti.h"
 
 namespace gpubench::bench {

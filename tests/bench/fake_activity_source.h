@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/activity/activity_pass.h"
 
 namespace gpubench::bench {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/activity/activity_pass.h"
 
 namespace gpubench::bench {
 namespace {

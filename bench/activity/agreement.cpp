@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/activity/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/clocks/timer.h"
+
+namespace gpubench::bench {
+namespace {
+
+/// What recording does to a kernel differs between kernels by this much, more where the gaps between its records are
+/// not known, and times under a power cap vary by some percent. Warps start later while records are taken: 9 to 15 ps
+/// each on an H200 (docs/results/h200/library.md).
+constexpr double tolerance_seconds_a_kernel = 0.25e-6;
+constexpr double tolerance_seconds_beside_gaps = 0.15e-6;
+constexpr double tolerance_seconds_one_by_one = 1e-6;  // the GPU rests before each
+constexpr double tolerance_seconds_a_warp = 16e-12;
+constexpr double tolerance_share = 0.03;
+
+/// Why a device time does not compare with records; empty when it does.
+std::string why_not_comparable(const Timing* time) {
+  if (time == nullptr) return "there is no device time to compare with: measure it with --time=device";
+  if (!time->seconds) return "there is no device time to compare with: " + time->reason;
+  if (!time->kernel_overhead_seconds)
+    return "the overhead of its kernels could not be measured, and records include it";
+  if (time->method.starts_with(held_batches))
+    return "it could not be captured in a graph, so its kernel overhead includes a launch, and records do not";
+  return {};
+}
+
+double kernels_of(const ActivityCheck& check, const Measurement& measurement) {
+  std::int64_t kernels = 1;
+  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
+  std::int64_t recorded = 0;
+  for (const KernelLaunch& kernel : check.kernels) recorded += kernel.launches;
+  return static_cast<double>(std::max(kernels, recorded));
+}
+
+/// By how much later the warps of an operation may start while it is recorded, all together. What a graph of the user's
+/// own starts, only the records tell.
+double slow_start_seconds(const ActivityCheck& check, const Measurement& measurement) {
+  double blocks = 0.0;
+  double warps = 0.0;
+  for (const KernelLaunch& each : check.kernels) {
+    double of_kernel = static_cast<double>(each.launches);
+    double threads = 1.0;
+    for (const std::int64_t along : each.grid) of_kernel *= static_cast<double>(along);
+    for (const std::int64_t along : each.block) threads *= static_cast<double>(along);
+    blocks += of_kernel;
+    warps += of_kernel * std::max(std::ceil(threads / 32.0), 1.0);
+  }
+  constexpr double usual_warps = 8.0;  // of a block, where no record tells
+  if (measurement.launches)
+    warps = static_cast<double>(measurement.launches->later_blocks) * (blocks > 0.0 ? warps / blocks : usual_warps);
+  return warps * tolerance_seconds_a_warp;
+}
+
+/// Clocks follow what ran before; no time can differ by more for it than they do.
+double clock_seconds(const std::optional<double>& clock_hz, const Measurement& measurement, double seconds) {
+  return clock_hz && measurement.clock_hz && *measurement.clock_hz > 0.0
+             ? std::abs(*clock_hz / *measurement.clock_hz - 1.0) * seconds
+             : 0.0;
+}
+
+/// How far two times may lie apart so that their intervals say nothing against it.
+double apart_within(const Estimate& one, const Estimate& other) {
+  return one.value > other.value ? (one.value - one.ci95.low) + (other.ci95.high - other.value)
+                                 : (one.ci95.high - one.value) + (other.value - other.ci95.low);
+}
+
+/// A device time and what lies beside it.
+Estimate with(const Summary& device, double beside, double unsure) {
+  return {device.median + beside,
+          {device.median_ci95.low + beside - unsure, device.median_ci95.high + beside + unsure}};
+}
+
+}  // namespace
+
+void compare(ActivityCheck& check, const Measurement& measurement) {
+  if (!check.seconds) return;
+  if (check.copies > 0) {
+    check.reason = "the overhead of its copies and fills is not known";
+    return;
+  }
+  const Timing* const time = timing_by(measurement, Clock::device);
+  check.reason = why_not_comparable(time);
+  if (!check.reason.empty()) return;
+  // The device time is a slope less the kernel overhead. What a record has beyond it does not vary with that overhead,
+  // which grows by 0.17 us while a process works; where it is not known, the overhead is the best there is.
+  const double launches = kernels_of(check, measurement);
+  const auto& excess = check.recording_seconds;
+  const bool with_gaps = check.gap_seconds && check.usual_gap_seconds;
+  double beside = excess ? launches * excess->value : time->kernel_overhead_seconds->value;
+  double unsure = excess ? launches * half_width(*excess) : 0.0;
+  if (with_gaps) {
+    beside -= check.gap_seconds->value - launches * check.usual_gap_seconds->value;
+    unsure = std::hypot(unsure, half_width(*check.gap_seconds), launches * half_width(*check.usual_gap_seconds));
+  }
+  const Estimate& recorded = *check.seconds;
+  const Estimate expected = with(*time->seconds, beside, unsure);
+  const bool longer = recorded.value > expected.value;
+  const double of_kernel = check.one_by_one ? tolerance_seconds_one_by_one
+                           : with_gaps      ? tolerance_seconds_beside_gaps
+                                            : tolerance_seconds_a_kernel;
+  const double tolerance =
+      std::max({launches * of_kernel, tolerance_share * recorded.value, apart_within(recorded, expected),
+                longer && !check.one_by_one ? slow_start_seconds(check, measurement) : 0.0}) +
+      clock_seconds(check.clock_hz, measurement, recorded.value);
+  check.expected_seconds = expected;
+  check.tolerance_seconds = tolerance;
+  check.agreement = std::abs(recorded.value - expected.value) <= tolerance ? Agreement::agrees : Agreement::disagrees;
+}
+
+void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
+                        std::optional<double> clock_hz) {
+  const Timing* const time = timing_by(measurement, Clock::device);
+  if (check.agreement != Agreement::disagrees || time == nullptr || !time->seconds || !time->kernel_overhead_seconds)
+    return;
+  const Estimate expected = with(*time->seconds, time->kernel_overhead_seconds->value, 0.0);
+  const double tolerance = std::max({kernels_of(check, measurement) * tolerance_seconds_beside_gaps,
+                                     tolerance_share * unrecorded.value, apart_within(unrecorded, expected)}) +
+                           clock_seconds(clock_hz, measurement, unrecorded.value);
+  if (std::abs(unrecorded.value - expected.value) <= tolerance) check.agreement = Agreement::agrees;
+}
+
+bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement) {
+  constexpr double noticeable_share = 0.001;
+  if (check.agreement == Agreement::not_compared) return false;
+  const bool too_long = check.agreement == Agreement::disagrees && difference_seconds(check).value_or(0.0) > 0.0;
+  // Of short kernels it would tell less than what is known already.
+  return tolerance_share * check.seconds->value > tolerance_seconds_one_by_one * kernels_of(check, measurement) &&
+         slow_start_seconds(check, measurement) >
+             (too_long ? noticeable_share : tolerance_share) * check.seconds->value;
+}
+
+}  // namespace gpubench::bench

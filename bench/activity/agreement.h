@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a recorded time and a device time can both be right. Plain figures in, a judgement out.
+#pragma once
+
+#include <optional>
+
+#include "core/model/measurement.h"
+
+namespace gpubench::bench {
+
+/// Compares with the device time of the measurement and what a record has beyond that (where it is not known, the
+/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. The two agree when
+/// they differ by at most the max of 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded
+/// duration, and the distance that the 95 % intervals allow; a record may be longer by 16 ps a later warp. Where they
+/// cannot be compared, `reason` says why.
+void compare(ActivityCheck& check, const Measurement& measurement);
+
+/// Where the two disagree, but executions without records take what the device time says, recording is what lengthens
+/// them: then they agree. By the host's clock, of one execution with its kernel overhead, at this clock of the
+/// multiprocessors.
+void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
+                        std::optional<double> clock_hz);
+
+/// Whether records of kernels one by one would tell more: of long ones, where the allowance for later warps decides, or
+/// may have lengthened a record that is too long.
+bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded times held against device times: plain figures, no records.
+#include "bench/activity/agreement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bench/clocks/timer.h"
+#include "tests/bench/device_timed.h"
+
+namespace gpubench::bench {
+namespace {
+
+using testing::HasSubstr;
+
+ActivityCheck compared(double recorded_seconds, Interval interval, const Measurement& measurement) {
+  ActivityCheck check;
+  check.seconds = Estimate{recorded_seconds, interval};
+  compare(check, measurement);
+  return check;
+}
+
+ActivityCheck compared(double recorded_seconds, const Measurement& measurement) {
+  return compared(recorded_seconds, {recorded_seconds, recorded_seconds}, measurement);
+}
+
+TEST(Agreement, TheFixedCostIsPutBackAndItsIntervalPlaysNoPart) {
+  const ActivityCheck check = compared(2.55e-6, timed(2.0e-6, 0.5e-6));
+  EXPECT_EQ(check.agreement, Agreement::agrees);
+  ASSERT_TRUE(check.expected_seconds);
+  EXPECT_NEAR(check.expected_seconds->value, 2.5e-6, 1e-15);
+  EXPECT_NEAR(check.expected_seconds->ci95.low, 2.5e-6, 1e-15);
+  EXPECT_NEAR(check.expected_seconds->ci95.high, 2.5e-6, 1e-15);
+  EXPECT_NEAR(*difference_seconds(check), 0.05e-6, 1e-15);
+}
+
+TEST(Agreement, AQuarterOfAMicrosecondAKernelIsAllowedToShortOnes) {
+  EXPECT_EQ(compared(2.74e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.26e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.76e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(2.24e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_NEAR(*compared(2.71e-6, timed(2.0e-6, 0.5e-6)).tolerance_seconds, 0.25e-6, 1e-18);
+  ActivityCheck two;
+  two.seconds = Estimate{2.89e-6, {2.89e-6, 2.89e-6}};
+  two.kernels.resize(2);
+  compare(two, timed(2.0e-6, 0.5e-6));
+  EXPECT_EQ(two.agreement, Agreement::agrees);
+}
+
+TEST(Agreement, ThreePercentAreAllowedToLongOnes) {
+  EXPECT_EQ(compared(1.029e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(0.972e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(1.033e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(0.969e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  measurement.timings[1].seconds->median_ci95 = {1.9e-6, 2.2e-6};
+  // 3.0 less the 0.35 that its interval reaches down, and 2.5 plus the 0.2 that the other reaches up: they overlap.
+  EXPECT_EQ(compared(3.0e-6, {2.65e-6, 3.0e-6}, measurement).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(3.0e-6, {2.75e-6, 9.0e-6}, measurement).agreement, Agreement::disagrees)
+      << "the far end of an interval does not count";
+  EXPECT_EQ(compared(2.2e-6, {2.0e-6, 2.41e-6}, measurement).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.2e-6, {2.0e-6, 2.35e-6}, measurement).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, AMeasurementByTheDeviceClockIsItsOwnDeviceTime) {
+  Measurement measurement = timed(1.0, 1.0);
+  measurement.timings.resize(1);
+  measurement.make_primary().clock = Clock::device;
+  measurement.make_primary().seconds->median = 2.0e-6;
+  measurement.make_primary().seconds->median_ci95 = {2.0e-6, 2.0e-6};
+  measurement.make_primary().kernel_overhead_seconds = Estimate{0.5e-6, {}};
+  EXPECT_EQ(compared(2.5e-6, measurement).agreement, Agreement::agrees);
+}
+
+TEST(Agreement, WhatDoesNotCompareSaysWhy) {
+  const auto reason = [](const Measurement& measurement, std::int64_t copies = 0) {
+    ActivityCheck check;
+    check.seconds = Estimate{1e-6, {}};
+    check.copies = copies;
+    compare(check, measurement);
+    EXPECT_EQ(check.agreement, Agreement::not_compared);
+    EXPECT_FALSE(difference_seconds(check));
+    EXPECT_FALSE(check.tolerance_seconds);
+    return check.reason;
+  };
+  const Measurement good = timed(1e-6, 0.5e-6);
+  EXPECT_THAT(reason(good, 1), HasSubstr("copies and fills"));
+  Measurement bad = good;
+  bad.timings.resize(1);
+  EXPECT_THAT(reason(bad), HasSubstr("measure it with --time=device"));
+  bad = good;
+  bad.timings[1].seconds.reset();
+  bad.timings[1].reason = "it waits for the GPU";
+  EXPECT_THAT(reason(bad), HasSubstr("no device time to compare with: it waits for the GPU"));
+  bad = good;
+  bad.timings[1].kernel_overhead_seconds.reset();
+  EXPECT_THAT(reason(bad), HasSubstr("could not be measured"));
+  bad = good;
+  bad.timings[1].method = std::string(held_batches) + " of 3 and 13 executions";
+  EXPECT_THAT(reason(bad), HasSubstr("could not be captured"));
+}
+
+/// What a record has beyond the device time is known: 0.8 us a kernel.
+ActivityCheck compared_without_recording(double recorded_seconds, const Measurement& measurement) {
+  ActivityCheck check;
+  check.seconds = Estimate{recorded_seconds, {recorded_seconds, recorded_seconds}};
+  check.recording_seconds = Estimate{0.8e-6, {0.8e-6, 0.8e-6}};
+  compare(check, measurement);
+  return check;
+}
+
+TEST(Agreement, WhatRecordingAddsIsTakenOff) {
+  EXPECT_EQ(compared_without_recording(2.80e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_NEAR(compared_without_recording(2.80e-6, timed(2.0e-6, 0.5e-6)).expected_seconds->value, 2.8e-6, 1e-15);
+  EXPECT_EQ(compared_without_recording(2.50e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, ADeviceTimeThatIsFivePercentOffIsFoundFromSixMicrosecondsOn) {
+  for (const double truth : {6e-6, 8e-6, 20e-6, 1e-3, 0.1})
+    for (const double error : {0.95, 1.05})
+      EXPECT_EQ(compared_without_recording(truth + 0.8e-6, timed(error * truth, 0.5e-6)).agreement,
+                Agreement::disagrees)
+          << truth << " x " << error;
+}
+
+TEST(Agreement, RecordingSlowsTheStartOfBlocks) {
+  auto many_blocks = timed(100e-6, 0.5e-6);
+  const double recorded = 100.5e-6 + 0.3e-6 + 8e-6;
+  EXPECT_EQ(compared_without_recording(recorded, many_blocks).agreement, Agreement::disagrees);
+  many_blocks.launches = Launches{1, 100000, 100000};
+  EXPECT_EQ(compared_without_recording(recorded, many_blocks).agreement, Agreement::agrees);
+  EXPECT_EQ(compared_without_recording(100.8e-6 - 8e-6, many_blocks).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, BlocksThatOnlyTheRecordsTellCountToo) {
+  const double recorded = 100.5e-6 + 0.3e-6 + 8e-6;
+  ActivityCheck check;
+  check.seconds = Estimate{recorded, {recorded, recorded}};
+  check.recording_seconds = Estimate{0.8e-6, {0.79e-6, 0.81e-6}};
+  KernelLaunch kernel;
+  kernel.grid = {100000, 1, 1};
+  kernel.block = {256, 1, 1};
+  check.kernels = {kernel};
+  compare(check, timed(100e-6, 0.5e-6));
+  EXPECT_EQ(check.agreement, Agreement::agrees);
+}
+
+}  // namespace
+}  // namespace gpubench::bench
