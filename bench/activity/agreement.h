@@ -9,9 +9,10 @@
 namespace gpubench::bench {
 
 /// Compares with the device time of the measurement and what a record has beyond that (where it is not known, the
-/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. The two agree when
-/// they differ by at most the max of 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded
-/// duration, and the distance that the 95 % intervals allow; a record may be longer by 16 ps a later warp. Where they
+/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. A record may be
+/// longer by the max of 0.20 us a kernel, 3 % of it, 16 ps a later warp, and what the 95 % intervals allow; shorter by
+/// the max of 0.10 us a kernel, 2 %, and the intervals. Where the gaps are not known it is 0.25 us either way, one by
+/// one 1 us. Another clock while it was recorded excuses as much more. Where they
 /// cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
