@@ -124,6 +124,8 @@ Json theme(bool dark) {
     "style": {
      "roof": {"color": "@accent", "strokeWidth": 1.6},
      "roof-interval": {"color": "@accent", "fillOpacity": 0.22},
+     "anchor": {"size": 60, "opacity": 0},
+     "direct-label": {"color": "@ink", "fontSize": 11, "fontWeight": 500, "limit": 220, "baseline": "middle"},
      "roof-label": {"color": "@soft", "fontSize": 11, "fontWeight": 500, "limit": 300},
      "thread": {"color": "@soft", "strokeWidth": 0.8, "opacity": 0.45},
      "sample": {"color": "@blue", "size": 22, "opacity": 0.8},

@@ -38,7 +38,8 @@ const Parts& common_parts() {
       // The page sets these values, and `standalone` the first device and operation of the run.
       {"parameters", Json::array({{{"name", "device"}, {"value", ""}},
                                   {{"name", "line"}, {"value", ""}},
-                                  {{"name", "regimes"}, {"value", regime_names}}})},
+                                  {{"name", "regimes"}, {"value", regime_names}},
+                                  {{"name", "candidates"}, {"value", 1}}})},  // rows that may carry a group's label
       {"color", regime_by("category")},
       {"shape", regime_by("symbol")},
       {"point", tooltip({"name", "device", "regime", "limiter", "achieved .1%", "confidence .0%", "seconds .4~s",
@@ -64,6 +65,28 @@ Json part(const std::string& text, const Parts& own) {
   return result;
 }
 
+/// Leaves the rows that may carry a text: `direct`, with `anchor` for the group and the text, and numbers from 1 on as
+/// `label`.
+Json choice_of_labels(const std::string& size, const std::string& group, const std::string& text) {
+  constexpr int most_groups = 40;
+  const auto place = [](std::string_view by, Json sort, Json groups) {
+    return Json{{"window", Json::array({{{"op", by}, {"as", "label"}}})},
+                {"sort", std::move(sort)},
+                {"groupby", std::move(groups)}};
+  };
+  const auto filter = [](std::string text) { return Json{{"filter", std::move(text)}}; };
+  const auto largest = [](const std::string& field) { return Json{{"field", field}, {"order", "descending"}}; };
+  return Json::array({place("row_number", Json::array({largest(size)}), Json::array({group})),
+                      filter("datum.label <= candidates"),
+                      {{"joinaggregate", Json::array({{{"op", "max"}, {"field", size}, {"as", "largest"}}})},
+                       {"groupby", Json::array({group})}},
+                      place("dense_rank", Json::array({largest("largest"), {{"field", group}}}), Json::array()),
+                      filter(fmt::format("datum.label <= {}", most_groups)),
+                      place("row_number", Json::array(), Json::array()),
+                      {{"calculate", "datum." + text}, {"as", "direct"}},
+                      {{"calculate", fmt::format("datum.{} + '\\n' + datum.{}", group, text)}, {"as", "anchor"}}});
+}
+
 void expand(Json& layer) {
   if (auto& data = layer["data"]; data.is_string()) data = Json::object({{"name", data}});
   if (auto& mark = layer["mark"]; mark.is_string()) {
@@ -80,6 +103,10 @@ void expand(Json& layer) {
   for (const auto& each : layer["filter"]) condition += (condition.empty() ? "" : " && ") + each.get<std::string>();
   auto transform = Json::array({{{"filter", condition}}});
   for (const auto& further : layer.value("transform", Json::array())) transform.push_back(further);
+  if (const auto label = layer.find("label"); label != layer.end()) {
+    for (auto& further : choice_of_labels(label->at(0), label->at(1), label->at(2))) transform.push_back(further);
+    layer.erase("label");
+  }
   layer["transform"] = std::move(transform);
   layer.erase("filter");
 }

@@ -19,6 +19,8 @@ using Parts = std::map<std::string, Json, std::less<>>;
 ///   "filter": "a" or ["a", "b"]        the rows for which all conditions hold
 ///   "mark": "rule boundary"            a mark in a style of the theme; "with" has its further properties
 ///   "tooltip": ["label", "at .4~s"]    fields, some with a format
+///   "label": ["size", "group", "text"] for "mark": "point anchor": the row of the largest size in each group carries a
+///                                      text (labels.h); at most 40 groups do
 Json filled(std::string_view text, const Parts& own = {});
 
 /// Logarithmic axes. A decimal one names powers of ten, and steps between where it spans few of them; `scale` is the

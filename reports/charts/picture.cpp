@@ -14,6 +14,7 @@
 
 #include "core/base/process.h"
 #include "core/base/text.h"
+#include "reports/charts/labels.h"
 
 namespace gpubench::reports {
 namespace {
@@ -75,7 +76,10 @@ try:
     def drawn(kind, **options):
         return getattr(vl_convert, language + kind)(spec, allowed_base_urls=[], **options)
     width_mm = float(sys.argv[2])
-    if width_mm == 0:
+    if kind == "scene":
+        import json
+        picture = json.dumps(drawn("scenegraph")).encode()
+    elif width_mm == 0:
         picture = drawn(kind, **options)
     else:
         picture = drawn("svg")
@@ -143,6 +147,23 @@ std::string run_any(const std::string& kind, std::string_view specification, dou
       fmt::format("vl-convert is missing (tried {}); {}", joined(known, ", ", printable), how_to_get_it));
 }
 
+[[noreturn]] void refuse_output(std::size_t bytes, const std::string& format) {
+  throw PictureError(
+      fmt::format("what was to draw it printed {} bytes that are no .{} file; is GPUBENCH_PYTHON a Python with "
+                  "vl-convert? Or write .html or .vl.json",
+                  bytes, format));
+}
+
+/// Puts the labels beside their marks, where vl-convert puts these.
+void put_labels(charts::Json& spec, const std::string& specification, const std::string& format) {
+  const auto scene = run_any("scene", specification, 0.0);
+  try {
+    charts::place_labels(spec, charts::Json::parse(scene));
+  } catch (const charts::Json::exception&) {
+    refuse_output(scene.size(), format);
+  }
+}
+
 template <typename Runs>
 std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs, const std::filesystem::path& file,
                        const PictureChoice& choice, const PictureStyle& style) {
@@ -156,17 +177,21 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
             : fmt::format("the run has no data for the chart '{}'. It needs a full calibration: --calibrate full",
                           choice.chart)));
   }
-  std::string specification;
+  const auto text_of = [](const charts::Json& spec, int indent) {
+    return spec.dump(indent, ' ', false, charts::Json::error_handler_t::replace) + "\n";
+  };
   try {
     auto spec = charts::standalone(*chart, runs, choice.of, style);
-    if (needs_renderer(file)) drop_tooltips(spec);
-    specification = spec.dump(needs_renderer(file) ? -1 : 1, ' ', false, charts::Json::error_handler_t::replace) + "\n";
+    if (!needs_renderer(file)) {
+      charts::drop_anchors(spec);
+      return text_of(spec, 1);
+    }
+    drop_tooltips(spec);
+    const auto format = file_name(file).substr(file_name(file).rfind('.') + 1);
+    if (charts::name_anchors(spec)) put_labels(spec, text_of(spec, -1), format);
+    return draw(text_of(spec, -1), format, style.width_mm);
   } catch (const std::invalid_argument& error) {
     throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
-  }
-  if (!needs_renderer(file)) return specification;
-  try {
-    return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1), style.width_mm);
   } catch (const PictureError& error) {
     throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
   }
@@ -247,11 +272,7 @@ std::string picture(const Several& several, const std::filesystem::path& file, c
 
 std::string draw(std::string_view specification, const std::string& format, double width_mm) {
   auto picture = run_any(format, specification, width_mm);
-  if (!is_whole(picture, format))
-    throw PictureError(
-        fmt::format("what was to draw it printed {} bytes that are no .{} file; is GPUBENCH_PYTHON a Python with "
-                    "vl-convert? Or write .html or .vl.json",
-                    picture.size(), format));
+  if (!is_whole(picture, format)) refuse_output(picture.size(), format);
   return picture;
 }
 

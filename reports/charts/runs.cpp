@@ -67,7 +67,9 @@ Json times(const Several& several) {
     {"data": "points", "filter": ["@shown", "datum.low > 0"], "mark": "rule whisker",
      "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@run"}},
     {"data": "points", "filter": "@shown", "mark": "point run-point", "with": "@pointer",
-     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape", "tooltip": "@run_point"}}])");
+     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape", "tooltip": "@run_point"}},
+    {"data": "points", "filter": "@shown", "mark": "point anchor", "label": ["size", "device", "run"],
+     "encoding": {"x": "@x", "y": "@y"}}])");
 }
 
 Json changes(const Several& several) {
@@ -77,12 +79,16 @@ Json changes(const Several& several) {
                  "scale": {"type": "log", "base": 2, "nice": false, "padding": 14},
                  "axis": {"labelExpr": "format(datum.value, '.3~g') + 'x'", "labelOverlap": true}})"));
   own["unit_line"] = filled(unit_line);
+  own["change"] = "abs(log(datum.ratio))";
   return spec(340, own, R"(["@unit_line",
     {"data": "changes", "filter": "datum.ratio_low > 0", "mark": "rule whisker",
      "encoding": {"x": "@x", "y": "@y.ratio_low", "y2": "@.ratio_high", "color": "@run"}},
     {"data": "changes", "mark": "point run-point", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape",
-      "tooltip": ["name", "run", "ratio_text", "bounds"]}}])");
+      "tooltip": ["name", "run", "ratio_text", "bounds"]}},
+    {"data": "changes", "filter": "datum.ratio > 0", "transform": [{"calculate": "@change", "as": "change"},
+      {"filter": "datum.change > 0.05"}], "mark": "point anchor", "label": ["change", "id", "name"],
+     "encoding": {"x": "@x", "y": "@y"}}])");
 }
 
 std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }

@@ -93,7 +93,9 @@ Json panel(const char* title, const Json& y) {
      "encoding": {"x": "@x", "y": "@y", "detail": "@.line"}},
     {"data": "points", "filter": "@shown", "mark": "point measured",
      "with": {"filled": true, "cursor": "pointer", "clip": false},
-     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])",
+     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}},
+    {"data": "points", "filter": "@shown", "mark": "point anchor", "label": ["working_set", "line", "line"],
+     "encoding": {"x": "@x", "y": "@y"}}])",
                        {{"x", binary_axis("working_set", "working set", bytes_label)}, {"y", y}, {"shown", shown}}));
 }
 
@@ -124,7 +126,10 @@ Json roofline() {
      "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "color": "@color"}},
     {"data": "points", "filter": ["@shown_points", "datum.intensity > 0"],
      "mark": "point measured", "with": "@pointer",
-     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
+     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@color", "shape": "@shape", "tooltip": "@point"}},
+    {"data": "points", "filter": ["@shown_points", "datum.intensity > 0"],
+     "mark": "point anchor", "label": ["flops_per_second", "line", "line"],
+     "encoding": {"x": "@x", "y": "@y.flops_per_second"}}])");
 }
 
 Json strip() {

@@ -18,6 +18,17 @@ SOURCE = pathlib.Path(sys.argv[2])
 RUN = str(SOURCE / "docs/results/h200/run.json")
 
 
+def changed(run):
+    """The same run with half of its points faster or slower."""
+    for number, point in enumerate(run["points"]):
+        for timing in point["measurement"]["timings"]:
+            seconds, factor = timing["seconds"], 1 + (number % 4 > 1) * (number % 7 - 3) / 8
+            ends = [end * factor for end in seconds["median_ci95"]]
+            median = seconds["median"] * factor
+            seconds.update(median=median, mean=median, median_ci95=ends, minimum=ends[0], lower_quartile=ends[0], upper_quartile=ends[1], maximum=ends[1])
+    return run
+
+
 class Pictures(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-pictures-"))
@@ -63,15 +74,28 @@ class Pictures(unittest.TestCase):
         self.addCleanup(page.close)
         pile = '<svg width="90" height="40"><text x="9" y="20">one</text><text x="12" y="20">two</text><text x="80" y="20">three</text></svg>'
         pictures = {"pile": pile}
-        for chart, runs in (("roofline", 1), ("overview", 1), ("times", 2), ("changes", 2)):
-            for width in (85, 170):
-                file = self.folder / f"{chart}-{width}.svg"
-                result = self.report(*[RUN] * runs, f"--chart={chart}", f"--width={width}mm", f"--out={file}")
-                if "pip install vl-convert-python" in result.stderr:
-                    self.skipTest("no vl-convert")
-                self.assertEqual((result.returncode, result.stderr), (0, ""))
-                pictures[file.stem] = file.read_text()
-                self.assertIn(f'width="{width}mm"', pictures[file.stem][:400])
+        later = self.folder / "later.json"
+        later.write_text(json.dumps(changed(json.loads(pathlib.Path(RUN).read_text()))))
+        both, narrow, wide = [RUN, later], "--width=85mm", "--width=170mm"
+        # A chart, its runs, how it is drawn, and labels that it must have.
+        cases = (("roofline", [RUN], [narrow], ["gemm_bf16", "saxpy", "dot"]), ("roofline", [RUN], [], ["gemm_bf16", "saxpy", "dot"]),
+                 ("overview", [RUN], [narrow], ["triad", "gemm_fp32"]),
+                 ("overview", [RUN], [wide, "--theme=dark"], ["triad", "gemm_fp32"]), ("overview", [RUN], ["--filter=^copy/"], ["copy"]),
+                 ("times", both, [narrow], ["run", "later"]),
+                 ("changes", both, [narrow], [r"gemm_fp32/n:\d+"]), ("changes", both, [wide, "--theme=dark"], [r"gemm_fp32/n:\d+"]))
+        for number, (chart, runs, style, labels) in enumerate(cases):
+            file = self.folder / f"{chart}-{number}.svg"
+            result = self.report(*runs, f"--chart={chart}", *style, f"--out={file}")
+            if "pip install vl-convert-python" in result.stderr:
+                self.skipTest("no vl-convert")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            pictures[file.stem] = file.read_text()
+            for label in labels:  # beside the map's axis, or the legend
+                self.assertGreater(len(re.findall(f">{label}<", pictures[file.stem])), chart in ("overview", "times"), (file.stem, label))
+            if "mm" in "".join(style):
+                self.assertIn(f'width="{style[0][8:]}"', pictures[file.stem][:400])
+            if "--theme=dark" in style:
+                self.assertRegex(pictures[file.stem], f'<text[^>]* fill="#e8ebef"[^>]*>{labels[0]}<')
         for name, svg in pictures.items():
             file = self.folder / "picture.html"
             file.write_text(f'<!DOCTYPE html><html data-charts="1"><meta charset="utf-8"><figure class="chart" id="{name}">{svg}</figure></html>')

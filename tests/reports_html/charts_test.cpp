@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -80,7 +81,8 @@ TEST(Charts, StandaloneHoldsItsDataAndShowsTheFirstOperation) {
 
 TEST(Charts, RooflineIsLogarithmicAndColouredByRegime) {
   const auto spec = all({}).front().spec;
-  const auto& points = spec["layer"].back();
+  const auto& points = *std::prev(spec["layer"].end(), 2);
+  EXPECT_EQ(spec["layer"].back()["mark"]["style"], "anchor");
   EXPECT_EQ(points["encoding"]["x"]["scale"]["type"], "log");
   EXPECT_EQ(points["encoding"]["y"]["scale"]["type"], "log");
   EXPECT_EQ(points["encoding"]["color"]["field"], "regime");

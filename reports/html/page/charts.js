@@ -122,37 +122,8 @@
       if (part.layer) eachLayer(part, visit); else visit(part);
     }
   }
-  // Direct labels: an operation's name at one of its points, a run's at the end of its line, a point's at a large change.
-  const mostLabels = 40;
-  /** Which rows carry which label in a chart, by what is largest; at most so many. */
-  const labelled = {
-    roofline: [(row) => row.flops_per_second && row.intensity && row.flops_per_second, (row) => row.line, (row) => row.line],
-    overview: [(row) => row.working_set, (row) => row.line, (row) => row.line],
-    times: [(row) => row.size, (row) => row.device, (row) => row.run],
-    changes: [(row) => Math.abs(Math.log(row.ratio)) > 0.05 && Math.abs(Math.log(row.ratio)), (row) => row.id, (row) => row.name],
-  };
-  function withLabels(name, rows) {
-    const [size, group, text] = labelled[name];
-    const best = new Map();
-    for (const row of rows) {
-      const now = shownRegimes.has((points[row.id] || row).regime) && size(row);
-      if (now && now > (best.get(group(row)) || [0])[0]) best.set(group(row), [now, row]);
-    }
-    const chosen = new Map([...best.values()].sort((a, b) => b[0] - a[0]).slice(0, mostLabels).map(([, row]) => [row, text(row)]));
-    return rows.map((row) => chosen.has(row) ? {...row, direct: chosen.get(row)} : row);
-  }
-  /** Beside each layer of points one of unseen anchors, at which `patched` puts the labels. */
-  function addAnchors(spec) {
-    for (const part of spec.concat || [spec]) {
-      const layer = part.layer.find((each) => ["measured", "run-point"].includes(each.mark.style));
-      if (!layer) continue;
-      const anchor = structuredClone(layer);
-      anchor.mark = {type: "point", style: "anchor", size: 60, opacity: 0, aria: false};
-      anchor.transform = [...(anchor.transform || []), {filter: "isValid(datum.direct)"}];
-      for (const channel of ["color", "shape", "tooltip"]) delete anchor.encoding[channel];
-      part.layer.push(anchor);
-    }
-  }
+  // Direct labels: `patched` puts each beside its unseen anchor, which the specification has.
+  const isAnchor = (layer) => layer.mark.style === "anchor";
   let colourBy = "regime";
   const runNames = [...new Set(points.map((row) => row.run).filter(Boolean))];
   const hiddenRuns = new Set();
@@ -200,11 +171,10 @@
     const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
     for (const param of spec.params) if (param.name in values) param.value = values[param.name];
     spec.datasets = data;
-    if (labelled[name]) {
-      const set = name === "changes" ? "changes" : "points";
-      data[set] = withLabels(name, data[set]);
-      if (spec.layer) spec.layer = spec.layer.filter((layer) => !data[layer.data.name] || data[layer.data.name].length);  // Vega's labels cannot avoid marks of nothing
-      if (!many) addAnchors(spec);
+    for (const part of spec.concat || [spec]) {
+      if (!part.layer || !part.layer.some(isAnchor)) continue;
+      // Vega's labels cannot avoid marks of nothing.
+      part.layer = part.layer.filter((layer) => (layer.data.values || data[layer.data.name].length) && !(many && isAnchor(layer)));
     }
     if (spec.concat) {  // panels side by side have no container to fit: the room is shared out here
       const room = figure.querySelector(".canvas").clientWidth;
