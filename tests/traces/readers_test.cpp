@@ -391,6 +391,18 @@ TEST(ChromeReader, reads_what_viztracer_writes) {
   EXPECT_THAT(timeline.warnings, IsEmpty());
 }
 
+TEST(ChromeReader, keeps_all_before_a_quote_that_is_lost) {
+  for (const int damaged : {1, 40, 700, 1990}) {
+    std::string events;
+    for (int i = 0; i < 2000; ++i)
+      events += (i > 0 ? "," : "") + std::string(R"({"ph":"X","pid":1,"tid":1,"dur":1,"name":)") +
+                (i == damaged ? "a" : "\"a") + R"(","ts":)" + std::to_string(i) + "}";
+    const Timeline timeline = of_events(events);
+    EXPECT_THAT(timeline.slices, SizeIs(damaged));
+    EXPECT_THAT(timeline.warnings, Contains(HasSubstr("what came before is kept.")));
+  }
+}
+
 TEST(ChromeReader, is_not_led_astray_by_depth) {
   const std::size_t deep = 1'000'000;
   std::string nested;

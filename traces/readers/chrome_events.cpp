@@ -225,10 +225,12 @@ class ChromeText {
   /// stand around the text meanwhile.
   template <class Use>
   bool parse(char open, char close, const Use& use) {
-    constexpr int max_tries = 256;  // of a cut within a string, which simdjson finds
+    // A cut within a string, which simdjson finds, is a few places off. After damage, any before it will do: more
+    // follows.
+    constexpr int near_tries = 64;
     std::size_t cut = cut_before(window_.size());
     bool repaired = false;
-    for (int i = 0; cut > 0 && i < max_tries; ++i) {
+    for (int i = 0; cut > 0; ++i) {
       char* const text = window_.data();
       const std::array<char, 3> held = {text[-1], text[cut], text[cut + 1]};
       if (open != '\0') text[-1] = open;
@@ -247,7 +249,7 @@ class ChromeText {
         repaired = true;
       } else {
         why_ = simdjson::error_message(error);
-        cut = cut_before(cut - 1);
+        cut = cut_before(i < near_tries ? cut - 1 : cut / 2);
       }
     }
     return false;
