@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes Vega, Vega-Lite and Vega-Embed as one JavaScript file. Usage: vega_bundle.py FILE"""
+import fcntl
 import os
 import sys
 
@@ -22,14 +23,16 @@ def main():
     }
     notice = NOTICE.format(**versions)
     print(f"Vega {versions['vega']} and Vega-Lite {versions['lite']}")
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            if file.read(len(notice)) == notice:
-                return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:
-        file.write(notice + vl_convert.javascript_bundle())
-    os.replace(path + ".part", path)
+    with open(path + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # setup.sh and CMake may both be at it
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                if file.read(len(notice)) == notice:
+                    return
+        with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:
+            file.write(notice + vl_convert.javascript_bundle())
+        os.replace(path + ".part", path)
 
 
 main()

@@ -122,6 +122,10 @@ if [ "$tests" = ON ]; then
     say "mkdocs cannot be had, see build/docs-venv.log; going on: the test of the documentation's site will skip"
 fi
 
+# While CMake looks at compilers, for it takes as long; CMake then finds the file, or waits for it.
+if [ -x build/venv/bin/python ] && [ -e build/venv/ready ]; then
+  build/venv/bin/python cmake/vega_bundle.py build/vega/bundle.js >/dev/null 2>&1 &
+fi
 log=$(mktemp)
 if ! configure >"$log" 2>&1; then
   grep -A4 'CMake Error' "$log" >&2 || cat "$log" >&2
