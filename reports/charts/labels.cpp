@@ -97,17 +97,17 @@ Box box_of_text(const Json& item) {
 bool is_seen(const Json& item) { return number(item, "opacity", 1.0) * number(item, "fillOpacity", 1.0) > 0.1; }
 
 /// A place for a label: its box, and where its text begins, with its anchor's place for an origin.
-struct Place {
+struct LabelPlace {
   Box box;
   Vector shift;
 };
 
 /// Right, left, above, below, then the corners, as Vega is asked to try them in the page.
-std::vector<Place> places_of(const Json& anchor, double width) {
+std::vector<LabelPlace> places_of(const Json& anchor, double width) {
   constexpr std::array<Vector, 8> sides = {{{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}}};
   const Box own = box_of_symbol(anchor);
   const Vector half = {width / 2, (ascent + descent) / 2 * label_size};
-  std::vector<Place> places;
+  std::vector<LabelPlace> places;
   for (const auto& side : sides) {
     const Vector shift = {side.x * (own.half.x + gap + half.x), side.y * (own.half.y + gap + half.y)};
     places.push_back({{{own.middle.x + shift.x, own.middle.y + shift.y}, half}, {shift.x - half.x, shift.y}});
