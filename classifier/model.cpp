@@ -58,6 +58,9 @@ void add_levels(const Work& work, const ModelInput& conditions, const Machine& m
   prediction.resources.push_back({resource::dram, ResourceKind::memory, 0.0, sigma});
 }
 
+/// A part of the work that needs no ceiling of its own.
+constexpr double negligible_part = 0.01;
+
 double footprint_of(const Work& work) {
   return work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : work.bytes();
 }
@@ -73,7 +76,12 @@ void add_random(const RandomAccesses& random, const ModelInput& conditions, cons
     for (std::size_t i = 0; i < rates.size(); ++i) {
       const double part = count * (i == 0 ? hits : 1.0 - hits);
       const auto& [resource, rate] = rates[i];
-      if (!rate || !(part > 0.0)) continue;
+      if (!(part > 0.0)) continue;
+      if (!rate) {
+        // No CPU has such ceilings: there it is latency.
+        if (machine.kind == DeviceKind::cuda && part > negligible_part * count) prediction.missing.push_back(resource);
+        continue;
+      }
       prediction.resources.push_back({resource, ResourceKind::memory,
                                       part / (rate->per_second * clock_ratio(resource, *rate, conditions.clock_hz)),
                                       rate->sigma});
@@ -96,7 +104,7 @@ void add_declared_memory(const Work& work, const ModelInput& conditions, const M
   for (std::size_t i = 0; i < demand.levels.size(); ++i)
     prediction.resources[i].seconds = split[i] * demand.levels[i].seconds_per_byte;
   if (work.random) add_random(*work.random, conditions, machine, prediction);
-  if (machine.dram.empty() && split.back() > 0.01 * bytes) prediction.missing.emplace_back(resource::dram);
+  if (machine.dram.empty() && split.back() > negligible_part * bytes) prediction.missing.emplace_back(resource::dram);
 }
 
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.

@@ -5,6 +5,7 @@
     library-truth.py profile PROGRAM FOLDER [--filter=REGEX]  profile each point once with Nsight Compute: FOLDER/ncu.csv
     library-truth.py truth RUN.json TRUTH.json NCU.csv...     busy share of each unit at each point, kernels weighted by their time
     library-truth.py score RUN.json TRUTH.json                table in Markdown
+    library-truth.py known TABLE.md TRUTH.json                the truth that a table of `score` holds, to score other runs by
     library-truth.py strip RUN.json OUT.json                  the run as if nothing had been counted; `gpubench report` judges it anew
 
 RUN.json is a run of the same program, with its calibration. The truth of a point is a regime by one rule:
@@ -59,7 +60,8 @@ UNITS = [(re.compile(pattern), unit, regime) for pattern, unit, regime in (
     (r"pipe_(adu|cbu|uniform)", "branch and uniform", COMPUTE),
     (r"^sm(sp)?__(inst_issued|issue|inst_executed)", "issue", COMPUTE),
     (r"^sm(sp)?__", "other of the multiprocessor", COMPUTE))]
-REGIME_OF = {unit: regime for _, unit, regime in UNITS} | {"copy engine": MEMORY, "block start": "overhead", "atomics of one slice": MEMORY}
+REGIME_OF = {unit: regime for _, unit, regime in UNITS} | {
+    "other of memory": MEMORY, "copy engine": MEMORY, "block start": "overhead", "atomics of one slice": MEMORY}
 HOTTEST = "l2_atomics_hottest_busy"  # counted in the run itself: Nsight Compute's shares are means over all slices
 
 MEAN, IN_TURN = "l2_atomics_busy", "atomic-global-float-one"
@@ -167,6 +169,26 @@ def truth_of(run, files):
         points[name] = {"kernels": len(mine), "counted": len(timed), "seconds": sum(kernel[2] for kernel in timed),
                         "longest": longest[1][:120], "units": busy_units(timed)}
     return {"points": points, "kernels_outside_points": unplaced}
+
+
+# Taken of each run itself.
+OF_THE_RUN = {"launch", "block start", "copy engine", "atomics of one slice"}
+
+
+def known_truth(lines):
+    """What the points' rows of a table hold: of each the unit that was busiest, and one of the other kind where both are right. Of a point
+    that stands in several tables the first counts. Launches and starts of blocks are those of the run that is scored."""
+    of_regime = {MEMORY: "other of memory", COMPUTE: "other of the multiprocessor"}
+    points = {}
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        right = set(cells[1].split(" or ")) if len(cells) == 8 else {""}
+        if cells[0] in points or not right <= set(REGIME_OF.values()) | {"latency"}:
+            continue
+        named = [cells[2], *(unit for regime, unit in of_regime.items() if regime in right - {REGIME_OF.get(cells[2])})]
+        units = {} if cells[2] in OF_THE_RUN else {unit: [float(cells[3]), ""] for unit in named}
+        points[cells[0]] = {"kernels": 0, "counted": sys.maxsize, "seconds": 0.0, "units": units}
+    return {"points": points, "kernels_outside_points": 0}
 
 
 def clock_seconds(measurement, clock):
@@ -335,7 +357,8 @@ def strip(run):
 def main(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, arguments in {"profile": ["program", "folder"], "truth": ["run", "truth"], "score": ["run", "truth"], "strip": ["run", "out"]}.items():
+    for name, arguments in {"profile": ["program", "folder"], "truth": ["run", "truth"], "score": ["run", "truth"], "strip": ["run", "out"],
+                            "known": ["table", "truth"]}.items():
         command = commands.add_parser(name)
         for argument in arguments:
             command.add_argument(argument, type=pathlib.Path)
@@ -352,6 +375,9 @@ def main(words):
         options.truth.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
         if truth["kernels_outside_points"]:
             print(f"library-truth.py: {truth['kernels_outside_points']} kernels belong to no point of {options.run}", file=sys.stderr)
+    elif options.command == "known":
+        truth = known_truth(options.table.read_text(encoding="utf-8").splitlines())
+        options.truth.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     elif options.command == "score":
         print(table(list(rows(read_json(options.run), read_json(options.truth)))))
     else:

@@ -219,6 +219,23 @@ TEST(Classify, NoCeilingOfADeclaredPipe) {
   EXPECT_THAT(classify(measured(9e-3, flops), calibration).evidence, HasSubstr("no ceiling was measured for its work"));
 }
 
+TEST(Classify, NoCeilingOfDeclaredRandomPlaces) {
+  Work work = streaming(4e6, 4e6);
+  work.random = RandomAccesses{1e6, 0.0, 1e6};
+  const auto without = classify(measured(50e-6, work), gpu());
+  EXPECT_EQ(without.regime, Regime::unknown);
+  EXPECT_THAT(without.evidence, HasSubstr("no ceiling was measured for random L2 reads"));
+  EXPECT_EQ(without.evidence.find("DRAM"), std::string::npos) << "hardly any of its places lie there";
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("l2-random-read", 32.0 * 1e6 / 40e-6));
+  EXPECT_EQ(classify(measured(50e-6, work), calibration).limiter, "l2-random-read");
+  EXPECT_EQ(classify(measured(500e-6, work), calibration).regime, Regime::latency);
+  const auto of_cpu = classify(measured(50e-3, work, "cpu"), cpu());
+  EXPECT_EQ(of_cpu.regime, Regime::latency) << "there is no such ceiling to measure";
+  work.bytes_read = 19e9;
+  EXPECT_EQ(classify(measured(5e-3, work), gpu()).regime, Regime::memory) << "what is in order explains the time";
+}
+
 TEST(Classify, NoCeilingsAndForeignOnes) {
   EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence,
               HasSubstr("holds no usable ceiling"));

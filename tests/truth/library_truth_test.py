@@ -167,6 +167,17 @@ class Score(unittest.TestCase):
         self.assertEqual(truth.left_out_probability([*others, mine])(mine), 0.5)
         self.assertEqual(truth.left_out_probability([*others[:3], mine])(mine), 0.995)
 
+    def test_a_table_holds_the_truth_that_it_was_made_from(self):
+        points = [point("a", 1e-4), point("b", 1e-4), point("c", 1.5e-6), point("d", 1e-4), point("e", 1e-4)]
+        both = {"kernels": 1, "counted": 1, "seconds": 1e-4, "units": {"L1 data stage": [94.4, "m"], "tensor": [93.0, "m"]}}
+        every = list(truth.rows(run_of(*points), {"points": {"a": both} | {
+            name: {"kernels": 1, "counted": 1, "seconds": 1e-4, "units": {"DRAM": [share, "m"]}} for name, share in (("b", 70.0), ("c", 9.0), ("d", 50.0))}}))
+        self.assertEqual([row.get("right") for row in every], [{"memory", "compute"}, {"latency", "memory"}, {"overhead"}, {"latency"}, None])
+        points[2] = point("c", 1e-4)  # in the other run its launch is no limit, and the table does not tell what was busy
+        again = list(truth.rows(run_of(*points), truth.known_truth(truth.table(every).splitlines())))
+        self.assertEqual([row.get("right") for row in again], [{"memory", "compute"}, {"latency", "memory"}, None, {"latency"}, None])
+        self.assertEqual([row.get("unit") for row in again], ["L1 data stage", "DRAM", None, "DRAM", None])
+
     def test_a_run_can_be_stripped_of_its_counters(self):
         stripped = truth.strip(run_of(point("a", 1e-4, counters=[{"name": "dram__bytes.sum", "value": 1}], absent_counters=[])))
         self.assertNotIn("counters", stripped["points"][0]["measurement"])
