@@ -187,6 +187,11 @@ std::optional<Sides> limits_of_several_kernels(const Case& it) {
   return both ? std::optional(sides) : std::nullopt;
 }
 
+bool launches_may_decide(const Case& it) {
+  return !it.time.device_seconds && it.prediction.launch && it.prediction.kernels > 1.0 && !is_launch(it.decision) &&
+         it.prediction.kernels * it.prediction.launch->seconds >= overhead_share * it.time.seconds;
+}
+
 Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};

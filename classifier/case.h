@@ -58,6 +58,9 @@ struct Sides {
 };
 std::optional<Sides> limits_of_several_kernels(const Case& it);
 
+/// Whether launching its several kernels may take most of the time, which only a clock of the device could rule out.
+bool launches_may_decide(const Case& it);
+
 /// Relative standard deviation of a summary's median, at least `unknown_sigma` below six samples.
 double sigma_of(const Summary& summary);
 

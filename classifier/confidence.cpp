@@ -377,20 +377,23 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
   return result;
 }
 
-/// Latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
-bool is_doubtful_latency(const Case& it) {
-  if (it.decision.regime != Regime::latency) return false;
-  if (limits_of_several_kernels(it)) return true;
-  if (it.figures.busy) return *it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine);
-  return 2.0 * it.binding.seconds < it.beside_launch &&
-         latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::unknown;
-}
-
 /// How busy each unit is that was to be counted. A unit that was not seen may be the limit.
 bool sees_units(const Case& it) {
   return it.figures.busy && std::ranges::none_of(it.measurement.absent_counters, [](const AbsentCounter& absent) {
            return absent.name.ends_with("_busy");
          });
+}
+
+bool is_by_grid(Cause cause) { return cause == Cause::few_blocks || cause == Cause::uneven_waves; }
+
+/// Latency beside a unit that is fairly busy or that nobody saw, unless the grid or, without counters, nothing speaks
+/// for it.
+bool is_doubtful_latency(const Case& it) {
+  if (it.decision.regime != Regime::latency) return false;
+  if (limits_of_several_kernels(it)) return true;
+  if (it.figures.busy && (*it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine))) return true;
+  if (sees_units(it)) return false;
+  return !is_by_grid(latency_cause(it.measurement, it.prediction, it.machine).cause);
 }
 
 /// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
@@ -401,9 +404,18 @@ bool may_be_arithmetic(const Case& it) {
   if (std::ranges::any_of(it.measurement.counters,
                           [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
     return false;
-  const Cause cause = latency_cause(it.measurement, it.prediction, it.machine).cause;
-  return cause != Cause::few_blocks && cause != Cause::uneven_waves;
+  return !is_by_grid(latency_cause(it.measurement, it.prediction, it.machine).cause);
 }
+
+/// What launching takes, and that a few blocks leave the chip idle, is known without a ceiling of the work.
+bool rests_on_work(const Case& it) {
+  return !is_launch(it.decision) && !(it.decision.regime == Regime::latency && it.prediction.wave_factor >= idle_grid);
+}
+
+constexpr double either_way = 0.5;
+
+/// Whether memory would take as long as the blocks take to start, if twice the declared bytes moved.
+bool moves_as_long(const Case& it) { return wastes.front() * it.memory_seconds >= it.figures.start_seconds; }
 
 /// Without counters the bytes of a verdict are a guess; the time may have another reason.
 constexpr double of_whole_sectors = 0.8;
@@ -421,7 +433,10 @@ double lowered(double probability, const Case& it) {
   // Under load a time says little, and less the less of its cores a point had.
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});
   const auto& launch = it.prediction.launch;
-  if (!launch || !it.prediction.missing.empty()) probability *= missing_factor;
+  if (!launch || (!it.prediction.missing.empty() && rests_on_work(it))) probability *= missing_factor;
+  if (launches_may_decide(it)) probability = std::min(probability, either_way);
+  if (!counted && it.decision.limiter == block_start && moves_as_long(it))
+    probability = std::min(probability, never_certain);
   if (it.excess_over_ceiling) probability = std::min(probability, contradiction_cap / *it.excess_over_ceiling);
   // A clock of the device alone says what the launch takes, whatever its ceiling is worth.
   if (it.is_below_launch && !it.time.device_seconds)

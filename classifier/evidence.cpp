@@ -214,6 +214,9 @@ std::string evidence_of(const Case& it) {
                         format_value(*it.measurement.clock_hz, "Hz"), format_percent(*it.clock_under_power));
   if (it.is_below_launch) text += "; it is faster than the launch ceiling, which does not fit this timing";
   if (it.excess_over_ceiling) text += excess_note(it);
+  if (launches_may_decide(it))
+    text += fmt::format("; launching its {:.0f} kernels may take {} of that: only a device time can tell",
+                        prediction.kernels, format_seconds(prediction.kernels * prediction.launch->seconds));
   if (!prediction.missing.empty()) {
     std::vector<std::string> names;
     for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));

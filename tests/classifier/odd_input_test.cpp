@@ -7,6 +7,7 @@
 #include <random>
 
 #include "classifier/classifier.h"
+#include "core/model/resources.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -90,6 +91,27 @@ void add_what_else_there_may_be(Measurement& measurement, std::mt19937_64& rando
       "dram_read_bytes", "dram_write_bytes", "l2_bytes",         "l1_bytes",   "issue_active",
       "sm_clock",        "flops_fp32",       "sm_active_cycles", "flops_half", "flops_tensor_bf16"};
   for (const auto& name : names) measurement.counters.push_back({name, odd_number(random, 1e6), "", "test"});
+  for (const Resource& resource : all_resources())
+    for (const std::string_view unit : resource.busy)
+      if (!unit.empty() && random() % 2 == 0)
+        measurement.counters.push_back({std::string(unit), odd_number(random, 50.0), "%", "test"});
+  for (const char* const name : {"stalled_by_memory", "stalled_by_shared", "stalled_by_barrier", "l2_clock",
+                                 "occupancy", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"})
+    measurement.counters.push_back({name, odd_number(random, 10.0), "", "test"});
+  if (random() % 4 == 0) measurement.absent_counters.push_back({"alu_busy", "refused"});
+  if (random() % 2 == 0)
+    measurement.launches = Launches{static_cast<std::int64_t>(random()), static_cast<std::int64_t>(random()),
+                                    static_cast<std::int64_t>(random() % 1000), odd_number(random, 1e6)};
+  if (random() % 4 == 0) measurement.conditions.emplace().throttle_reasons = {"power cap"};
+  if (random() % 4 == 0)
+    measurement.work.random = RandomAccesses{odd_number(random, 1e6), odd_number(random, 1e6), odd_number(random, 1e6)};
+  for (std::size_t i = random() % 3; i > 0; --i) {
+    KernelGroup& group = measurement.kernels.emplace_back();
+    group.kind = static_cast<CommandKind>(random() % 3);
+    group.launch.launches = static_cast<std::int64_t>(random() % 3);
+    group.seconds = Estimate{odd_number(random, 1e-5), {odd_number(random, 1e-5), odd_number(random, 1e-5)}};
+    group.counters = {{"alu_busy", odd_number(random, 50.0), "%", "test"}};
+  }
   measurement.counters.push_back(
       {"sm__throughput.avg.pct_of_peak_sustained_elapsed", odd_number(random, 50.0), "", ""});
   measurement.counters.push_back(

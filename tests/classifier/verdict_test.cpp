@@ -230,6 +230,7 @@ TEST(Classify, NoCeilingOfDeclaredRandomPlaces) {
   calibration.ceilings.push_back(ceiling("l2-random-read", 32.0 * 1e6 / 40e-6));
   EXPECT_EQ(classify(measured(50e-6, work), calibration).limiter, "l2-random-read");
   EXPECT_EQ(classify(measured(500e-6, work), calibration).regime, Regime::latency);
+  EXPECT_EQ(classify(measured(3e-6, work), gpu()).certainty, Certainty::certain) << "overhead needs no such ceiling";
   const auto of_cpu = classify(measured(50e-3, work, "cpu"), cpu());
   EXPECT_EQ(of_cpu.regime, Regime::latency) << "there is no such ceiling to measure";
   work.bytes_read = 19e9;
@@ -273,6 +274,47 @@ TEST(Certainty, Thresholds) {
   EXPECT_EQ(certainty_of(0.9499), Certainty::likely);
   EXPECT_EQ(certainty_of(0.8), Certainty::likely);
   EXPECT_EQ(certainty_of(0.7999), Certainty::boundary);
+}
+
+// Launched 40 times, 2 us each, of 100: by the launches it is overhead, unless a graph hides them.
+TEST(Classify, LaunchesOfManyKernelsWithoutADeviceClockDecideNothing) {
+  auto many = measured(100e-6, streaming(380e6, 0.0));
+  EXPECT_EQ(classify(many, gpu()).certainty, Certainty::certain);
+  many.launches = Launches{40, 40, 0};
+  const auto verdict = classify(many, gpu());
+  EXPECT_EQ(verdict.regime, Regime::memory);
+  EXPECT_LE(verdict.confidence, 0.5);
+  EXPECT_THAT(verdict.evidence, HasSubstr("launching its 40 kernels may take 80.0 us of that: only a device time can"));
+  many.timings.push_back(measured(97e-6, {}).primary());
+  many.timings.front().clock = Clock::stream;
+  many.timings.back().clock = Clock::device;
+  EXPECT_EQ(classify(many, gpu()).certainty, Certainty::certain) << "the device works all the time";
+}
+
+TEST(Classify, LatencyIsNotSurerTheNearerACeilingIs) {
+  const auto verdict = [](double seconds) { return classify(measured(seconds, streaming(4e9, 0.0)), gpu()); };
+  for (const double seconds : {1.7e-3, 1.9e-3, 5e-3}) {  // of 1 ms at DRAM's ceiling
+    EXPECT_EQ(verdict(seconds).regime, Regime::latency);
+    EXPECT_LE(verdict(seconds).confidence, 0.7) << seconds;
+  }
+}
+
+TEST(Classify, LatencyBesideAUnitThatWasNotSeenIsNotCertain) {
+  auto point = measured(62e-6, streaming(80e6, 1e3, 1e6));
+  point.counters = {{"dram_busy", 30.0, "%", "test"}, {"stalled_by_barrier", 6.0, "", "test"}};
+  EXPECT_EQ(classify(point, gpu()).certainty, Certainty::certain);
+  point.absent_counters = {{"alu_busy", "refused"}};
+  const auto verdict = classify(point, gpu());
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+}
+
+TEST(Classify, StartingBlocksBesideUncountedBytesIsNotCertain) {
+  const auto certainty = [](double bytes) {
+    return classify(measured_blocks(103e-6, streaming(bytes, 0.0), 100100), gpu_that_starts_blocks()).certainty;
+  };
+  EXPECT_EQ(certainty(150e6), Certainty::certain);
+  EXPECT_EQ(certainty(240e6), Certainty::likely) << "60 us at least: twice as many bytes would take longest";
 }
 
 TEST(Classify, BlocksThatTakeLongestToStart) {
