@@ -218,6 +218,8 @@ class Serve(unittest.TestCase):
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
         if pictures:
             page.screenshot(f"{pictures}/serve-390.png")
+        self.assertIn("Two traces:", page.evaluate("document.querySelector('#lists section:has(#diff)').textContent"))
+        self.assertEqual(page.evaluate("document.querySelector('#lists section:has(#diff) h2').textContent"), "Traces")
         page.call("Emulation.setDeviceMetricsOverride", width=1400, height=900, deviceScaleFactor=1, mobile=False)
         click = lambda name, text: page.evaluate(f"[...document.querySelectorAll('#lists tr')].find(r => r.textContent.includes({json.dumps(name)})).querySelectorAll('button')"
                                                  f"[{text}].click()")

@@ -3,6 +3,7 @@
 "use strict";
 {
   const lists = byId("lists"), frame = byId("frame"), status = byId("state"), search = byId("search");
+  const diff = byId("diff"), before = byId("before"), after = byId("after");  // of two traces: they stand above the list of these
   const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", gate: "Gate history", compile: "torch.compile reports"};
   const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]], gate: [["History", "/history"]],
     trace: [["Timeline", "/timeline"], ["Flame graph", "/flame"]], compile: []};
@@ -56,7 +57,7 @@
     for (const [kind, title] of Object.entries(titles)) {
       const mine = files.filter((file) => file.kind === kind && (text === "" || (file.path + " " + (file.about || "")).toLowerCase().includes(text)));
       if (!mine.length) continue;
-      parts.push(make("section", {}, make("h2", {}, title), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
+      parts.push(make("section", {}, make("h2", {}, title), ...(kind === "trace" ? [diff] : []), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
         make("thead", {}, make("tr", {}, ...["name", "look", "what", "changed", "size"].map((name) => make("th", {scope: "col", ...(name === "size" ? {class: "number"} : {})}, name)))),
         make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
           make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
@@ -64,9 +65,9 @@
     if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
     lists.replaceChildren(...parts);
     const traces = files.filter((file) => file.kind === "trace");
-    byId("diff").hidden = traces.length < 2;
-    fill(byId("before"), traces, 1);  // the newest is what changed
-    fill(byId("after"), traces, 0);
+    diff.hidden = traces.length < 2;
+    fill(before, traces, 1);  // the newest is what changed
+    fill(after, traces, 0);
   }
   /** A file that is shown and has changed is shown anew. */
   function refresh() {
@@ -90,7 +91,7 @@
     } catch { status.textContent = "The server does not answer: it was stopped, or cannot be reached."; }
   }
   search.addEventListener("input", render);
-  byId("compare").addEventListener("click", () => { show("/diff", {base: byId("before").value, new: byId("after").value}, byId("after").value + " against " + byId("before").value); byId("shown").scrollIntoView({block: "start"}); });
+  byId("compare").addEventListener("click", () => { show("/diff", {base: before.value, new: after.value}, after.value + " against " + before.value); byId("shown").scrollIntoView({block: "start"}); });
   byId("close").addEventListener("click", () => { shown = null; byId("shown").hidden = true; frame.src = "about:blank"; location.hash = ""; });
   look().then(() => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
