@@ -59,9 +59,7 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
   line.action = (finding.kernel.empty() ? "" : "in " + shorten(finding.kernel, max_kernel) + ", ") + finding.action;
   const std::string more =
       finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
-  const std::string limiter(finding.limiter == resource::power ? resource::power
-                            : finding.limiter.empty()          ? name_of(finding.regime)
-                                                               : label_of(finding.limiter));
+  const std::string limiter(finding.limiter.empty() ? name_of(finding.regime) : label_of(finding.limiter));
   line.why = fmt::format("{} limits {}{} ({}): {}", limiter, name, more, sureness(finding.confidence), finding.why);
   line.why += finding.saved
                   ? fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved))

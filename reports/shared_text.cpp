@@ -168,7 +168,7 @@ std::string regime_text(const Verdict& verdict) {
 }
 
 std::string regime_and_limiter(const Verdict& verdict) {
-  return regime_text(verdict) + (verdict.limiter.empty() ? "" : ", " + verdict.limiter);
+  return regime_text(verdict) + (verdict.limiter.empty() ? "" : ", " + std::string(label_of(verdict.limiter)));
 }
 
 std::vector<KernelRow> kernel_rows(const Point& point) {
@@ -187,7 +187,7 @@ std::vector<KernelRow> kernel_rows(const Point& point) {
     if (group.bytes) row.name += ", " + format_bytes(static_cast<double>(*group.bytes));
     if (i >= point.kernel_verdicts.size() || !point.kernel_verdicts[i]) continue;
     const Verdict& verdict = *point.kernel_verdicts[i];
-    row.limiter = verdict.limiter;
+    row.limiter = label_of(verdict.limiter);
     row.regime = regime_text(verdict);
     row.color = verdict.regime;
   }

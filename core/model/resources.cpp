@@ -43,12 +43,12 @@ constexpr Resource table[] = {
     {.name = "shared", .label = "shared memory", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Shared memory without bank conflicts.", .advice = "Avoid bank conflicts and reuse operands in registers.",
      .color = "#BFE3F7", .busy = {"shared_busy"}},
-    {.name = "l1-data", .label = "the data stage of L1 and shared memory", .kind = memory, .group = CeilingGroup::memory,
+    {.name = "l1-data", .label = "L1 data stage", .kind = memory, .group = CeilingGroup::memory,
      .text = "Wavefronts of 128 bytes for loads, stores and shared memory, as counted: bank conflicts and scattered "
              "accesses take several.",
      .advice = "Avoid bank conflicts and let a warp access neighbouring words; keep operands in registers.",
      .color = "#ACDDF6", .busy = {"l1_data_busy", "l1_banks_busy"}},
-    {.name = "l2-fabric", .label = "the link between the halves of L2", .kind = memory, .group = CeilingGroup::memory,
+    {.name = "l2-fabric", .label = "link between L2 halves", .kind = memory, .group = CeilingGroup::memory,
      .text = "Sectors that one half of L2 gets from the other, as counted.",
      .advice = "Work on sets that fit into half of L2, and use all bytes of each sector.", .moves_sectors = true,
      .color = "#3E86B8", .busy = {"l2_fabric_busy"}},
@@ -260,7 +260,7 @@ constexpr Resource table[] = {
     {.name = "atomic-spread", .group = CeilingGroup::atomics, .unit = "op/s",
      .text = "An address for each thread of a CPU, in lines of their own."},
 
-    {.name = "power", .label = "the power limit",
+    {.name = "power",
      .text = "The power limit held the clock down while the resource that draws the power was busy.",
      .advice = "Spend less energy on the work: a smaller number format, fewer bytes moved; or raise the power limit.",
      .bound_by_power = true, .color = "#B5364B"},

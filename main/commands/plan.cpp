@@ -10,6 +10,7 @@
 #include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "main/commands/commands.h"
 
 namespace gpubench {
@@ -100,7 +101,7 @@ std::string AddedSizes::summary(const Run& classified) const {
     const auto found = counts_.find(boundary.operation);
     const std::size_t count = found == counts_.end() ? 0 : found->second;
     wide.push_back(fmt::format(
-        "{}'s {} to {} ({})", boundary.operation, boundary.from, boundary.to,
+        "{}'s {} to {} ({})", boundary.operation, label_of(boundary.from), label_of(boundary.to),
         count >= max_ ? fmt::format("the limit of {} sizes is reached", max_) : "more sizes would not narrow it"));
   }
   std::string text = fmt::format("{} sizes added; {} of {} boundaries are within {:.0f} %", all_.size() - filtered_,

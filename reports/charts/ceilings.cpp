@@ -158,8 +158,7 @@ void put_levels(const Calibration& calibration, Json& rows) {
   };
   for (const auto& level : calibration.levels) {
     if (!(level.capacity_bytes > 0)) continue;
-    auto name = level.resource;
-    if (!name.empty() && name.front() == 'l') name.front() = 'L';
+    const std::string name(label_of(level.resource));
     put_level(name, calibration.find(level.resource), level.capacity_bytes);
     Json row = {{"device", calibration.device.id},
                 {"capacity", rounded(level.capacity_bytes)},

@@ -13,6 +13,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/resources.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports::charts {
@@ -207,7 +208,7 @@ void put_verdict(Json& row, const Point& point) {
   }
   const auto& verdict = *point.verdict;
   row["regime"] = name_of(verdict.regime);
-  row["limiter"] = verdict.limiter;
+  row["limiter"] = label_of(verdict.limiter);
   put(row, "achieved", verdict.achieved);
   put(row, "confidence", verdict.confidence);
   row["certainty"] = name_of(verdict.certainty);
@@ -217,7 +218,7 @@ void put_verdict(Json& row, const Point& point) {
   if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);
   row["evidence"] = verdict.evidence;
   auto shares = Json::array();
-  for (const auto& share : verdict.shares) shares.push_back({share.resource, rounded(share.fraction)});
+  for (const auto& share : verdict.shares) shares.push_back({label_of(share.resource), rounded(share.fraction)});
   row["shares"] = std::move(shares);
 }
 
@@ -427,7 +428,7 @@ Json boundary_rows(const Run& run) {
       Json row = {{"device", boundary->device},
                   {"line", boundary->operation},
                   {"at", rounded(boundary->at)},
-                  {"label", boundary->from + " \u2192 " + boundary->to}};
+                  {"label", fmt::format("{} \u2192 {}", label_of(boundary->from), label_of(boundary->to))}};
       if (boundary->ci95 && boundary->ci95->low > 0)
         row.update({{"low", rounded(boundary->ci95->low)}, {"high", rounded(boundary->ci95->high)}});
       rows.push_back(std::move(row));

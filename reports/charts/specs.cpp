@@ -185,12 +185,12 @@ Json shares(const Run& run) {
   std::set<std::string> seen;
   for (const auto& point : run.points)
     if (point.verdict)
-      for (const auto& share : point.verdict->shares) seen.insert(printable(share.resource));
+      for (const auto& share : point.verdict->shares) seen.insert(printable(label_of(share.resource)));
   auto domain = Json::array();
   auto range = Json::array();
   for (const Resource& each : all_resources())
-    if (!each.color.empty() && each.name != resource::unexplained && seen.erase(std::string(each.name)) > 0)
-      domain.push_back(each.name), range.push_back(each.color);
+    if (!each.color.empty() && each.name != resource::unexplained && seen.erase(std::string(label_of(each.name))) > 0)
+      domain.push_back(label_of(each.name)), range.push_back(each.color);
   const std::string unexplained(resource::unexplained);
   const bool is_unexplained = seen.erase(unexplained) > 0;
   constexpr std::array pipes = {"#009E73", "#5CC4A4", "#00795A", "#97DCC6", "#B8D77E"};

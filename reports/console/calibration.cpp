@@ -15,6 +15,7 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/resources.h"
 #include "reports/console/plots.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
@@ -96,7 +97,7 @@ std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& st
 std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
   const auto text_of = [](const CacheLevel& level) {
     return fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
-                       printable(level.resource), format_bytes(level.capacity_ci95.low),
+                       printable(label_of(level.resource)), format_bytes(level.capacity_ci95.low),
                        format_bytes(level.capacity_ci95.high));
   };
   return levels.empty() ? "" : paragraph(lead, joined(levels, "; ", text_of), color::none, style);

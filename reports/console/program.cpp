@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/resources.h"
 #include "reports/console/plots.h"
 #include "reports/program.h"
 #include "reports/shared_text.h"
@@ -37,7 +38,7 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
                       {mean ? format_seconds(*mean) : ""},
                       {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
-                      {verdict != nullptr ? printable(verdict->limiter) : ""}});
+                      {verdict != nullptr ? printable(label_of(verdict->limiter)) : ""}});
   }
   std::string text = table_text(columns, min_shown_name, style, {{"mean"}, {"limiter"}, {"launches"}, {"of max"}});
   if (rows.size() > max_console_kernels)

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/console/plots.h"
 #include "reports/console/program.h"
 #include "reports/findings.h"
@@ -117,7 +118,7 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Cha
                       {rate_text(*point)},
                       is_held(measurement) ? Cell{clock_text(measurement), color::yellow} : Cell{},
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
-                      {verdict != nullptr ? printable(verdict->limiter) : ""},
+                      {verdict != nullptr ? printable(label_of(verdict->limiter)) : ""},
                       {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
                       {verdict != nullptr ? confidence_text(*verdict) : "", certain ? color::none : color::dim}});
   }
@@ -182,7 +183,7 @@ std::string boundaries_text(const Group& group, const ConsoleStyle& style) {
   std::string text;
   for (const Boundary* boundary : group.boundaries) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} -> {} at ", printable(boundary->from), printable(boundary->to));
+    text += fmt::format("{} -> {} at ", printable(label_of(boundary->from)), printable(label_of(boundary->to)));
     if (!boundary->argument.empty() && boundary->argument != "size")
       text += printable(boundary->argument) + (boundary->placement == Placement::at ? " = " : " ");
     text += boundary_at_text(*boundary);
@@ -400,7 +401,7 @@ std::string operations_text(const Run& run, const ConsoleStyle& style) {
       return point != nullptr ? format_seconds(point->measurement.seconds()->median, 4) : "";
     };
     const std::string changes = joined(group.boundaries, ", ", [](const Boundary* boundary) {
-      return fmt::format("{} -> {} at {}", printable(boundary->from), printable(boundary->to),
+      return fmt::format("{} -> {} at {}", printable(label_of(boundary->from)), printable(label_of(boundary->to)),
                          boundary_at_text(*boundary));
     });
     add_row(columns, {{printable(several ? group.operation + " on " + group.device : group.operation)},
@@ -409,7 +410,7 @@ std::string operations_text(const Run& run, const ConsoleStyle& style) {
                       {time(longest)},
                       {regimes_of(group)},
                       {best != nullptr ? fmt::format("{} of {}", format_percent(*best->verdict->achieved),
-                                                     printable(best->verdict->limiter))
+                                                     printable(label_of(best->verdict->limiter)))
                                        : ""},
                       {changes}});
   }

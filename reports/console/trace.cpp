@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/console/plots.h"
 #include "reports/console/program.h"
 #include "reports/program.h"
@@ -220,7 +221,7 @@ std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle&
                       {seconds ? format_seconds(seconds->median) : ""},
                       {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
-                      {verdict != nullptr ? printable(verdict->limiter) : ""}});
+                      {verdict != nullptr ? printable(label_of(verdict->limiter)) : ""}});
   }
   std::string text = heading(
       verdicts.of_kernels ? "What limits the kernels, by their counters" : "What limits the operators, by their shapes",

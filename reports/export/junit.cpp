@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/html/page.h"
 #include "reports/reports.h"
 
@@ -41,8 +42,8 @@ std::string output_of(const Point& point) {
   if (!point.verdict) return text;
   const Verdict& verdict = *point.verdict;
   return text +
-         xml(fmt::format("{}{}{}: {}", name_of(verdict.regime), verdict.limiter.empty() ? "" : ", ", verdict.limiter,
-                         verdict.evidence)) +
+         xml(fmt::format("{}{}{}: {}", name_of(verdict.regime), verdict.limiter.empty() ? "" : ", ",
+                         label_of(verdict.limiter), verdict.evidence)) +
          "\n";
 }
 

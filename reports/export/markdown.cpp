@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/export/tables.h"
 #include "reports/findings.h"
 #include "reports/program.h"
@@ -26,7 +27,7 @@ void add_verdict(const Run& run, const Point& point, std::vector<std::string>& c
   }
   const Verdict& verdict = *point.verdict;
   cells.emplace_back(name_of(verdict.regime));
-  cells.push_back(markdown_text(verdict.limiter));
+  cells.push_back(markdown_text(label_of(verdict.limiter)));
   cells.push_back(markdown_text(of_max_text(run, point)));
   const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
   cells.push_back(verdict.regime == Regime::unknown ? ""
@@ -150,9 +151,10 @@ std::string titled(std::string_view title, const std::string& list) {
 std::string boundaries(const Run& run) {
   std::string text;
   for (const Boundary& boundary : run.boundaries) {
-    text += fmt::format("- {}: {} -&gt; {} at {} {}{}", markdown_text(boundary.operation), markdown_text(boundary.from),
-                        markdown_text(boundary.to), markdown_text(boundary.argument),
-                        boundary.placement == Placement::at ? "= " : "", markdown_text(boundary_at_text(boundary)));
+    text += fmt::format("- {}: {} -&gt; {} at {} {}{}", markdown_text(boundary.operation),
+                        markdown_text(label_of(boundary.from)), markdown_text(label_of(boundary.to)),
+                        markdown_text(boundary.argument), boundary.placement == Placement::at ? "= " : "",
+                        markdown_text(boundary_at_text(boundary)));
     if (boundary.ci95)
       text += fmt::format(" ({} to {})", format_count(boundary.ci95->low), format_count(boundary.ci95->high));
     text += "\n";

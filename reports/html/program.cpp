@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/charts/rows.h"
 #include "reports/html/page.h"
 #include "reports/shared_text.h"
@@ -87,7 +88,7 @@ std::string kernel_row(const Run& run, const ProgramRow& row) {
          fmt::format(
              "</td><td><span class=\"regime\"><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" "
              "aria-hidden=\"true\"><use href=\"#sign-{0}\"/></svg>{0}</span></td><td>{1}</td><td>{2}</td></tr>\n",
-             regime, escape(verdict->limiter), gpubench::name_of(verdict->certainty));
+             regime, escape(label_of(verdict->limiter)), gpubench::name_of(verdict->certainty));
 }
 
 std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/model/resources.h"
 #include "reports/comparisons.h"
 #include "reports/findings.h"
 #include "reports/html/page.h"
@@ -65,7 +66,7 @@ CaptionedTable levels(const Calibration& calibration) {
   CaptionedTable table{
       "Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
   for (const auto& level : calibration.levels)
-    table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
+    table.rows.push_back({std::string(label_of(level.resource)), format_bytes(level.capacity_bytes),
                           format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
   return table;
 }
@@ -320,8 +321,8 @@ std::string boundaries(const Run& run) {
   for (const auto& boundary : run.boundaries) {
     const auto ci95 =
         boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
-    table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument,
-                          boundary_at_text(boundary), ci95});
+    table.rows.push_back({boundary.operation, boundary.device, std::string(label_of(boundary.from)),
+                          std::string(label_of(boundary.to)), boundary.argument, boundary_at_text(boundary), ci95});
   }
   const auto html = render(table);
   return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;

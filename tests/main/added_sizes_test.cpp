@@ -73,7 +73,7 @@ TEST_F(Adaptive, SizesAreRegisteredAsIfTheAuthorHad) {
   run.boundaries = {{"added_to", "cpu", "n", "launch", "dram", 1200.0, Interval{1000.0, 1500.0}, Placement::at},
                     {"added_to", "cpu", "n", "dram", "fp32", 9e9, std::nullopt, Placement::above}};
   EXPECT_EQ(added.summary(run),
-            "2 sizes added; 0 of 1 boundaries are within 5 %; not added_to's launch to dram (the limit of 2 sizes is "
+            "2 sizes added; 0 of 1 boundaries are within 5 %; not added_to's launch to DRAM (the limit of 2 sizes is "
             "reached)");
 }
 

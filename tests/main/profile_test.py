@@ -89,7 +89,7 @@ class OfAKeptRecording(unittest.TestCase):
         result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", *(f"--out={file}" for file in outputs))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout, "")
-        for words in ("624 kernel launches", "multiply_add", "compute", "triad", "dram"):
+        for words in ("624 kernel launches", "multiply_add", "compute", "triad", "DRAM"):
             self.assertIn(words, result.stderr)
         for file in outputs:
             self.assertGreater(file.stat().st_size, 1000, file)

@@ -152,7 +152,7 @@ TEST(Kernels, StandUnderTheirPointTheLongestFirst) {
   const std::string text = console(run, {}, true);
   EXPECT_THAT(text, HasSubstr("75 %  3.000 us  1 x"));
   EXPECT_THAT(text, HasSubstr("copy, device to device, 4 KiB\n"));
-  EXPECT_THAT(text, HasSubstr("25 %  1.000 us  3 x  memory ?  dram  DeviceScanKernel<\u2026>\n"));
+  EXPECT_THAT(text, HasSubstr("25 %  1.000 us  3 x  memory ?  DRAM  DeviceScanKernel<\u2026>\n"));
   EXPECT_THAT(text, HasSubstr("no counters of single kernels: one is a graph"));
   EXPECT_LT(text.find("copy, device"), text.find("DeviceScan"));
   EXPECT_THAT(console(run, {}), Not(HasSubstr("DeviceScan")));
