@@ -155,7 +155,10 @@ std::string unknown_sentence(const Case& it) {
     return fmt::format("takes {}; the measured ceilings account for {} of it", format_seconds(it.time.seconds),
                        format_seconds(std::min(it.binding.seconds, it.time.seconds)));
   if (it.prediction.missing.empty())
-    return fmt::format("declares no bytes and no FLOPs, so its {} cannot be compared with a ceiling",
+    return fmt::format("{}, so its {} cannot be compared with a ceiling",
+                       it.measurement.work.random
+                           ? "declares random accesses alone, and no ceiling of these was measured"
+                           : "declares no bytes and no FLOPs",
                        format_seconds(it.time.seconds));
   return fmt::format("takes {}, but no ceiling was measured for its work", format_seconds(it.time.seconds));
 }

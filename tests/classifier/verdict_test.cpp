@@ -191,6 +191,10 @@ TEST(Classify, NoDeclaredWork) {
   EXPECT_FALSE(longer.achieved);
   EXPECT_EQ(longer.confidence, 0.0);
   EXPECT_THAT(longer.evidence, HasSubstr("declares no bytes and no FLOPs"));
+  Work random;
+  random.random = RandomAccesses{1e6, 0.0, 1e9};
+  EXPECT_THAT(classify(measured(30e-6, random), gpu()).evidence,
+              HasSubstr("declares random accesses alone, and no ceiling of these was measured"));
 }
 
 TEST(Classify, NoLaunchCeiling) {
