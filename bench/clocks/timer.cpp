@@ -231,14 +231,16 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
     warnings.push_back(text + ".");
   }
-  for (const auto& [device, of] : loaded)
-    warnings.push_back(fmt::format(
-        "{} on {} {} measured under load: {} had {:.0f} to {:.0f} % of {}. Measure again when the {} is "
-        "quiet.",
-        plural(static_cast<long long>(of.points), "point"), device, of.points == 1 ? "was" : "were",
-        of.of_gpu ? "other processes computed on this GPU, and the operation"
-                  : "others ran on the cores, and the threads",
-        100.0 * of.shares.low, 100.0 * of.shares.high, of.of_gpu ? "it" : "them", of.of_gpu ? "GPU" : "machine"));
+  for (const auto& [device, of] : loaded) {
+    const std::string low = fmt::format("{:.0f}", 100.0 * of.shares.low);
+    const std::string high = fmt::format("{:.0f}", 100.0 * of.shares.high);
+    warnings.push_back(
+        fmt::format("{} on {} {} measured under load: {} had {} % of {}. Measure again when the {} is quiet.",
+                    plural(static_cast<long long>(of.points), "point"), device, of.points == 1 ? "was" : "were",
+                    of.of_gpu ? "other processes computed on this GPU, and the operation"
+                              : "others ran on the cores, and the threads",
+                    low == high ? low : low + " to " + high, of.of_gpu ? "it" : "them", of.of_gpu ? "GPU" : "machine"));
+  }
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(
         fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",

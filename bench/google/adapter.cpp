@@ -208,6 +208,9 @@ bool has_text(const ArgumentChoice* choice, const std::string& text) {
 void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registered>& points) {
   std::set<std::string> names;
   for (const ArgumentChoice& choice : choices) {
+    if (std::ranges::count(choices, choice.name, &ArgumentChoice::name) > 1)
+      throw ArgumentError(fmt::format(
+          "--arg {0}: it is given twice; give all values at once, as in --arg {0}=1024,4096.", choice.name));
     std::set<std::string> texts;
     bool is_number = false;
     for (const Registered& each : points) {

@@ -279,6 +279,12 @@ std::string names_chosen_by(const std::string& filter) {
   return chosen + "$";
 }
 
+std::string no_expression(const std::string& filter) {
+  return fmt::format(
+      "The filter '{}' is not a regular expression. '.*' stands for any text; a backslash takes a sign as it is.",
+      filter);
+}
+
 std::string filter_for_google(const std::string& filter) {
   if (filter.empty()) return ".";
   if (filter.size() > max_filter_length)  // matching may take memory for each of its characters
@@ -288,7 +294,7 @@ std::string filter_for_google(const std::string& filter) {
   try {
     return names_chosen_by(filter);
   } catch (const std::regex_error&) {
-    throw GoogleFlagError(fmt::format("The filter '{}' is not a regular expression.", filter));
+    throw GoogleFlagError(no_expression(filter));
   }
 }
 
@@ -301,8 +307,7 @@ void run_caught(Reporter& reporter, const std::string& filter) {
   reporter.SetOutputStream(&messages);
   const std::string chosen = filter_for_google(filter);
   benchmark::RunSpecifiedBenchmarks(&reporter, chosen);
-  if (messages.str().find("Could not compile") != std::string::npos)
-    throw GoogleFlagError(fmt::format("The filter '{}' is not a regular expression.", filter));
+  if (messages.str().find("Could not compile") != std::string::npos) throw GoogleFlagError(no_expression(filter));
 }
 
 }  // namespace
@@ -331,6 +336,8 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
       parse_min_time(value, flags);
     else if (flag == "--benchmark_min_warmup_time")
       flags.min_warm_up_seconds = parse_seconds(flag, value);
+    else if (flag == "--benchmark_repetitions" && number_in<int>(value).value_or(0) < 1)  // it would run nothing
+      throw GoogleFlagError(fmt::format("{} takes a whole number from 1, not '{}'.", flag, value));
     else
       flags.passed_on.push_back(argument);
   }

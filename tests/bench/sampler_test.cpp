@@ -266,7 +266,7 @@ TEST(Warnings, NameWhatWasMeasuredWhileOthersUsedTheGpu) {
   EXPECT_EQ(condition_warnings({&quiet}), std::vector<std::string>{});
   EXPECT_EQ(condition_warnings({&quiet, &loaded}),
             std::vector<std::string>{"1 point on cuda:1 was measured under load: other processes computed on this GPU, "
-                                     "and the operation had 60 to 60 % of it. Measure again when the GPU is quiet."});
+                                     "and the operation had 60 % of it. Measure again when the GPU is quiet."});
 }
 
 }  // namespace

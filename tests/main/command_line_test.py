@@ -30,6 +30,7 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--list", "--arg", "size=3"), "no operation", "n")
         self.assert_refused(self.gpubench("--list", "--arg", "n=many"), "whole numbers")
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
+        self.assert_refused(self.gpubench("--list", "--arg=n=512", "--arg=n=1024"), "--arg n: it is given twice")
 
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
@@ -542,7 +543,8 @@ class CommandLine(CommandLineTest):
 
     def test_wrong_usage(self):
         self.assert_refused(self.gpubench("--colour=red"), "--colour")
-        self.assert_refused(self.gpubench("--benchmark_repetitions=many"), "--benchmark_repetitions")
+        for value in ("many", "0", "-1"):
+            self.assert_refused(self.gpubench(f"--benchmark_repetitions={value}"), "--benchmark_repetitions takes a whole number from 1", f"'{value}'")
         self.assert_refused(self.gpubench("--benchmark_min_time=1000001x"), "1000001x", "1000000 samples")
         self.assert_refused(self.gpubench("--time-budget=soon"), "--time-budget", "soon")
         self.assert_refused(self.gpubench("--calibrate=slow"), "slow")
