@@ -18,13 +18,12 @@ if [ "${1:-}" = "--tests" ]; then tests=ON; fi
 say() { printf 'setup: %s\n' "$*" >&2; }
 stop() { say "$*"; exit 1; }
 
-installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
-
 missing_packages() {
-  local wanted=("${build_packages[@]}") package
+  local wanted=("${build_packages[@]}") package installed
   if [ "$tests" = ON ]; then wanted+=("${test_packages[@]}"); fi
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true)
   for package in "${wanted[@]}"; do
-    installed "$package" || printf '%s\n' "$package"
+    grep -qxF "$package installed" <<<"$installed" || printf '%s\n' "$package"
   done
 }
 
@@ -50,7 +49,7 @@ install_packages() {
 }
 
 has_gpu() {
-  nvidia-smi -L >/dev/null 2>&1 || /usr/local/nvidia/bin/nvidia-smi -L >/dev/null 2>&1 || [ -n "$(ls /proc/driver/nvidia/gpus 2>/dev/null)" ]
+  [ -n "$(ls /proc/driver/nvidia/gpus 2>/dev/null)" ] || nvidia-smi -L >/dev/null 2>&1 || /usr/local/nvidia/bin/nvidia-smi -L >/dev/null 2>&1
 }
 
 cached() { grep -qs "^$1:[A-Z]*=$2\$" build/CMakeCache.txt; }
