@@ -42,7 +42,17 @@ constexpr const char* shown_points =
 const std::string shown_lines = fmt::format("{} && (line === '' || datum.line === line)", shown_points);
 
 /// A text in each cell of a map: an expression of its opacity, and one of the text.
-using CellText = std::pair<const char*, std::string>;
+using CellText = std::pair<std::string, std::string>;
+
+/// A condition on the width of a cell in pixels, from `from` on and below `below`, so that texts lie in their own
+/// cells.
+std::string of_width(std::string_view from_field, std::string_view to_field, int from, int below = 0) {
+  const auto width = fmt::format("(scale('x', datum.{}) - scale('x', datum.{}))", to_field, from_field);
+  return fmt::format("{0} >= {1}{2} ? 1 : 0", width, from, below > 0 ? fmt::format(" && {} < {}", width, below) : "");
+}
+constexpr int sign_width = 9;  ///< of a cell with a sign in it, in pixels
+constexpr int number_width = 23;
+constexpr int both_width = 32;
 
 /// Cells of a map. `own`: x, points shown, strength and its scale. The fields of a cell's end and its text's place.
 Json cell_layers(Parts own, std::string_view to, std::string_view middle, const std::vector<CellText>& texts) {
@@ -138,10 +148,11 @@ Json strip() {
                      {"strength", "isValid(datum.achieved) ? datum.achieved : 0.3"},
                      {"strengths", {{"domain", {0, 1}}, {"range", {0.1, 0.68}}, {"clamp", true}}}};
   const std::string number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
-  return row_spec(cell_layers(own, "cell_to", "working_set",
-                              {{"width >= 700 ? 1 : 0", fmt::format("{} + ({} : '')", regime_sign, number)},
-                               {"width < 700 && width >= 430 ? 1 : 0", fmt::format("{} : {}", number, regime_sign)},
-                               {"width < 430 ? 1 : 0", regime_sign}}));
+  return row_spec(cell_layers(
+      own, "cell_to", "working_set",
+      {{of_width("cell_from", "cell_to", both_width), fmt::format("{} + ({} : '')", regime_sign, number)},
+       {of_width("cell_from", "cell_to", number_width, both_width), fmt::format("{} : {}", number, regime_sign)},
+       {of_width("cell_from", "cell_to", sign_width, number_width), regime_sign}}));
 }
 
 Json time() {
@@ -284,12 +295,12 @@ Json intensity() {
 
 Json map() {
   constexpr auto title = "size (the operation's own argument)";
-  auto layers = map_layers(
-      "size_from", "size_to", "size", title, size_label,
-      {{"width >= 700 ? 1 : 0", fmt::format("{} + (isValid(datum.confidence) && datum.confidence < 0.95 ? format(100 * "
-                                            "datum.confidence, '.0f') : '')",
-                                            regime_sign)},
-       {"width < 700 ? 1 : 0", regime_sign}});
+  auto layers = map_layers("size_from", "size_to", "size", title, size_label,
+                           {{of_width("size_from", "size_to", both_width),
+                             fmt::format("{} + (isValid(datum.confidence) && datum.confidence < 0.95 ? format(100 * "
+                                         "datum.confidence, '.0f') : '')",
+                                         regime_sign)},
+                            {of_width("size_from", "size_to", sign_width, both_width), regime_sign}});
   layers.push_back(filled(R"({"data": "boundaries", "filter": "@shown", "mark": "tick boundary-tick",
                               "encoding": {"x": "@at", "y": "@operations", "tooltip": ["label", "at .4~s"]}})",
                           {{"at", padded(binary_axis("at", title, size_label), 0)},
