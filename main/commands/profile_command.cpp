@@ -149,6 +149,11 @@ std::string why_nothing(const profile::Spools& spools, const std::string& progra
 void report_program(const Options& options, const std::filesystem::path& folder, const std::string& ended,
                     const std::vector<AbsentCounter>& absent) {
   const profile::Spools spools = profile::read_spools(folder);
+  if (options.spool_folder && spools.timeline.processes.empty()) {
+    const auto& warnings = spools.timeline.warnings;
+    throw profile::SpoolError(warnings.empty() ? fmt::format("{} holds no recording.", folder.string())
+                                               : fmt::format("{}", fmt::join(warnings, " ")));
+  }
   const std::string program = options.program_arguments.empty() ? folder.string() : options.program_arguments.front();
   const std::vector<Device> here = bench::gpus();
   Run run;
@@ -202,7 +207,11 @@ int profile_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   (void)filter_of(options.kept_kernels);
   if (options.spool_folder) {
-    report_program(options, *options.spool_folder, "", {});
+    try {
+      report_program(options, *options.spool_folder, "", {});
+    } catch (const profile::SpoolError& error) {
+      throw UsageError(fmt::format("{} Give --spools the folder that --keep named.", error.what()));
+    }
     return exit_codes::fine;
   }
   profile::InjectionOptions injected;

@@ -71,10 +71,22 @@ class Wrong(unittest.TestCase):
     def test_expressions_and_files(self):
         for arguments, words in ((["--kernels=(", "--", "true"], "is no regular expression"),
                                  (["--out=x.xyz", "--", "true"], "the extension is unknown"),
+                                 (["--spools=/no-such-folder"], "Give --spools the folder that --keep named"),
                                  (["--capture-range=nvtx", "--", "true"], "takes cudaProfilerApi")):
             result = gpubench(*arguments)
             self.assertEqual(result.returncode, 64, arguments)
             self.assertIn(words, result.stderr)
+
+
+    def test_a_folder_without_a_recording(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = gpubench(f"--spools={folder}")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertIn("holds no recording", result.stderr)
+            (pathlib.Path(folder) / "1.gpspool").write_text("none")
+            result = gpubench(f"--spools={folder}")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertIn("1.gpspool", result.stderr)
 
 
 class OfAKeptRecording(unittest.TestCase):
