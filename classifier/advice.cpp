@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "classifier/case.h"
@@ -114,43 +115,47 @@ struct Remedy {
   const char* on_gpu;
   const char* on_cpu;
 };
-Remedy remedy_for(Cause cause, bool memory_bound, bool updates) {
-  // Updates wait for one another, and more of them at a time wait longer (NVIDIA, "CUDA Pro Tip: Optimized Filtering
-  // with Warp-Aggregated Atomics").
-  if (updates)
-    return {
-        AdviceCode::combine_updates,
-        "make fewer updates: add in registers or shared memory first, or sort them by place and add each run of one "
-        "place up",
-        ""};
-  switch (cause) {
-    case Cause::queue:
-      return {
-          AdviceCode::coalesce,
-          "touch fewer sectors: sort the accesses by place, pack what is used together, or keep the often used part "
-          "where L2 holds it",
-          ""};
-    case Cause::elsewhere:
-      return {AdviceCode::relieve_unit,
-              "copy what it reads from the host or another GPU into this GPU's memory first, in large pieces", ""};
-    case Cause::uneven_blocks:
-      return {AdviceCode::even_last_wave,
-              "give all blocks as much to do: smaller ones, or blocks that fetch their work (a persistent kernel)", ""};
-    case Cause::barrier:
-      return {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""};
-    case Cause::dependency:
-    case Cause::shared_latency:
-      return {AdviceCode::more_independent_work,
-              "give each thread more independent operations, or each multiprocessor more warps", ""};
-    default: break;
-  }
-  if (memory_bound || cause == Cause::memory_latency)
-    return {AdviceCode::more_bytes_in_flight,
-            "keep more bytes in flight: wider accesses, more loads before their first use, more blocks",
-            "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch"};
-  return {AdviceCode::more_independent_work,
-          "give each multiprocessor more independent work: more blocks, more independent operations per thread",
-          "give each core more independent work: more independent operations per loop, wider vectors"};
+/// Updates wait for one another, and more of them at a time wait longer (NVIDIA, "CUDA Pro Tip: Optimized Filtering
+/// with Warp-Aggregated Atomics").
+constexpr Remedy fewer_updates = {
+    AdviceCode::combine_updates,
+    "make fewer updates: add in registers or shared memory first, or sort them by place and add each run of one place "
+    "up",
+    ""};
+constexpr Remedy more_loads = {
+    AdviceCode::more_bytes_in_flight,
+    "keep more bytes in flight: wider accesses, more loads before their first use, more blocks",
+    "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch"};
+constexpr Remedy more_work = {
+    AdviceCode::more_independent_work,
+    "give each multiprocessor more independent work: more blocks, more independent operations per thread",
+    "give each core more independent work: more independent operations per loop, wider vectors"};
+constexpr Remedy more_operations = {AdviceCode::more_independent_work,
+                                    "give each thread more independent operations, or each multiprocessor more warps",
+                                    ""};
+constexpr std::pair<Cause, Remedy> remedies[] = {
+    {Cause::queue,
+     {AdviceCode::coalesce,
+      "touch fewer sectors: sort the accesses by place, pack what is used together, or keep the often used part where "
+      "L2 holds it",
+      ""}},
+    {Cause::elsewhere,
+     {AdviceCode::relieve_unit,
+      "copy what it reads from the host or another GPU into this GPU's memory first, in large pieces", ""}},
+    {Cause::uneven_blocks,
+     {AdviceCode::even_last_wave,
+      "give all blocks as much to do: smaller ones, or blocks that fetch their work (a persistent kernel)", ""}},
+    {Cause::barrier,
+     {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""}},
+    {Cause::dependency, more_operations},
+    {Cause::shared_latency, more_operations},
+    {Cause::memory_latency, more_loads}};
+
+const Remedy& remedy_for(Cause cause, bool memory_bound, bool updates) {
+  if (updates) return fewer_updates;
+  const auto* const known = std::ranges::find(remedies, cause, &std::pair<Cause, Remedy>::first);
+  if (known != std::end(remedies)) return known->second;
+  return memory_bound ? more_loads : more_work;
 }
 
 /// Whether updates are a good part of what L2 is asked for, or all of it goes to one slice that adds in turn.
@@ -191,25 +196,24 @@ std::string what_keeps_warps_out(const Measurement& measurement) {
 
 void advise_on_latency(const Case& it, List& list) {
   if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
-  const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
-  if (cause.cause == Cause::few_blocks || cause.cause == Cause::uneven_waves) return;  // said of the grid
+  const auto& [cause, clause] = it.cause;
+  if (is_by_grid(cause)) return;  // said of the grid
   if (limits_of_several_kernels(it))
     return list.add_without_gain(AdviceCode::look_at_kernels, "look at its kernels one by one, with --kernels",
                                  fmt::format("it runs {} kernels", it.measurement.launches->kernels));
-  const bool updates = waits_for_updates(it, cause.cause);
-  const auto remedy = remedy_for(cause.cause, it.binding.decision.regime == Regime::memory, updates);
+  const bool updates = waits_for_updates(it, cause);
+  const Remedy& remedy = remedy_for(cause, it.binding.decision.regime == Regime::memory, updates);
   const bool by_occupancy =
-      !updates && cause.cause != Cause::queue && cause.cause != Cause::elsewhere && cause.cause != Cause::uneven_blocks;
+      !updates && cause != Cause::queue && cause != Cause::elsewhere && cause != Cause::uneven_blocks;
   const std::string crowded = by_occupancy ? what_keeps_warps_out(it.measurement) : "";
   const std::string action = !crowded.empty() ? "let more warps run on each multiprocessor: " + crowded
                              : it.machine.kind == DeviceKind::cuda ? remedy.on_gpu
                                                                    : remedy.on_cpu;
   const auto evidence =
-      !cause.clause.empty()
-          ? cause.clause
-          : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
-                        label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
-  if (cause.cause == Cause::uneven_blocks)
+      !clause.empty() ? clause
+                      : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
+                                    label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
+  if (cause == Cause::uneven_blocks)
     list.add(remedy.code, action, evidence,
              it.overhead_seconds + active_part(it.measurement).value_or(1.0) * it.beside_launch);
   else if (is_explained(it))

@@ -145,6 +145,7 @@ Case::Case(const Measurement& measured, const Machine& calibrated, const Time& t
     clock_under_power = clock_under_power_limit(measurement, machine);
   if (clock_under_power) decision.limiter = resource::power;
   if (given) decision = *given;
+  if (decision.regime == Regime::latency) cause = latency_cause(measurement, prediction, machine);
   excess_over_ceiling = excess_of(*this);
 }
 

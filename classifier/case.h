@@ -28,6 +28,7 @@ struct Case {
   Figures figures;
   Binding binding;
   Decision decision;
+  LatencyCause cause;  ///< where the limiter is latency
   /// Of the clock that the machine has when nothing holds it down; present where power is the limiter.
   std::optional<double> clock_under_power;
   bool is_contended = false;         ///< updates that meet at few addresses are the limiter

@@ -384,8 +384,6 @@ bool sees_units(const Case& it) {
          });
 }
 
-bool is_by_grid(Cause cause) { return cause == Cause::few_blocks || cause == Cause::uneven_waves; }
-
 /// Latency beside a unit that is fairly busy or that nobody saw, unless the grid or, without counters, nothing speaks
 /// for it.
 bool is_doubtful_latency(const Case& it) {
@@ -393,7 +391,7 @@ bool is_doubtful_latency(const Case& it) {
   if (limits_of_several_kernels(it)) return true;
   if (it.figures.busy && (*it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine))) return true;
   if (sees_units(it)) return false;
-  return !is_by_grid(latency_cause(it.measurement, it.prediction, it.machine).cause);
+  return !is_by_grid(it.cause.cause);
 }
 
 /// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
@@ -404,7 +402,7 @@ bool may_be_arithmetic(const Case& it) {
   if (std::ranges::any_of(it.measurement.counters,
                           [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
     return false;
-  return !is_by_grid(latency_cause(it.measurement, it.prediction, it.machine).cause);
+  return !is_by_grid(it.cause.cause);
 }
 
 /// What launching takes, and that a few blocks leave the chip idle, is known without a ceiling of the work.
@@ -426,9 +424,7 @@ double lowered(double probability, const Case& it) {
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
   // Links are not counted.
-  const bool elsewhere = it.decision.regime == Regime::latency &&
-                         latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::elsewhere;
-  if (elsewhere || ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
+  if (it.cause.cause == Cause::elsewhere || ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
     probability = std::min(probability, uncounted_latency);
   // Under load a time says little, and less the less of its cores a point had.
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});

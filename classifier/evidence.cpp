@@ -85,7 +85,6 @@ std::string unit_sentence(const Case& it) {
 
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
-  const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
   const auto several = limits_of_several_kernels(it);
   const std::string waits =
       several ? fmt::format(
@@ -95,8 +94,8 @@ std::string latency_sentence(const Case& it) {
       : may_add_in_turn(it.measurement, it.machine)
           ? "; nearly all atomics go to one slice of L2: numbers added at one address wait for each other, how long "
             "only a full calibration knows"
-      : cause.clause.empty() ? ""
-                             : "; " + cause.clause;
+      : it.cause.clause.empty() ? ""
+                                : "; " + it.cause.clause;
   if (it.rests_on_unit)
     return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
                        unit_clause(it), idle_note(it), waits);

@@ -65,11 +65,11 @@ std::string_view speed_of_light_class(const SpeedOfLight& figures);
 /// The rule's class beside ours, with the reason where they differ.
 Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures);
 
-/// All votes that one point can give by itself.
 /// Lets a vote move the verdict's confidence: one against it lowers the odds by how often the experiment is right, and
 /// leaves nothing certain. Nvidia's rule compares with other limits, so it moves nothing.
 void weigh(const Vote& vote, Verdict& verdict);
 
+/// All votes that one point can give by itself.
 std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units);
 
 /// How often each of the rule's classes met each regime: the votes named "ncu-rule" of a run.

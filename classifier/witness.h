@@ -55,6 +55,7 @@ enum class Cause {
   queue,
   elsewhere
 };
+inline bool is_by_grid(Cause cause) { return cause == Cause::few_blocks || cause == Cause::uneven_waves; }
 struct LatencyCause {
   Cause cause = Cause::unknown;
   std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown

@@ -77,7 +77,7 @@ double apart_within(const Estimate& one, const Estimate& other) {
 }
 
 /// A device time and what lies beside it.
-Estimate with(const Summary& device, double beside, double unsure) {
+Estimate device_with(const Summary& device, double beside, double unsure) {
   return {device.median + beside,
           {device.median_ci95.low + beside - unsure, device.median_ci95.high + beside + unsure}};
 }
@@ -105,7 +105,7 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
     unsure = std::hypot(unsure, half_width(*check.gap_seconds), launches * half_width(*check.usual_gap_seconds));
   }
   const Estimate& recorded = *check.seconds;
-  const Estimate expected = with(*time->seconds, beside, unsure);
+  const Estimate expected = device_with(*time->seconds, beside, unsure);
   const bool longer = recorded.value > expected.value;
   const Allowance& allowed = longer ? longer_record : shorter_record;
   const double of_kernel = check.one_by_one ? seconds_one_by_one
@@ -125,7 +125,7 @@ void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, co
   const Timing* const time = timing_by(measurement, Clock::device);
   if (check.agreement != Agreement::disagrees || time == nullptr || !time->seconds || !time->kernel_overhead_seconds)
     return;
-  const Estimate expected = with(*time->seconds, time->kernel_overhead_seconds->value, 0.0);
+  const Estimate expected = device_with(*time->seconds, time->kernel_overhead_seconds->value, 0.0);
   const double tolerance = std::max({kernels_of(check, measurement) * by_host_clock.seconds_a_kernel,
                                      by_host_clock.share * unrecorded.value, apart_within(unrecorded, expected)}) +
                            clock_seconds(clock_hz, measurement, unrecorded.value);

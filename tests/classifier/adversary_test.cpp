@@ -189,7 +189,7 @@ class Adversary {
 };
 
 /// Verdicts of random kernels: how often what is certain is wrong, and how often each stated probability is right.
-struct Tally {
+struct ReliabilityTally {
   int certain = 0;
   int certain_and_wrong = 0;
   std::array<double, 11> points{};  ///< by probability in tenths, what is certain apart
@@ -207,7 +207,7 @@ void expect_fitting_advice(const Verdict& verdict) {
     EXPECT_FALSE(unfit.contains(verdict.regime) && unfit.at(verdict.regime).contains(advice.code.value()))
         << verdict.limiter << ": " << advice.action;
     EXPECT_FALSE(advice.action.empty());
-    if (advice.gain) EXPECT_TRUE(std::isfinite(*advice.gain) && *advice.gain > 1.0) << advice.action;
+    EXPECT_TRUE(std::isfinite(advice.gain.value_or(2.0)) && advice.gain.value_or(2.0) > 1.0) << advice.action;
   }
 }
 
@@ -221,10 +221,10 @@ void expect_figures(const Verdict& verdict) {
   EXPECT_EQ(verdict.evidence.find("inf "), std::string::npos) << verdict.evidence;
 }
 
-Tally tally_of(Counted counted) {
+ReliabilityTally tally_of(Counted counted) {
   constexpr int points = 1500;
   Adversary adversary(7);
-  Tally tally;
+  ReliabilityTally tally;
   for (int i = 0; i < points && !testing::Test::HasFailure(); ++i) {
     const auto [measurement, right] = adversary.point(counted);
     const Verdict verdict = classify(measurement, adversary.calibration());
@@ -245,7 +245,7 @@ Tally tally_of(Counted counted) {
 /// `wrong`: the most that may be wrong of what is certain. A quarter of the users declare what is not so, which nothing
 /// but counters can tell.
 void expect_honest(Counted counted, double wrong) {
-  const Tally tally = tally_of(counted);
+  const ReliabilityTally tally = tally_of(counted);
   EXPECT_GT(tally.certain, 300);
   EXPECT_LE(tally.certain_and_wrong, wrong * tally.certain) << "of " << tally.certain;
   for (std::size_t bin = 0; bin < tally.points.size(); ++bin) {
