@@ -79,7 +79,7 @@ std::filesystem::path injection_library() {
        {here / library_name, here.parent_path() / "lib" / "gpubench" / library_name, here.parent_path() / library_name})
     if (std::filesystem::exists(place, error)) return std::filesystem::canonical(place);
   throw SessionError(fmt::format(
-      "There is no {} beside {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
+      "There is no {} in {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
       "Build it where nvcc is found, or set GPUBENCH_INJECTION to the library.",
       library_name, here.string()));
 }
