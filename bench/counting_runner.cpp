@@ -155,6 +155,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     replay.chain = [&](std::int64_t executions) { return device_.gpu()->chain(device, executions); };
   if (Gpu* const gpu = device_.gpu()) {
     if (device) replay.grids = [gpu, &device] { return gpu->launched_by(device).grids; };
+    if (replay.chain) replay.kernel_overhead = [gpu, &device] { return gpu->kernel_overhead(device); };
     replay.known_kernel = [gpu] { return gpu->known_kernel(); };
     replay.clock_notes = [gpu] { return gpu->clock_notes(); };
   }

@@ -52,6 +52,13 @@ std::int64_t executions_for(double one_execution_seconds, const std::optional<La
          1;
 }
 
+/// Of one chain that only the host's clock times: that is good to some microseconds, whatever the chain holds.
+std::int64_t unrecorded_executions_for(double one_execution_seconds) {
+  constexpr double chain_seconds = 2e-3;
+  return static_cast<std::int64_t>(
+      std::clamp(chain_seconds / std::max(one_execution_seconds, 1e-9), 1.0, static_cast<double>(max_executions)));
+}
+
 std::int64_t warm_up_chains_for(double chain_seconds) {
   return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, max_chains));
 }
@@ -211,8 +218,7 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
 /// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
 void ActivityPass::look_without_records(Measurement& measurement, const Replay& replay) {
   constexpr int repeats = 9;
-  const std::int64_t executions =
-      executions_for(timing_by(measurement, Clock::device)->seconds->median, measurement.launches);
+  const std::int64_t executions = unrecorded_executions_for(timing_by(measurement, Clock::device)->seconds->median);
   const auto shorter = replay.chain(executions);
   const auto longer = replay.chain(3 * executions);
   const auto seconds_of = [&](const std::function<void()>& chain) {
@@ -231,7 +237,9 @@ void ActivityPass::look_without_records(Measurement& measurement, const Replay& 
   clock.end();
   const Estimate unrecorded = centre_of(std::move(seconds));
   ActivityCheck& check = *measurement.activity;
-  check.looks.back().unrecorded_seconds = unrecorded.value;
+  ActivityLook& look = check.looks.back();
+  look.unrecorded_seconds = unrecorded.value;
+  if (replay.kernel_overhead) look.unrecorded_overhead_seconds = replay.kernel_overhead();
   compare_unrecorded(check, measurement, unrecorded, clock.hertz ? clock.hertz() : std::nullopt);
 }
 

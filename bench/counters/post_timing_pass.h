@@ -40,6 +40,8 @@ struct Replay {
   bool resets = false;
   /// Times the kernel that tells what recording does. Empty where there is none.
   std::function<KnownKernel()> known_kernel = {};
+  /// Measures what the kernels of one execution cost before and after their work, anew; absent where that is not known.
+  std::function<std::optional<double>()> kernel_overhead = {};
   /// Empty where nothing tells the clock.
   std::function<ClockNotes()> clock_notes = {};
   /// The grid of each kernel in the order of launches, as far as it is known.

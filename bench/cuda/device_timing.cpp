@@ -304,6 +304,16 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   return known_.back().seconds;
 }
 
+std::optional<double> KernelOverheads::anew(const DeviceBatch& batch) {
+  const auto graph = capture(batch, 1, stream_);
+  if (!graph) return std::nullopt;
+  const GraphContent content = content_of(graph->get());
+  const Substitute substitute = substitute_for(content);
+  if (content.commands > 0 || substitute.shapes.empty()) return std::nullopt;
+  known_.clear();
+  return of(substitute.shapes, ChainKind::graphs, nullptr).value;
+}
+
 Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
   constexpr int samples = 31;
   constexpr std::int64_t short_length = 10;

@@ -98,6 +98,8 @@ class KernelOverheads {
   enum class ChainKind { graphs, launches, single, behind_kernel };
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws CudaError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
+  /// The same of one execution, whatever is known; absent where device_timing would not take one of graphs off.
+  std::optional<double> anew(const DeviceBatch& batch);
   /// Of one execution of kernels that can be captured, without their overhead, as device_timing has it.
   Estimate device_seconds(const DeviceBatch& batch);
 

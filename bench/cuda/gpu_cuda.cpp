@@ -159,6 +159,10 @@ class CudaGpu final : public Gpu {
             [batch, this](std::int64_t executions) { return chain(batch, executions); },
             kernel_overheads_->device_seconds(batch)};
   }
+  std::optional<double> kernel_overhead(const DeviceBatch& batch) override {
+    blocker();  // makes the overheads, too
+    return kernel_overheads_->anew(batch);
+  }
   ClockNotes clock_notes() override {
     if (!sm_clock_) sm_clock_.emplace(stream_.get());
     return {[this] { sm_clock_->begin(); }, [this] { sm_clock_->end(); }, [this] { return sm_clock_->hertz(); }};

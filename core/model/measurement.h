@@ -76,6 +76,7 @@ struct ActivityLook {
   /// Of one execution while nothing is recorded, by the host's clock over chains of two lengths; only where the
   /// recording contradicts. It holds the kernel overhead.
   std::optional<double> unrecorded_seconds = std::nullopt;
+  std::optional<double> unrecorded_overhead_seconds = std::nullopt;  ///< that overhead, measured right after
   friend bool operator==(const ActivityLook&, const ActivityLook&) = default;
 };
 

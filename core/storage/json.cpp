@@ -293,6 +293,7 @@ void describe(auto& visit, is_a<ActivityLook> auto& it) {
   visit.field(OF(tolerance_seconds));
   visit.filled(OF(one_by_one));
   visit.field(OF(unrecorded_seconds), Domain::any);
+  visit.field(OF(unrecorded_overhead_seconds), Domain::any);
 }
 
 void describe(auto& visit, is_a<ActivityCheck> auto& it) {

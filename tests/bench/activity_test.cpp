@@ -291,6 +291,56 @@ TEST(ActivityPass, WhatIsLongerOnlyWhileItIsRecordedIsNoContradiction) {
   EXPECT_EQ(judged(19e-6).agreement, Agreement::disagrees);
 }
 
+TEST(ActivityPass, TheOverheadOfThePeriodWithoutRecordsIsThatOfNow) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  const auto judged = [&](std::optional<double> overhead_now) {
+    ActivityPass phase(gpu(), opener(fake));
+    Replay chained = with_known_kernel(replay(fake, 2'900), fake);
+    std::uint64_t elapsed = 0;
+    chained.now = [&] { return 1e-9 * static_cast<double>(elapsed); };
+    chained.chain = [&](std::int64_t executions) {
+      return [&, executions] {
+        for (std::int64_t i = 0; i < executions; ++i) {
+          fake.runs("copy", 2'900);
+          elapsed += 2'900;
+        }
+      };
+    };
+    chained.kernel_overhead = [=] { return overhead_now; };
+    Measurement measurement = timed(2e-6, 0.5e-6);
+    phase.fill(measurement, chained);
+    EXPECT_EQ(measurement.activity->looks.at(0).unrecorded_overhead_seconds, overhead_now);
+    return measurement.activity->agreement;
+  };
+  EXPECT_EQ(judged(std::nullopt), Agreement::disagrees) << "0.4 us more than the device time and its overhead";
+  EXPECT_EQ(judged(0.5e-6), Agreement::disagrees);
+  EXPECT_EQ(judged(0.85e-6), Agreement::agrees);
+}
+
+/// How many executions chains without records hold, which is what they cost.
+TEST(ActivityPass, ChainsWithoutRecordsAreShort) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  for (const double seconds : {2e-6, 50e-6, 5e-3}) {
+    ActivityPass phase(gpu(), opener(fake));
+    Replay chained = with_known_kernel(replay(fake, static_cast<std::uint64_t>(2e9 * seconds)), fake);
+    std::int64_t executed = 0;
+    chained.chain = [&](std::int64_t executions) {
+      return [&, executions] {
+        for (std::int64_t i = 0; i < executions; ++i) fake.runs("copy", static_cast<std::uint64_t>(2e9 * seconds));
+        if (!fake.recording) executed += executions;
+      };
+    };
+    chained.now = [] { return 0.0; };
+    Measurement measurement = timed(seconds, 0.5e-6);
+    phase.fill(measurement, chained);
+    EXPECT_TRUE(measurement.activity->looks.at(0).unrecorded_seconds);
+    EXPECT_GT(executed, 0);
+    EXPECT_LT(static_cast<double>(executed) * seconds, std::max(0.1, 50.0 * seconds));
+  }
+}
+
 TEST(ActivityPass, ALaterLookThatFailsLeavesTheFirst) {
   FakeGpu fake;
   fake.recording_adds = 300;
