@@ -161,6 +161,67 @@ def same_product(cpp_json):
                 lambda point: f"{point.arguments.get('type')} {point.arguments.get('n')}")
 
 
+def twins(file):
+    """The operations of twins.cu from Python: measured and kept in FILE."""
+    import cupy
+    kernel = cupy.RawKernel(r'''extern "C" __global__ void saxpy_kernel(long long n, float a, const float* x, float* y) {
+      const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+      if (i < n) y[i] = a * x[i] + y[i];
+    }''', "saxpy_kernel")
+    kept = []
+    places = list(range(1, 13))
+
+    @gpubench.benchmark(n=[65536, 4194304], place=places)
+    def saxpy(state, n, place):
+        x, y = as_in_cpp((n,), torch.float32), as_in_cpp((n,), torch.float32)
+        kept.append((x, y))
+        state.reads(x, y)
+        state.writes(y)
+        state.measure(lambda: kernel(((n + 255) // 256,), (256,), (cupy.int64(n), cupy.float32(2), x.data_ptr(), y.data_ptr())))
+
+    @gpubench.benchmark(n=[512], place=places)
+    def product(state, n, place):
+        a, b, c = (as_in_cpp((n, n), torch.half) for _ in range(3))
+        kept.append((a, b, c))
+        state.reads(a, b)
+        state.writes(c)
+        state.measure(lambda: torch.mm(a, b, out=c))
+
+    gpubench.run(saxpy, product, time="device", **BUDGET).save(file)
+
+
+def compared(argument):
+    """CPP+CPP+...,PYTHON+PYTHON+...: runs of twins.cu and of `twins`, a process each. Medians over processes of medians over places, and the
+    difference with an interval by drawing processes and places again."""
+    import random
+    draw = random.Random(0)
+    sides = [[gpubench.load(file) for file in side.split("+")] for side in argument.split(",")]
+    keys = list(dict.fromkeys((point.operation, point.arguments["n"]) for point in sides[0][0]))
+    print("| operation | | us, median of processes | processes | places | kernel overhead (us) |\n|---|---|--:|---|---|--:|")
+    for key in keys:
+        times, middle = [], []
+        for name, side in zip(("C++", "Python"), sides):
+            points = [[point for point in run if (point.operation, point.arguments["n"]) == key and point.seconds("device")] for run in side]
+            times.append([[point.seconds("device") for point in run] for run in points if run])
+            middle.append(statistics.median(map(statistics.median, times[-1])))
+            every = sorted(second * 1e6 for run in times[-1] for second in run)
+            processes = sorted(statistics.median(run) * 1e6 for run in times[-1])
+            overhead = [timing["kernel_overhead_seconds"]["value"] * 1e6 for run in points for point in run
+                        for timing in point.data["measurement"]["timings"] if timing["clock"] == "device" and "kernel_overhead_seconds" in timing]
+            print(f"| {key[0]} {key[1]} | {name} | {middle[-1] * 1e6:.3f} | {processes[0]:.3f} to {processes[-1]:.3f} | "
+                  f"{every[0]:.3f} to {every[-1]:.3f} | {statistics.median(overhead) if overhead else 0:.3f} |")
+
+        def again(runs):
+            return statistics.median(statistics.median(draw.choices(run, k=len(run))) for run in draw.choices(runs, k=len(runs)))
+
+        drawn = sorted(again(times[1]) - again(times[0]) for _ in range(2000))
+        low, high = drawn[50], drawn[-51]
+        difference = middle[1] - middle[0]
+        agree = abs(difference) <= max(0.01 * middle[0], 30e-9)
+        print(f"| | difference | {difference * 1e9:+.0f} ns, {difference / middle[0]:+.2%} | 95 %: {low * 1e9:+.0f} to {high * 1e9:+.0f} ns | "
+              f"within 1 % or 30 ns: {'yes' if agree else 'NO'} | |")
+
+
 def sweep():
     """100 points of PyTorch's operators."""
     names = ["add", "mul", "exp", "relu", "sigmoid", "sum", "softmax", "sqrt", "cos", "clone"]
