@@ -254,8 +254,7 @@ void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   // Where many blocks may have made records longer, records without that tell.
   if (recording_ && measurement.kernel_order_reason.empty() && wants_one_by_one(*measurement.activity, measurement))
     look_one_by_one(measurement, replay);
-  if (measurement.activity->agreement == Agreement::disagrees && replay.chain)
-    look_without_records(measurement, replay);
+  if (replay.chain && wants_unrecorded(*measurement.activity, measurement)) look_without_records(measurement, replay);
   if (measurement.activity->agreement == Agreement::disagrees)
     contradicted_.insert(replay.point);
   else

@@ -134,6 +134,12 @@ void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, co
   if (std::abs(unrecorded.value - expected.value) <= tolerance) check.agreement = Agreement::agrees;
 }
 
+bool wants_unrecorded(const ActivityCheck& check, const Measurement& measurement) {
+  if (check.agreement == Agreement::not_compared) return false;
+  return check.agreement == Agreement::disagrees ||
+         kernels_of(check, measurement) * longer_record.seconds_a_kernel > longer_record.share * check.seconds->value;
+}
+
 bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement) {
   constexpr double noticeable_share = 0.001;
   if (check.agreement == Agreement::not_compared) return false;

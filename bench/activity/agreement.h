@@ -22,6 +22,10 @@ void compare(ActivityCheck& check, const Measurement& measurement);
 void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
                         std::optional<double> clock_hz);
 
+/// Whether a time without records would tell more: where the two disagree, and of kernels so short that what recording
+/// adds to each decides.
+bool wants_unrecorded(const ActivityCheck& check, const Measurement& measurement);
+
 /// Whether records of kernels one by one would tell more: of long ones, where the allowance for later warps decides, or
 /// may have lengthened a record that is too long.
 bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement);

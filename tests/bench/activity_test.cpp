@@ -318,6 +318,25 @@ TEST(ActivityPass, TheOverheadOfThePeriodWithoutRecordsIsThatOfNow) {
   EXPECT_EQ(judged(0.85e-6), Agreement::agrees);
 }
 
+TEST(ActivityPass, ShortKernelsAreTimedWithoutRecordsToo) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  ActivityPass phase(gpu(), opener(fake));
+  for (const double seconds : {2e-6, 20e-6}) {
+    const auto nanoseconds = static_cast<std::uint64_t>(std::llround(1e9 * seconds)) + 500;
+    Replay chained = with_known_kernel(replay(fake, nanoseconds), fake);
+    chained.chain = [&](std::int64_t executions) {
+      return [&, executions] {
+        for (std::int64_t i = 0; i < executions; ++i) fake.runs("copy", nanoseconds);
+      };
+    };
+    Measurement measurement = timed(seconds, 0.5e-6);
+    phase.fill(measurement, chained);
+    EXPECT_EQ(measurement.activity->agreement, Agreement::agrees);
+    EXPECT_EQ(measurement.activity->looks.at(0).unrecorded_seconds.has_value(), seconds < 10e-6) << seconds;
+  }
+}
+
 /// How many executions chains without records hold, which is what they cost.
 TEST(ActivityPass, ChainsWithoutRecordsAreShort) {
   FakeGpu fake;
