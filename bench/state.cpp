@@ -19,20 +19,23 @@ template <class T>
 Check all_close_of(std::span<const T> actual, std::span<const T> expected, double relative, double absolute) {
   if (actual.size() != expected.size())
     return {false, fmt::format("the result has {} elements, but the reference has {}", actual.size(), expected.size())};
-  std::size_t worst = actual.size();
-  double worst_excess = 0.0;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
+  // How far beyond the tolerance; nothing up to it. A NaN on either side is infinitely far away; an infinity is close
+  // to itself alone.
+  const auto excess_of = [=](std::size_t i) {
     const double difference = std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i]));
     const double allowed = absolute + relative * std::abs(static_cast<double>(expected[i]));
-    // A NaN on either side is infinitely far away; an infinity is close to itself alone.
-    if (actual[i] == expected[i] || (std::isfinite(difference) && difference <= allowed)) continue;
-    const double excess = std::isfinite(difference) ? difference - allowed : std::numeric_limits<double>::infinity();
-    if (worst == actual.size() || excess > worst_excess) {
-      worst = i;
-      worst_excess = excess;
-    }
-  }
-  if (worst == actual.size()) return true;
+    if (actual[i] == expected[i]) return 0.0;
+    if (!std::isfinite(difference)) return std::numeric_limits<double>::infinity();
+    return difference <= allowed ? 0.0 : difference - allowed;
+  };
+  const auto count = static_cast<std::int64_t>(actual.size());
+  bool all = true;
+#pragma omp parallel for schedule(static) reduction(&& : all) if (count > 65536)
+  for (std::int64_t i = 0; i < count; ++i) all = all && excess_of(static_cast<std::size_t>(i)) == 0.0;
+  if (all) return true;
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < actual.size(); ++i)
+    if (excess_of(i) > excess_of(worst)) worst = i;
   return {false, fmt::format("element {} of {} is {}, but the reference has {} (tolerance: {} relative + {} absolute)",
                              worst, actual.size(), actual[worst], expected[worst], relative, absolute)};
 }

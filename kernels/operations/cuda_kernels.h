@@ -64,9 +64,12 @@ class DeviceSample {
   [[nodiscard]] bool whole() const { return count_ <= whole_up_to; }
   [[nodiscard]] std::int64_t size() const { return whole() ? count_ : whole_up_to; }
 
+  /// Room for as many elements.
+  [[nodiscard]] HostVector<float> room() const { return HostVector<float>(static_cast<std::size_t>(size())); }
+
   /// The chosen elements, one chunk after the other. Waits for the device.
-  [[nodiscard]] std::vector<float> of(const DeviceVector<float>& vector) const {
-    std::vector<float> values(static_cast<std::size_t>(size()));
+  [[nodiscard]] HostVector<float> of(const DeviceVector<float>& vector) const {
+    HostVector<float> values = room();
     if (whole()) {
       detail::copy_from_device(values.data(), vector.data(), values.size() * sizeof(float));
       return values;

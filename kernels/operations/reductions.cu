@@ -120,19 +120,15 @@ void dot(const float* x, const float* y, float* result, std::int64_t n, Reductio
 namespace gpubench::operations::registered {
 namespace {
 
-constexpr std::int64_t piece = std::int64_t{1} << 22;
-
-/// Calls f(offset, count) for pieces of n elements, so that a check needs little host memory.
-template <class F>
-void for_each_piece(std::int64_t n, F f) {
-  for (std::int64_t offset = 0; offset < n; offset += piece) f(offset, std::min(piece, n - offset));
+/// The next elements of a vector, as many as `room` holds or fewer at its end.
+In piece_of(const DeviceVector<float>& vector, std::size_t offset, HostVector<float>& room) {
+  const std::size_t count = std::min(room.size(), vector.size() - offset);
+  detail::copy_from_device(room.data(), vector.data() + offset, count * sizeof(float));
+  return In(room).first(count);
 }
 
-std::vector<float> piece_of(const DeviceVector<float>& vector, std::int64_t offset, std::int64_t count) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  detail::copy_from_device(values.data(), vector.data() + offset, values.size() * sizeof(float));
-  return values;
-}
+/// For the pieces of a check, which then needs little host memory.
+HostVector<float> room_for_pieces(std::int64_t n) { return HostVector<float>(std::min(std::int64_t{1} << 22, n)); }
 
 /// Compares with a sum in double of all terms. A thread adds up k terms of unit variance in float (four accumulators,
 /// then trees): each addition errs by at most 2^-24 of a partial sum that has grown to about sqrt(k), independently of
@@ -154,8 +150,8 @@ void reduction(State& state) {
   declare_sum(state, n, fp32);
   state.verify([&] {
     double expected = 0.0;
-    for_each_piece(
-        n, [&](std::int64_t offset, std::int64_t count) { expected += operations::sum(piece_of(x, offset, count)); });
+    HostVector<float> of_x = room_for_pieces(n);
+    for (std::size_t at = 0; at < x.size(); at += of_x.size()) expected += operations::sum(piece_of(x, at, of_x));
     return close_to(result.to_host()[0], expected, n, scratch.max_blocks());
   });
   state.measure([&](cudaStream_t stream) { cuda::sum(x.data(), result.data(), n, scratch, stream); });
@@ -170,9 +166,10 @@ void dot(State& state) {
   declare_dot(state, n, fp32);
   state.verify([&] {
     double expected = 0.0;
-    for_each_piece(n, [&](std::int64_t offset, std::int64_t count) {
-      expected += operations::dot(piece_of(x, offset, count), piece_of(y, offset, count));
-    });
+    HostVector<float> of_x = room_for_pieces(n);
+    HostVector<float> of_y = room_for_pieces(n);
+    for (std::size_t at = 0; at < x.size(); at += of_x.size())
+      expected += operations::dot(piece_of(x, at, of_x), piece_of(y, at, of_y));
     return close_to(result.to_host()[0], expected, n, scratch.max_blocks());
   });
   state.measure([&](cudaStream_t stream) { cuda::dot(x.data(), y.data(), result.data(), n, scratch, stream); });

@@ -127,7 +127,7 @@ void softmax(State& state) {
   declare_softmax(state, n);
   state.verify([&] {
     const DeviceSample sample(n, row_length);
-    std::vector<float> expected(static_cast<std::size_t>(sample.size()));
+    HostVector<float> expected = sample.room();
     operations::softmax(sample.of(x), expected);
     // __expf errs by 2 + 1.16 |x - maximum| ulp, below 20 ulp = 2.4e-6 for normal data; a sum of 1024 positive terms
     // and the factor add some ulps. Entries are about 1e-3, hence hardly an absolute part.
@@ -146,7 +146,7 @@ void layer_norm(State& state) {
   declare_layer_norm(state, n);
   state.verify([&] {
     const DeviceSample sample(n, row_length);
-    std::vector<float> expected(static_cast<std::size_t>(sample.size()));
+    HostVector<float> expected = sample.room();
     operations::layer_norm(sample.of(x), gamma.to_host(), beta.to_host(), expected);
     // Sums of 1024 terms in trees err by some 2^-24 of a value of order 1; results are up to about 20, and
     // gamma times the normalised value may cancel against beta: hence an absolute part of 20 x 2^-24 x 8.

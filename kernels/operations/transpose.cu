@@ -98,9 +98,11 @@ std::vector<float> block_of(const DeviceVector<float>& matrix, std::int64_t n, s
 Check check_transpose(const DeviceVector<float>& x, const DeviceVector<float>& y, std::int64_t n) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   if (n <= whole_matrix_up_to) {
-    std::vector<float> expected(x.size());
-    operations::transpose(x.to_host(), expected, n);
-    return all_close(y.to_host(), expected, 0.0);
+    static_assert(whole_matrix_up_to * whole_matrix_up_to <= DeviceSample::whole_up_to);
+    const DeviceSample sample(n * n);
+    HostVector<float> expected = sample.room();
+    operations::transpose(sample.of(x), expected, n);
+    return all_close(sample.of(y), expected, 0.0);
   }
   std::vector<float> expected(static_cast<std::size_t>(block * block));
   for (std::int64_t i = 0; i < blocks_across; ++i) {

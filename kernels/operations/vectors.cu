@@ -159,7 +159,7 @@ template <class Host>
 Check check_map(const DeviceVector<float>& x, const DeviceVector<float>& y, Host host, double relative,
                 double absolute) {
   const DeviceSample sample(static_cast<std::int64_t>(x.size()));
-  std::vector<float> expected(static_cast<std::size_t>(sample.size()));
+  HostVector<float> expected = sample.room();
   host(sample.of(x), expected);
   return sample.close(sample.of(y), expected, relative, absolute);
 }
@@ -184,7 +184,7 @@ void saxpy(State& state) {
   auto y = state.device_vector<float>(n);
   declare_axpy(state, n);
   const DeviceSample sample(n);
-  std::vector<float> expected = sample.of(y);  // y before the one execution that the check sees
+  HostVector<float> expected = sample.of(y);  // y before the one execution that the check sees
   state.verify([&] {
     operations::saxpy(sample.of(x), expected);
     return sample.close(sample.of(y), expected, axpy_relative, axpy_absolute);
@@ -200,7 +200,7 @@ void triad(State& state) {
   declare_axpy(state, n);
   state.verify([&] {
     const DeviceSample sample(n);
-    std::vector<float> expected(static_cast<std::size_t>(sample.size()));
+    HostVector<float> expected = sample.room();
     operations::triad(sample.of(b), sample.of(c), expected);
     return sample.close(sample.of(a), expected, axpy_relative, axpy_absolute);
   });

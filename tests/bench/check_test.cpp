@@ -31,6 +31,18 @@ TEST(AllClose, NamesTheWorstElement) {
   EXPECT_THAT(check.message, HasSubstr("reference has 2"));
 }
 
+TEST(AllClose, FindsTheWorstElementOfManyToo) {
+  constexpr std::size_t many = 1000003;
+  std::vector<float> actual(many, 1.0F);
+  const std::vector<float> expected(many, 1.0F);
+  EXPECT_TRUE(all_close(std::span<const float>(actual), expected, 0.0).passed);
+  actual[many - 2] = 1.5F;
+  actual[70000] = 3.0F;
+  const Check check = all_close(std::span<const float>(actual), expected, 1e-3);
+  EXPECT_FALSE(check.passed);
+  EXPECT_THAT(check.message, HasSubstr("element 70000 of 1000003 is 3"));
+}
+
 TEST(AllClose, NanNeverPasses) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_FALSE(close({nan}, {1.0F}, 1e9, 1e9).passed);
