@@ -114,14 +114,20 @@ double slope(ChainTimer& timer, std::int64_t short_length) {
 /// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do, because
 /// the GPU prepares a launch while the kernel before works. What idle kernels overstay c and 2 c comes off.
 Estimate kernel_overhead(ChainTimer& once, ChainTimer& twice, std::int64_t short_length, double overstay_seconds) {
-  constexpr int samples = 31;
+  constexpr std::size_t min_samples = 15;
+  constexpr std::size_t max_samples = 31;
+  constexpr double narrow_seconds = 3e-9;  // of the interval: more samples would narrow no operation's own
+  const auto cost = [&] { return 2.0 * slope(once, short_length) - slope(twice, short_length) - overstay_seconds; };
+  cost();  // warms up
   std::vector<double> costs;
-  for (int i = 0; i < samples + 1; ++i) {
-    const double cost = 2.0 * slope(once, short_length) - slope(twice, short_length) - overstay_seconds;
-    if (i > 0) costs.push_back(cost);  // the first one warms up
-  }
-  std::sort(costs.begin(), costs.end());
-  return {statistics::median(costs), statistics::median_ci95(costs)};
+  Estimate estimate;
+  do {
+    const double next = cost();
+    costs.insert(std::ranges::upper_bound(costs, next), next);
+    if (costs.size() >= min_samples) estimate = {statistics::median(costs), statistics::median_ci95(costs)};
+  } while (costs.size() < min_samples ||
+           (costs.size() < max_samples && estimate.ci95.high - estimate.ci95.low > narrow_seconds));
+  return estimate;
 }
 
 constexpr long long idle_cycles = 2000;  // about 1 us
