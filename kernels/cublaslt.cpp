@@ -253,7 +253,9 @@ void GemmPlan::Plan::choose() {
   constexpr int products_each = 10;
   constexpr int rounds = 5;
   constexpr double equal_within = 1.02;
-  constexpr double hopeless_from = 1.2;  // after one round
+  // Of the best in all rounds so far; samples scatter by some 1 %.
+  constexpr double hopeless_after_one_round = 1.2;
+  constexpr double hopeless_from = 1.06;
   // After some 10 ms of products a GPU at its power limit lowers its clock, and the first candidate would look fastest.
   constexpr double rest_seconds = 0.005;
   constexpr double long_seconds = 0.2e-3;  // one product is then enough of a sample, and heats the chip
@@ -284,15 +286,15 @@ void GemmPlan::Plan::choose() {
     }
   }
   if (candidates.empty()) throw CudaError("cuBLASLt refused every algorithm it proposed for this matrix product");
+  double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
-    double best = std::numeric_limits<double>::infinity();
     for (Candidate& candidate : candidates) {
       if (candidate.products == 1) std::this_thread::sleep_for(std::chrono::duration<double>(rest_seconds));
       candidate.seconds.push_back(seconds_of(candidate.graph) / candidate.products);
       best = std::min(best, candidate.seconds.back());
     }
-    if (round == 0)
-      std::erase_if(candidates, [&](const Candidate& c) { return c.seconds.front() > hopeless_from * best; });
+    const double limit = (round == 0 ? hopeless_after_one_round : hopeless_from) * best;
+    std::erase_if(candidates, [&](const Candidate& c) { return *std::ranges::min_element(c.seconds) > limit; });
   }
   std::vector<double> medians;
   for (const Candidate& candidate : candidates) medians.push_back(statistics::median(candidate.seconds));
