@@ -125,12 +125,14 @@ std::string words_of(const std::exception& error) {
   return remedy.empty() ? error.what() : fmt::format("{}. {}.", error.what(), remedy);
 }
 
-void write_each(const std::vector<std::string>& files, const std::function<void(const std::string& file)>& write) {
+void write_each(const std::vector<std::string>& files, bool quiet,
+                const std::function<void(const std::string& file)>& write) {
   std::exception_ptr trouble;
   std::string words;
   for (const std::string& file : files) {
     try {
       write(file);
+      if (!quiet) say(fmt::format("wrote {}", file));
     } catch (const std::exception& error) {
       if (trouble) say(words);
       trouble = std::current_exception();

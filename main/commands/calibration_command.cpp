@@ -168,7 +168,7 @@ int show_calibrations(const Options& options) {
   }
   if (!options.quiet && options.outputs.empty())
     show(reports::console(calibrate::compare_gpus(run.calibrations), style));
-  write_each(options.outputs, [&](const std::string& file) { reports::write(run, file); });
+  write_each(options.outputs, options.quiet, [&](const std::string& file) { reports::write(run, file); });
   return exit_codes::fine;
 }
 

@@ -54,8 +54,10 @@ void say(const std::string& message);
 void show(std::string_view lines);
 /// What an error says, in the user's terms also where the system or a library said it.
 std::string words_of(const std::exception& error);
-/// Writes each file, though one fails: the last error is thrown in the end, those before are said.
-void write_each(const std::vector<std::string>& files, const std::function<void(const std::string& file)>& write);
+/// Writes each file, though one fails: the last error is thrown in the end, those before are said. Says what it wrote,
+/// unless `quiet`.
+void write_each(const std::vector<std::string>& files, bool quiet,
+                const std::function<void(const std::string& file)>& write);
 
 /// The runs of files, and of all *.json in folders. Throws storage::ReadError; UsageError for an empty folder.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
@@ -76,7 +78,7 @@ std::string extension_of(const std::filesystem::path& file);
 /// Writes a comparison or a history to each output, as its extension says: .json, .csv or .md.
 template <class Result>
 void write_results(const Result& result, const Options& options) {
-  write_each(options.outputs, [&](const std::string& file) {
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
     const std::string extension = extension_of(file);
     storage::write_file(file, extension == ".json"  ? reports::json(result)
                               : extension == ".csv" ? reports::csv(result)

@@ -146,8 +146,9 @@ int compare_command(const Options& options) {
   const std::string page =
       reports::html(comparison, reports::join({{"base", first_run(base_names.front(), options.filter)},
                                                {"new", first_run(new_names.front(), options.filter)}}));
-  for (const std::string& output : options.outputs)
-    if (is_page(output)) storage::write_file(output, page);
+  std::vector<std::string> pages = options.outputs;
+  std::erase_if(pages, std::not_fn(is_page));
+  write_each(pages, options.quiet, [&](const std::string& file) { storage::write_file(file, page); });
   return code;
 }
 

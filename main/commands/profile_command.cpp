@@ -181,12 +181,11 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   classifier::classify(run);
   for (const std::string& warning : run.warnings) say(warning);
   if (!options.quiet) fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options))));
-  write_each(options.outputs, [&](const std::string& file) {
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
     if (is_timeline_file(file))
       traces::write(spools.timeline, file);
     else
       reports::write(run, file, options.chart, options.picture);
-    if (!options.quiet) say(fmt::format("wrote {}", file));
   });
 }
 

@@ -251,7 +251,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   }
   compare_several_gpus(options, run);
   for (const std::string& warning : run.warnings) say(warning);
-  write_each(options.outputs,
+  write_each(options.outputs, options.quiet,
              [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
   return exit_codes::fine;
 }

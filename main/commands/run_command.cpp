@@ -254,10 +254,9 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   if (options.since_last) keep_as_last(run);
   std::vector<std::string> files = options.outputs;
   if (options.google.out) files.push_back(*options.google.out);
-  write_each(files, [&](const std::string& file) {
+  write_each(files, options.quiet, [&](const std::string& file) {
     if (options.google.out && &file == &files.back()) return google.write_file();
     reports::write(run, file, options.chart, options.picture);
-    if (!options.quiet) say(fmt::format("wrote {}", file));
   });
   int failed = 0;
   for (const Point& point : run.points)

@@ -62,7 +62,7 @@ int report_several(const Options& options) {
   }
   if (options.outputs.empty()) return exit_codes::fine;
   const reports::Several several = reports::join(runs);
-  write_each(options.outputs,
+  write_each(options.outputs, options.quiet,
              [&](const std::string& file) { reports::write(several, file, options.chart, options.picture); });
   return exit_codes::fine;
 }
@@ -76,7 +76,7 @@ int report_command(const Options& options) {
   judge_anew(options.calibration_file, run);
   filter_findings(options.filter, run);
   if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options), options.kernels));
-  write_each(options.outputs,
+  write_each(options.outputs, options.quiet,
              [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
   return exit_codes::fine;
 }
@@ -90,7 +90,7 @@ int doctor_command(const Options& options) {
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
   if (!options.quiet) show(doctor::console(lines, stdout_style(options)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
-  write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, text); });
+  write_each(options.outputs, options.quiet, [&](const std::string& file) { storage::write_file(file, text); });
   return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;
 }
 

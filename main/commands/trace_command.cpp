@@ -93,7 +93,8 @@ void put(const Options& options, const std::function<std::string(const ConsoleSt
   } else if (options.outputs.empty() && !options.quiet) {
     show(text(stdout_style(options)));
   }
-  write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, file_text(file)); });
+  write_each(options.outputs, options.quiet,
+             [&](const std::string& file) { storage::write_file(file, file_text(file)); });
 }
 
 /// Recordings of `gpubench profile --keep`, or folders of nothing else.
@@ -307,7 +308,7 @@ int trace_convert(const Options& options) {
   check_trace_outputs(options, {".perfetto-trace", ".trace.json"});
   const traces::Timeline timeline = read_traces(options.inputs);
   say_warnings(timeline);
-  write_each(options.outputs, [&](const std::string& file) { traces::write(timeline, file); });
+  write_each(options.outputs, options.quiet, [&](const std::string& file) { traces::write(timeline, file); });
   return exit_codes::fine;
 }
 

@@ -30,10 +30,8 @@ traces::FlameWeight weight_of(const Options& options, const traces::FlameGraph& 
 }
 
 void write_all_outputs(const Options& options, const std::function<std::string(const std::string&)>& text_of) {
-  write_each(options.outputs, [&](const std::string& file) {
-    storage::write_file(file, text_of(file));
-    if (!options.quiet) say(fmt::format("wrote {}", file));
-  });
+  write_each(options.outputs, options.quiet,
+             [&](const std::string& file) { storage::write_file(file, text_of(file)); });
 }
 
 void check_drawing(const Options& options) {

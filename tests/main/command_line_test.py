@@ -431,6 +431,16 @@ class CommandLine(CommandLineTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("copy/n:1024", result.stdout)
 
+    def test_what_was_written_is_said(self):
+        run = f"{self.folder}/run.json"
+        for words, endings in ((["report", run], ["csv", "html"]), (["report", run, run], ["html"]), (["calibration", "show", run], ["md"]),
+                               (["compare", run, run], ["md", "html"]), (["doctor"], ["json"])):
+            files = [f"{self.folder}/said.{ending}" for ending in endings]
+            command = [*words, *[f"--out={file}" for file in files]]
+            said = [line for line in self.stored(*command).stderr.splitlines() if "wrote" in line]
+            self.assertEqual(said, [f"gpubench: wrote {file}" for file in files], words)
+            self.assertNotIn("wrote", self.stored(*command, "--quiet").stderr, words)
+
     def test_report_judges_anew(self):
         run = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
         judged = [point for point in run["points"] if "verdict" in point]

@@ -125,7 +125,7 @@ class FailingCalls(unittest.TestCase):
 
     def test_a_closed_standard_output_is_no_file_of_ours(self):
         result = self.gpubench("report", "run.json", "--out=closed.json", cwd=self.folder, stdout=None, preexec_fn=lambda: os.close(1))
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((result.returncode, result.stderr), (0, "gpubench: wrote closed.json\n"))
         json.loads((self.folder / "closed.json").read_text())
         result = self.gpubench("report", "run.json", cwd=self.folder, stdout=None, preexec_fn=lambda: os.close(1))
         self.assert_sentence(result, "Standard output")

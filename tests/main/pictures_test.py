@@ -37,7 +37,8 @@ class Pictures(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def report(self, *arguments, **environment):
-        return subprocess.run([PROGRAM, "report", *map(str, arguments)], capture_output=True, text=True, check=False,
+        quiet = ["--quiet"] if any(str(argument).startswith("--out") for argument in arguments) else []
+        return subprocess.run([PROGRAM, "report", *quiet, *map(str, arguments)], capture_output=True, text=True, check=False,
                               env={**os.environ, **environment}, timeout=300)
 
     def assert_refused(self, result, part):

@@ -44,6 +44,12 @@ class Trace(unittest.TestCase):
         self.fine("trace", "convert", KINETO, "-o", written)
         self.assertGreater(len(json.loads(written.read_text())["traceEvents"]), 10)
 
+    def test_what_was_written_is_said(self):
+        for action, ending in (("summary", "json"), ("kernels", "csv"), ("flame", "html"), ("timeline", "html"), ("convert", "perfetto-trace")):
+            out = self.folder / f"said.{ending}"
+            self.assertIn(f"gpubench: wrote {out}", self.gpubench("trace", action, KINETO, "--out", out).stderr.splitlines(), action)
+            self.assertNotIn("wrote", self.gpubench("trace", action, KINETO, "--quiet", "--out", out).stderr, action)
+
     def test_wrong_words(self):
         self.assertIn("Did you mean summary?", self.refused("trace", "sumary"))
         self.assertIn("needs an action: summary, ", self.refused("trace"))
