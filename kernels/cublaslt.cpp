@@ -297,6 +297,7 @@ void GemmPlan::Plan::choose() {
     std::erase_if(candidates, [&](const Candidate& c) { return *std::ranges::min_element(c.seconds) > limit; });
   }
   std::vector<double> medians;
+  medians.reserve(candidates.size());
   for (const Candidate& candidate : candidates) medians.push_back(statistics::median(candidate.seconds));
   const double limit = equal_within * *std::ranges::min_element(medians);
   const auto first = std::ranges::find_if(medians, [&](double seconds) { return seconds <= limit; });

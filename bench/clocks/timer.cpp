@@ -239,7 +239,8 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
                     plural(static_cast<long long>(of.points), "point"), device, of.points == 1 ? "was" : "were",
                     of.of_gpu ? "other processes computed on this GPU, and the operation"
                               : "others ran on the cores, and the threads",
-                    low == high ? low : low + " to " + high, of.of_gpu ? "it" : "them", of.of_gpu ? "GPU" : "machine"));
+                    low == high ? low : fmt::format("{} to {}", low, high), of.of_gpu ? "it" : "them",
+                    of.of_gpu ? "GPU" : "machine"));
   }
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(

@@ -91,7 +91,7 @@ void fill_bytes_device(void* pointer, int value, std::size_t bytes) {
 void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
   if (count < 1) return;
   synchronize();
-  const cudaStream_t stream = bench::working_stream();
+  auto* const stream = bench::working_stream();
   GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream));
   // Thousands of small copies take as many calls as their number has binary digits.
   for (std::int64_t done = 1; done < count; done *= 2) {

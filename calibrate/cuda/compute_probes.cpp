@@ -48,6 +48,7 @@ void add_vector(Workbench& bench, VectorOperation operation, const std::string& 
   const auto is_it = [&](BlockShape one) { return probes::vector_shape_text(operation, one) == shape; };
   if (const auto same = std::ranges::find_if(shapes, is_it); same != shapes.end()) shapes = {*same};
   std::vector<LoopKernel> kernels;
+  kernels.reserve(shapes.size());
   for (const BlockShape one : shapes)
     kernels.emplace_back([operation, one](const probes::LoopLaunch& launch, probes::Launched& launched) {
       return probes::launch_vector(operation, one, launch, launched);
@@ -88,8 +89,10 @@ struct Path {
 
 void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
   const bool is_mma = path.launch == probes::launch_mma;
-  const std::size_t bytes_a = is_mma ? probes::mma_a_bytes(type) : probes::wgmma_rows * probes::wgmma_row_bytes;
-  const std::size_t bytes_b = is_mma ? probes::mma_b_bytes(type) : probes::wgmma_columns * probes::wgmma_row_bytes;
+  const std::size_t bytes_a =
+      is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
+  const std::size_t bytes_b =
+      is_mma ? probes::mma_b_bytes(type) : std::size_t{probes::wgmma_columns} * probes::wgmma_row_bytes;
   std::byte* const random_a = bench.keep(bytes_a);
   std::byte* const random_b = bench.keep(bytes_b);
   std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));

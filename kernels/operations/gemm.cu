@@ -99,7 +99,7 @@ Check check_freivalds(const DeviceVector<T>& a, const DeviceVector<T>& b, const 
   DeviceVector<double> abv(count);
   DeviceVector<double> cv(count);
   v.assign(signs);
-  const cudaStream_t stream = bench::working_stream();
+  auto* const stream = bench::working_stream();
   cuda::multiply_in_double(b.data(), v.data(), bv.data(), n, stream);
   cuda::multiply_in_double(a.data(), bv.data(), abv.data(), n, stream);
   cuda::multiply_in_double(c.data(), v.data(), cv.data(), n, stream);

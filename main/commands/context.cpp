@@ -44,9 +44,7 @@ Context gather_context(const std::string& program, const std::vector<std::string
   context.environment["os"] = operating_system();
   context.environment["cpu"] = bench::host_device().name;
   context.environment["compiler"] = GPUBENCH_COMPILER;
-  // Some packages of it do not tell their version.
-  const std::string_view google_benchmark(GPUBENCH_GOOGLE_BENCHMARK_VERSION);
-  context.environment["google_benchmark"] = google_benchmark.empty() ? "version unknown" : google_benchmark;
+  context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
   context.environment.merge(code_identity("/proc/self/exe"));
 #ifdef NDEBUG
   context.environment["build"] = "optimised";

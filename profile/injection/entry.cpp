@@ -305,7 +305,7 @@ void begin(const std::filesystem::path& folder) {
     const auto lock = injection->spool->lock();
     injection->spool->note(error.what(), true);
   }
-  std::atexit(end_recording);
+  (void)std::atexit(end_recording);  // fails without memory alone: then what is still buffered is missing
   std::thread(flush_now_and_then).detach();
   // A copy of this process has no CUDA; it must not write to its parent's spool either.
   pthread_atfork(nullptr, nullptr, [] { injection->ended = true; });

@@ -84,7 +84,7 @@ DeviceWaiter::DeviceWaiter() : state_(std::make_shared<State>()) {
       lock.lock();
       state->changed.wait(lock, [&] { return state->quit || !state->done; });
       if (state->quit) break;
-      const CUcontext context = state->wanted;
+      auto* const context = state->wanted;
       lock.unlock();
       const bool well = set_current != nullptr && synchronize != nullptr && set_current(context) == CUDA_SUCCESS &&
                         synchronize() == CUDA_SUCCESS;

@@ -506,7 +506,7 @@ TEST_F(FakeCupti, ARoundForEachConfiguration) {
 TEST_F(FakeCupti, WhatIsSetAgainstElapsedTimeIsCountedKernelByKernel) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto launches = function<void(double)>("fake_cupti_launches");
-  const auto of_durations = [&](std::vector<double> durations) {
+  const auto of_durations = [&](const std::vector<double>& durations) {
     Replay each = replay();
     each.execute = [this, launches, durations] {
       executed_ += 'x';

@@ -37,7 +37,7 @@ std::string& log_of_calls() {
 bool wanted(const char* variable) { return std::getenv(variable) != nullptr; }
 std::size_t number(const char* variable, std::size_t otherwise) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : static_cast<std::size_t>(std::atoi(text));
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 std::size_t passes_of(std::uint64_t metrics) {
   const std::size_t in_one = number("FAKE_CUPTI_METRICS_A_PASS", 1000);
@@ -119,8 +119,8 @@ std::size_t record_bytes(CUpti_ActivityKind kind) {
 void hand_over() {
   Activities& all = activities();
   if (all.buffer == nullptr) return;
-  const char* cut = std::getenv("FAKE_CUPTI_CUT");  // as if records were shorter than the reader knows them
-  const std::size_t bytes = all.used - (cut == nullptr ? 0 : static_cast<std::size_t>(std::atoi(cut)));
+  // FAKE_CUPTI_CUT: as if records were shorter than the reader knows them.
+  const std::size_t bytes = all.used - number("FAKE_CUPTI_CUT", 0);
   all.complete(nullptr, 0, all.buffer, all.room, bytes);
   all.buffer = nullptr;
 }
@@ -130,8 +130,7 @@ template <class Record>
 void keep(const Record& record) {
   Activities& all = activities();
   if (all.enabled.count(record.kind) == 0) return;
-  const char* small = std::getenv("FAKE_CUPTI_RECORDS_A_BUFFER");
-  const std::size_t max = small == nullptr ? 1000 : static_cast<std::size_t>(std::atoi(small));
+  const std::size_t max = number("FAKE_CUPTI_RECORDS_A_BUFFER", 1000);
   if (all.buffer != nullptr && all.used + sizeof(Record) > std::min(all.room, max * sizeof(Record))) hand_over();
   if (all.buffer == nullptr) {
     std::size_t max_records = 0;
@@ -152,7 +151,7 @@ CUptiResult called(const char* function, const char* letter = "") {
   const char* fails = std::getenv("FAKE_CUPTI_FAILS");
   const std::size_t length = std::strlen(function);
   if (fails == nullptr || std::strncmp(fails, function, length) != 0 || fails[length] != '=') return CUPTI_SUCCESS;
-  return static_cast<CUptiResult>(std::atoi(fails + length + 1));
+  return static_cast<CUptiResult>(std::strtol(fails + length + 1, nullptr, 10));
 }
 
 }  // namespace
@@ -242,8 +241,7 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
   return called("cuptiActivityRegisterCallbacks");
 }
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
-  const char* refused = std::getenv("FAKE_CUPTI_REFUSES_KIND");
-  if (refused != nullptr && std::atoi(refused) == kind) return CUPTI_ERROR_INVALID_KIND;
+  if (number("FAKE_CUPTI_REFUSES_KIND", 0) == static_cast<std::size_t>(kind)) return CUPTI_ERROR_INVALID_KIND;
   const CUptiResult result = called("cuptiActivityEnable", "+");
   if (result == CUPTI_SUCCESS) activities().enabled.insert(kind);
   return result;

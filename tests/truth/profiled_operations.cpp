@@ -108,7 +108,7 @@ int run(const char* file, int executions) {
 }  // namespace gpubench
 
 int main(int argc, char** argv) {
-  const int executions = argc == 3 ? std::atoi(argv[2]) : 5;
+  const int executions = argc == 3 ? static_cast<int>(std::strtol(argv[2], nullptr, 10)) : 5;
   if (argc < 2 || argc > 3 || executions < 1) {
     fmt::print(stderr, "usage: profiled_operations RUN.json [EXECUTIONS]\n");
     return 64;

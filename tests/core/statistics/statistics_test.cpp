@@ -342,7 +342,7 @@ TEST(Steadiness, LeavesSmallChangesFewSamplesAndOutliersAlone) {
   EXPECT_EQ(steadiness_of(samples).course, Course::steady);
   EXPECT_EQ(steadiness_of(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2}).course, Course::steady);
   samples = noisy_samples(random, 60, 0.5);
-  for (const std::size_t i : {3, 20, 41, 55}) samples[i] = 300.0;
+  for (const std::size_t i : {3U, 20U, 41U, 55U}) samples[i] = 300.0;
   EXPECT_EQ(steadiness_of(samples).course, Course::steady);
   EXPECT_EQ(steadiness_of({}).course, Course::steady);
   EXPECT_EQ(steadiness_of(std::vector<double>(50, 1.0)).course, Course::steady);
