@@ -86,8 +86,8 @@ class Gpu {
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
   /// The harness's own, timed when this is called.
   virtual KnownKernel known_kernel() = 0;
-  /// What the kernels of one execution cost before and after their work in seconds, measured when this is called; absent
-  /// where the operation cannot be captured, or its kernels' costs do not add up.
+  /// What the kernels of one execution cost before and after their work in seconds, measured when this is called;
+  /// absent where the operation cannot be captured, or its kernels' costs do not add up.
   virtual std::optional<double> kernel_overhead(const DeviceBatch& batch) = 0;
   virtual ClockNotes clock_notes() = 0;
   /// Enqueues a flush of the L2.

@@ -78,10 +78,10 @@ std::filesystem::path injection_library() {
   for (const auto& place :
        {here / library_name, here.parent_path() / "lib" / "gpubench" / library_name, here.parent_path() / library_name})
     if (std::filesystem::exists(place, error)) return std::filesystem::canonical(place);
-  throw SessionError(fmt::format(
-      "There is no {} in {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
-      "Build it where nvcc is found, or set GPUBENCH_INJECTION to the library.",
-      library_name, here.string()));
+  throw SessionError(
+      fmt::format("There is no {} in {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
+                  "Build it where nvcc is found, or set GPUBENCH_INJECTION to the library.",
+                  library_name, here.string()));
 }
 
 ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,

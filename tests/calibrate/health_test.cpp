@@ -12,7 +12,7 @@ namespace gpubench::calibrate {
 namespace {
 
 Ceiling ceiling_of(const std::string& resource, double value, double half_width = 0.0, const std::string& unit = "B/s",
-                CeilingGroup group = CeilingGroup::memory) {
+                   CeilingGroup group = CeilingGroup::memory) {
   Ceiling result;
   result.resource = resource;
   result.value = value;

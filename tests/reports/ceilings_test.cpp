@@ -17,7 +17,6 @@
 namespace gpubench::reports {
 namespace {
 
-
 using testing::expect_golden;
 
 Ceiling ceiling(const std::string& resource, double value, const std::string& unit, CeilingGroup group) {
@@ -85,9 +84,11 @@ TEST(CalibrationConsole, HasGroupsBarsCaveatsAndChecks) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
-    expect_golden(text, std::filesystem::path(GPUBENCH_GOLDEN) / ("calibration-full-" + std::to_string(width) + ".txt"));
+    expect_golden(text,
+                  std::filesystem::path(GPUBENCH_GOLDEN) / ("calibration-full-" + std::to_string(width) + ".txt"));
   }
-  expect_golden(console(full_calibration(), {true, 80}), std::filesystem::path(GPUBENCH_GOLDEN) / "calibration-full-color.txt");
+  expect_golden(console(full_calibration(), {true, 80}),
+                std::filesystem::path(GPUBENCH_GOLDEN) / "calibration-full-color.txt");
 }
 
 TEST(CalibrationFiles, OneLineACeiling) {

@@ -28,7 +28,6 @@ using ::testing::Not;
 using testing::sample_run;
 using Json = nlohmann::json;
 
-
 /// The sample with what only some runs have: what a launch takes, and a clock with its source.
 gpubench::Run full_run() {
   gpubench::Run run = sample_run();

@@ -22,7 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::program_run;
 
-
 TEST(ProgramReport, on_the_console) {
   for (const int width : {60, 80, 140}) {
     const std::string text = console(program_run(), {.width = width});

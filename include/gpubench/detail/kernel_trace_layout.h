@@ -88,10 +88,10 @@ struct SliceHeader {
 static_assert(sizeof(SliceHeader) == 64);
 /// Flags of a slice.
 inline constexpr std::uint32_t slice_opened = 1;
-inline constexpr std::uint32_t slice_closed = 2;     ///< count and the readings of the clocks at the end are there
-inline constexpr std::uint32_t slice_ring = 4;       ///< keeps the latest events
-inline constexpr std::uint32_t slice_counted = 8;    ///< count is there all the time: events take their slots from it
-inline constexpr std::uint32_t slice_timer = 16;     ///< an event's first word is the low half of %globaltimer
+inline constexpr std::uint32_t slice_closed = 2;   ///< count and the readings of the clocks at the end are there
+inline constexpr std::uint32_t slice_ring = 4;     ///< keeps the latest events
+inline constexpr std::uint32_t slice_counted = 8;  ///< count is there all the time: events take their slots from it
+inline constexpr std::uint32_t slice_timer = 16;   ///< an event's first word is the low half of %globaltimer
 /// What does not fit goes to the last slot, one over the other: it counts where no more than all slots were asked for.
 inline constexpr std::uint32_t slice_overwrites = 32;
 

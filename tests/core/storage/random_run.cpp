@@ -296,7 +296,8 @@ ActivityCheck activity_check(Random& random) {
   result.clock_hz = random.maybe();
   result.one_by_one = random.flip();
   result.looks = random.list(3, [&] {
-    return ActivityLook{random.any(), random.any(), random.not_negative(), random.flip(), random.maybe(), random.maybe()};
+    return ActivityLook{random.any(),  random.any(),   random.not_negative(),
+                        random.flip(), random.maybe(), random.maybe()};
   });
   return result;
 }

@@ -246,8 +246,8 @@ void tile_stencil(State& state) {
 GPU_BENCHMARK(tile_stencil)->ArgNames({"edge", "steps"})->Args({256, 8})->Args({8192, 1})->Args({8192, 16});
 
 /// 192 sums are live, so an SM holds one block of eight warps, and each waits for its loads.
-__global__ void __launch_bounds__(256, 1) many_registers_kernel(const float* x, float* y, std::int64_t stride,
-                                                                int rounds) {
+__global__ void __launch_bounds__(256, 1)
+    many_registers_kernel(const float* x, float* y, std::int64_t stride, int rounds) {
   float sums[192] = {};
   std::int64_t at = place();
   for (int round = 0; round < rounds; ++round) {
@@ -295,7 +295,9 @@ void float_sums(State& state) {
 void float_atomics(State& state) { float_sums<false>(state); }
 GPU_BENCHMARK(float_atomics)->ArgNames({"addresses", "n"})->ArgsProduct({{1, 32, 64 * kibi}, {16 * kibi, 4 * mebi}});
 void float_atomics_returning(State& state) { float_sums<true>(state); }
-GPU_BENCHMARK(float_atomics_returning)->ArgNames({"addresses", "n"})->ArgsProduct({{1, 32, 64 * kibi}, {16 * kibi, 4 * mebi}});
+GPU_BENCHMARK(float_atomics_returning)
+    ->ArgNames({"addresses", "n"})
+    ->ArgsProduct({{1, 32, 64 * kibi}, {16 * kibi, 4 * mebi}});
 
 }  // namespace
 }  // namespace libraries
