@@ -187,8 +187,9 @@ def _torch() -> Any:
 
 
 @contextmanager
-def _frameworks(on_gpu: bool) -> Iterator[Callable[[int], Stream]]:
-    """While it lasts, frameworks launch on the stream that the yielded function was last called with."""
+def _frameworks(on_gpu: bool, pool: bool = True) -> Iterator[Callable[[int], Stream]]:
+    """While it lasts, frameworks launch on the stream that the yielded function was last called with, and PyTorch takes memory from a pool of
+    its own or not."""
     if not on_gpu:
         yield Stream
         return
@@ -197,7 +198,7 @@ def _frameworks(on_gpu: bool) -> Iterator[Callable[[int], Stream]]:
         if torch is not None:
             torch.cuda.synchronize()  # inputs were made on another stream
             undo.callback(torch.cuda.set_stream, torch.cuda.current_stream())
-            if hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
+            if pool and hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
                 undo.enter_context(torch.cuda.use_mem_pool(torch.cuda.MemPool()))
             undo.callback(torch.cuda.synchronize)
         if cupy is not None:
@@ -213,6 +214,16 @@ def _frameworks(on_gpu: bool) -> Iterator[Callable[[int], Stream]]:
             return stream
 
         yield prepare
+
+
+@contextmanager
+def _launching_on(handle: int) -> Iterator[None]:
+    """While it lasts, frameworks launch on this stream, unless it is 0. Inputs are made on it, too: once the launches of a process have changed
+    streams eight times, each kernel costs 0.2 us more (docs/results/h200/README.md)."""
+    with _frameworks(handle != 0, pool=False) as prepare:
+        if handle != 0:
+            prepare(handle)
+        yield
 
 
 def _outcome(check: Callable[[], Any]) -> tuple[bool, str]:
@@ -395,7 +406,8 @@ class Benchmark:
                 on_point(name)
                 device = "cpu" if kind == "cpu" else f"cuda:{_core.current_device()}"
                 state = State(core, device, values)
-                self.function(state, **{axis: values[axis] for axis in self._wanted})
+                with _launching_on(_core.working_stream() if kind != "cpu" else 0):
+                    self.function(state, **{axis: values[axis] for axis in self._wanted})
 
             _core.register(self.name, kind, [(axis, text_of(value)) for axis, value in texts.items()], list(sweeps),
                            [list(each) for each in itertools.product(*sweeps.values())] if sweeps else [], call,

@@ -20,7 +20,7 @@
 #include "python/src/parts.h"
 
 #ifdef GPUBENCH_WITH_CUDA
-#include <cuda_runtime_api.h>
+#include "bench/cuda/handles.h"
 #endif
 
 namespace nb = nanobind;
@@ -60,6 +60,14 @@ int current_device() {
   if (cudaGetDevice(&number) != cudaSuccess) (void)cudaGetLastError();
 #endif
   return number;
+}
+
+std::uintptr_t working_stream() {
+#ifdef GPUBENCH_WITH_CUDA
+  return reinterpret_cast<std::uintptr_t>(bench::working_stream());
+#else
+  return 0;
+#endif
 }
 
 std::string text_of(const nb::python_error& error) {
@@ -304,6 +312,7 @@ void bind_benchmarks(nb::module_& module) {
              "function"_a, "repetitions"_a = nb::none());
   module.def("run", &run, "words"_a, "worker"_a, "say"_a);
   module.def("current_device", &current_device, "The number of the GPU that this thread uses.");
+  module.def("working_stream", &working_stream, "The stream that points are timed on, while they run; 0 on a CPU.");
   module.def("forget", &bench::forget_registrations);
   module.attr("with_cuda") =
 #ifdef GPUBENCH_WITH_CUDA

@@ -161,9 +161,17 @@ def same_product(cpp_json):
                 lambda point: f"{point.arguments.get('type')} {point.arguments.get('n')}")
 
 
-def twins(file):
-    """The operations of twins.cu from Python: measured and kept in FILE."""
+def twins(argument):
+    """FILE: the operations of twins.cu from Python, measured and kept there. FILE,default: inputs made on the default stream."""
+    import contextlib
+
     import cupy
+    file, _, where = argument.partition(",")
+
+    def as_twin(shape, dtype):
+        with torch.cuda.stream(torch.cuda.default_stream()) if where == "default" else contextlib.nullcontext():
+            return as_in_cpp(shape, dtype)
+
     kernel = cupy.RawKernel(r'''extern "C" __global__ void saxpy_kernel(long long n, float a, const float* x, float* y) {
       const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
       if (i < n) y[i] = a * x[i] + y[i];
@@ -173,7 +181,7 @@ def twins(file):
 
     @gpubench.benchmark(n=[65536, 4194304], place=places)
     def saxpy(state, n, place):
-        x, y = as_in_cpp((n,), torch.float32), as_in_cpp((n,), torch.float32)
+        x, y = as_twin((n,), torch.float32), as_twin((n,), torch.float32)
         kept.append((x, y))
         state.reads(x, y)
         state.writes(y)
@@ -181,7 +189,7 @@ def twins(file):
 
     @gpubench.benchmark(n=[512], place=places)
     def product(state, n, place):
-        a, b, c = (as_in_cpp((n, n), torch.half) for _ in range(3))
+        a, b, c = (as_twin((n, n), torch.half) for _ in range(3))
         kept.append((a, b, c))
         state.reads(a, b)
         state.writes(c)

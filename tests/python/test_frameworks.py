@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callables of JAX and Numba on the CPU, and streams of any framework. What is not installed is skipped."""
 import ctypes
+import sys
 import types
 
 import numpy
@@ -156,3 +157,21 @@ class TestNumba:
         point = gpubench.run(numba_kernel, device="cuda:0", time_budget=0.02, drift_check=False, progress=False)[0]
         print(point, point.method("device"))
         assert not point.failure and point.seconds("device") > 0
+
+
+def test_inputs_are_made_on_the_stream_that_is_timed(monkeypatch):
+    """Launches of a process that change streams often make every later kernel slower."""
+    said = []
+    cuda = types.SimpleNamespace(is_available=lambda: True, synchronize=lambda: said.append("wait"), current_stream=lambda: "user's",
+                                 set_stream=said.append, ExternalStream=lambda handle: f"stream {handle}", use_mem_pool=None)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    with harness._launching_on(7):
+        assert said == ["wait", "stream 7"]
+    assert said == ["wait", "stream 7", "wait", "user's"]
+    with pytest.raises(ValueError), harness._launching_on(7):
+        raise ValueError
+    assert said[-1] == "user's"
+    del said[:]
+    with harness._launching_on(0):
+        assert said == [], "on a CPU nothing changes"

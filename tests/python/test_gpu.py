@@ -138,10 +138,11 @@ def test_triton_kernels_are_captured(torch, gpu):
 
 
 def test_a_stream_is_handed_to_those_that_ask(torch, gpu):
-    seen = []
+    seen, before = [], []
 
     @gpubench.benchmark
     def torch_stream(state):
+        before.append(torch.cuda.current_stream().cuda_stream)
         a = torch.ones(1000, device=state.device)
 
         def operation(stream):
@@ -152,6 +153,7 @@ def test_a_stream_is_handed_to_those_that_ask(torch, gpu):
 
     assert not gpubench.run(torch_stream, **gpu).failures
     assert all(handle == pair[1] == current != 0 for handle, pair, current in seen)
+    assert set(before) == {handle for handle, _, _ in seen}, "inputs are made on the stream that they are read on"
 
 
 def test_reset_takes_the_stream_too(torch, gpu):

@@ -200,6 +200,9 @@ def run(words: Sequence[str], worker: Sequence[str], say: object) -> Run: ...
 def current_device() -> int:
     """The number of the GPU that this thread uses."""
 
+def working_stream() -> int:
+    """The stream that points are timed on, while they run; 0 on a CPU."""
+
 def forget() -> None: ...
 
 with_cuda: bool = False
