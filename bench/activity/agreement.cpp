@@ -35,14 +35,6 @@ std::string why_not_comparable(const Timing* time) {
   return {};
 }
 
-double kernels_of(const ActivityCheck& check, const Measurement& measurement) {
-  std::int64_t kernels = 1;
-  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
-  std::int64_t recorded = 0;
-  for (const KernelLaunch& kernel : check.kernels) recorded += kernel.launches;
-  return static_cast<double>(std::max(kernels, recorded));
-}
-
 /// By how much later the warps of an operation may start while it is recorded, all together. What a graph of the user's
 /// own starts, only the records tell.
 double slow_start_seconds(const ActivityCheck& check, const Measurement& measurement) {
@@ -83,6 +75,14 @@ Estimate device_with(const Summary& device, double beside, double unsure) {
 }
 
 }  // namespace
+
+double kernels_of(const ActivityCheck& check, const Measurement& measurement) {
+  std::int64_t kernels = 1;
+  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
+  std::int64_t recorded = 0;
+  for (const KernelLaunch& kernel : check.kernels) recorded += kernel.launches;
+  return static_cast<double>(std::max(kernels, recorded));
+}
 
 void compare(ActivityCheck& check, const Measurement& measurement) {
   if (!check.seconds) return;

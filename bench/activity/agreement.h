@@ -22,6 +22,9 @@ void compare(ActivityCheck& check, const Measurement& measurement);
 void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
                         std::optional<double> clock_hz);
 
+/// How many kernels one execution runs; one where that is not known.
+double kernels_of(const ActivityCheck& check, const Measurement& measurement);
+
 /// Whether a time without records would tell more: where the two disagree, and of kernels so short that what recording
 /// adds to each decides.
 bool wants_unrecorded(const ActivityCheck& check, const Measurement& measurement);

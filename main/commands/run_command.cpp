@@ -14,6 +14,7 @@
 #include <thread>
 #include <tuple>
 
+#include "bench/activity/common_error.h"
 #include "bench/clocks/timer.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
@@ -348,8 +349,8 @@ void add_compiler_warnings(Run& run) {
 void add_condition_warnings(Run& run) {
   std::vector<const Measurement*> measurements;
   for (const Point& point : run.points) measurements.push_back(&point.measurement);
-  const auto warnings = bench::condition_warnings(measurements);
-  run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+  for (const auto& found : {bench::condition_warnings(measurements), bench::common_error_warnings(measurements)})
+    run.warnings.insert(run.warnings.end(), found.begin(), found.end());
 }
 
 int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
