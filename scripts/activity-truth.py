@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often --check=activity is right: alarms on correct points, and device times found that are off on purpose.
 
-    activity-truth.py plant RUN.json PLANTED.json [--error=0.05]   device times 5 % too long and too short in turn
-    activity-truth.py score RUN.json... [--list]                   table in Markdown of what --check=activity said
+    activity-truth.py plant RUN.json PLANTED.json [--error=0.05] [--common]
+        device times 5 % too long and too short in turn; with --common all too long, with --error=-0.05 too short
+    activity-truth.py score RUN.json... [--list]
+        table in Markdown of what --check=activity said, and what it said of each run in common
 
 A planted run is checked by going on with it: PROGRAM --resume=PLANTED.json --check=activity --out=CHECKED.json. All of it is as in
 another run, except that its device times are wrong."""
@@ -13,32 +15,41 @@ import json
 LIMITS_US = (3, 6, 30)  # of a kernel
 
 
-def measurements(file):
+def load(file):
     with open(file, encoding="utf-8") as stored:
-        return [point["measurement"] for point in json.load(stored)["points"]]
+        return json.load(stored)
+
+
+def measurements(run):
+    return [point["measurement"] for point in run["points"]]
+
+
+def in_common(run):
+    """What the check said of all points of a run together."""
+    return [warning for warning in run.get("warnings", []) if "activity records say, in common over" in warning]
 
 
 def device_seconds(measurement):
     return next((timing["seconds"] for timing in measurement["timings"] if timing["clock"] == "device" and "seconds" in timing), None)
 
 
-def with_errors(run, error):
-    """The run with device times too long and too short in turn, and nothing that it said of them."""
+def with_errors(run, error, common=False):
+    """The run with device times too long and too short in turn, or all alike, and nothing that it said of them."""
     for i, point in enumerate(run["points"]):
         seconds = device_seconds(point["measurement"]) or {}
-        factor = 1 + error * (1 if i % 2 == 0 else -1)
+        factor = 1 + error * (1 if common or i % 2 == 0 else -1)
         for key, value in seconds.items():
             if key != "count":
                 seconds[key] = [each * factor for each in value] if isinstance(value, list) else value * factor
         point["measurement"].pop("activity", None)
+    run.pop("warnings", None)
     return run
 
 
 def plant(options):
-    with open(options.run, encoding="utf-8") as stored:
-        run = json.load(stored)
+    run = load(options.run)
     with open(options.planted, "w", encoding="utf-8") as stored:
-        json.dump(with_errors(run, options.error), stored)
+        json.dump(with_errors(run, options.error, options.common), stored)
 
 
 def kernels_of(measurement):
@@ -72,10 +83,13 @@ def table(points):
 
 
 def score(options):
-    rows, found = table([measurement for file in options.runs for measurement in measurements(file)])
+    runs = [load(file) for file in options.runs]
+    rows, found = table([measurement for run in runs for measurement in measurements(run)])
     print("| kernels of, us | compared | contradicted | |\n|---|---|---|---|")
     for name, points, contradicted in rows:
         print(f"| {name} | {points} | {contradicted} | {100 * contradicted / max(points, 1):.1f} % |")
+    for file, run in zip(options.runs, runs):
+        print(f"\nIn common, {file}: {' '.join(in_common(run)) or 'nothing'}")
     if not options.list:
         return
     print("\n| point | device, us | recorded less expected, each look | tolerance |\n|---|---|---|---|")
@@ -94,6 +108,7 @@ def main():
     planting.add_argument("run")
     planting.add_argument("planted")
     planting.add_argument("--error", type=float, default=0.05)
+    planting.add_argument("--common", action="store_true", help="the same error everywhere, as of a clock that runs wrong")
     planting.set_defaults(what=plant)
     scoring = commands.add_parser("score")
     scoring.add_argument("runs", nargs="+")

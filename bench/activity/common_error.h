@@ -20,7 +20,7 @@ struct CommonError {
   Estimate share;
   Estimate seconds_a_kernel;
 
-  /// Whether the whole interval lies beyond what correct runs show: 0.66 % and 54 ns at the most, of eight on H200s
+  /// Whether the whole interval lies beyond what correct runs show: 0.5 % and 54 ns at the most, of eight on H200s
   /// (docs/results/h200/library.md).
   bool share_is_off() const;
   bool offset_is_off() const;

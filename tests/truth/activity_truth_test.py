@@ -29,6 +29,17 @@ class Activity(unittest.TestCase):
         self.assertEqual(up["timings"][0]["seconds"]["median"], 1.0)
         self.assertNotIn("activity", up)
 
+    def test_errors_in_common_all_go_one_way(self):
+        planted = activity_truth.with_errors({"points": [{"measurement": point(100)}, {"measurement": point(100)}], "warnings": ["old"]}, -0.05, common=True)
+        for each in activity_truth.measurements(planted):
+            self.assertAlmostEqual(activity_truth.device_seconds(each)["median"], 95e-6)
+        self.assertNotIn("warnings", planted)
+
+    def test_what_points_have_in_common_is_a_warning_of_the_run(self):
+        said = "On cuda:0, device times are 5.1 % (4.6 to 5.6 %) shorter than the driver's activity records say, in common over 60 points."
+        self.assertEqual(activity_truth.in_common({"warnings": ["another", said]}), [said])
+        self.assertEqual(activity_truth.in_common({}), [])
+
     def test_points_are_counted_by_how_long_a_kernel_takes(self):
         rows, found = activity_truth.table([point(2), point(10, "disagrees"), point(10, "disagrees", 5), point(50), point(50, "not_compared")])
         self.assertEqual(rows, [("0 to 3", 2, 1), ("3 to 6", 0, 0), ("6 to 30", 1, 1), ("30 and more", 1, 0), ("all", 4, 2)])
