@@ -11,7 +11,6 @@
 #include "tracer/cuda.h"
 
 namespace gpubench::kernel_trace {
-namespace {
 
 /// Memory of the GPU, or of the host.
 struct Allocation {
@@ -39,8 +38,6 @@ struct Allocation {
     return *this;
   }
 };
-
-}  // namespace
 
 struct Buffer::Contents {
   Options options;

@@ -13,10 +13,12 @@
 #include <string_view>
 
 namespace gpubench::bench {
-namespace {
 
 // NVML's own declarations (nvml.h, API version 12 and 13), as far as used: the header is not part of every toolkit.
-using NvmlDevice = struct NvmlDeviceOpaque*;
+struct NvmlDeviceOpaque;
+namespace {
+
+using NvmlDevice = NvmlDeviceOpaque*;
 using NvmlResult = int;
 constexpr NvmlResult nvml_success = 0;
 constexpr NvmlResult nvml_insufficient_size = 7;

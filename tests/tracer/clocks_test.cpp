@@ -65,7 +65,9 @@ TEST(ClockFit, follows_a_change_between_few_readings) {
   for (double ns = 0.0; ns < 1'140'000.0; ns += 1000.0) {
     const double off = std::abs(ns_at(fit, static_cast<std::int64_t>(clock_at(ns))) - ns);
     worst = std::max(worst, off);
-    if (ns < 380'000.0 || ns > 570'000.0) EXPECT_LT(off, 40.0) << ns;
+    if (ns < 380'000.0 || ns > 570'000.0) {
+      EXPECT_LT(off, 40.0) << ns;
+    }
   }
   EXPECT_GT(worst, 300.0) << "where it changed is not known";
   EXPECT_GE(fit.residual_ns, worst) << "but it is said";
