@@ -18,6 +18,7 @@ namespace {
 
 constexpr double max_share = 0.015;
 constexpr double max_offset_seconds = 75e-9;
+constexpr double min_points_with_it = 0.75;
 constexpr std::size_t min_points = 5;
 constexpr double tolerance_deviations = 2.0;
 constexpr double error_degrees = 4.0;
@@ -104,8 +105,12 @@ bool is_beyond(const Interval& interval, double limit) { return interval.low > l
 
 }  // namespace
 
-bool CommonError::share_is_off() const { return is_beyond(share.ci95, max_share); }
-bool CommonError::offset_is_off() const { return is_beyond(seconds_a_kernel.ci95, max_offset_seconds); }
+bool CommonError::share_is_off() const {
+  return is_beyond(share.ci95, max_share) && points_with_share >= min_points_with_it;
+}
+bool CommonError::offset_is_off() const {
+  return is_beyond(seconds_a_kernel.ci95, max_offset_seconds) && points_with_offset >= min_points_with_it;
+}
 
 std::optional<CommonError> common_error(std::span<const Measurement* const> measurements) {
   std::vector<Deviation> points;
@@ -117,11 +122,18 @@ std::optional<CommonError> common_error(std::span<const Measurement* const> meas
   const Matrix by_tolerances = information.inverse();
 
   Matrix of_points;
+  Pair exactness = {0.0, 0.0};
+  Pair with = {0.0, 0.0};
   std::map<std::string_view, Pair> operations;
   for (const Deviation& point : points) {
     const double off = residual(point, line);
     const Pair pull = by_tolerances * Pair{weight_at(off) * off * point.seconds, weight_at(off) * off * point.kernels};
     of_points.add(pull, 1.0);
+    const Pair sizes = {point.seconds, point.kernels};
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      exactness[i] += sizes[i] * sizes[i];
+      if ((sizes[i] * line[i] + off) / line[i] > 0.5 * sizes[i]) with[i] += sizes[i] * sizes[i];
+    }
     Pair& all = operations.try_emplace(point.operation, Pair{0.0, 0.0}).first->second;
     all = {all[0] + pull[0], all[1] + pull[1]};
   }
@@ -135,9 +147,12 @@ std::optional<CommonError> common_error(std::span<const Measurement* const> meas
     const double of_groups = groups > 1.0 ? between * groups / (groups - 1.0) : 0.0;
     return std::max(z * std::sqrt(tolerances), t * std::sqrt(std::max(scatter * count / (count - 1.0), of_groups)));
   };
-  return CommonError{points.size(), operations.size(),
+  return CommonError{points.size(),
+                     operations.size(),
                      with_half_width(line[0], half(by_tolerances.share, of_points.share, of_operations.share)),
-                     with_half_width(line[1], half(by_tolerances.offset, of_points.offset, of_operations.offset))};
+                     with_half_width(line[1], half(by_tolerances.offset, of_points.offset, of_operations.offset)),
+                     with[0] / exactness[0],
+                     with[1] / exactness[1]};
 }
 
 std::vector<std::string> common_error_warnings(std::span<const Measurement* const> measurements) {

@@ -130,6 +130,16 @@ TEST(CommonError, OneOperationThatIsOffIsNoClock) {
   EXPECT_LT(half_width(apart->share), half_width(mixed->share)) << "their points say the same thing twelve times";
 }
 
+TEST(CommonError, PointsThatAreOffEitherWayHaveNothingInCommon) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::vector<Measurement> run = run_of(30, seed, {-0.05, 0.0}, 20e-6);
+    for (const Measurement& measurement : run_of(30, seed + 100, {0.05, 0.0}, 20e-6)) run.push_back(measurement);
+    found += common_error(pointers(run))->share_is_off();
+  }
+  EXPECT_LE(found, 1);
+}
+
 TEST(CommonError, AFewPointsFarOffHardlyCount) {
   std::vector<Measurement> run = run_of(20, 3, {});
   const double before = common_error(pointers(run))->share.value;
