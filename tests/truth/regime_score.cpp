@@ -191,11 +191,12 @@ struct Farthest {
 };
 Farthest farthest_of(const classifier::Sweep& sweep, const classifier::Fit& fit, const classifier::Machine& machine) {
   Farthest result;
+  const auto factors = classifier::factors_of(fit.parameters);
   double squares = 0.0;
   for (const auto& size : sweep.sizes) {
     const auto& measurement = *size.measurements.front();
     const auto prediction = classifier::predict(size.work, classifier::model_input_of(measurement), machine);
-    const auto fitted = classifier::fitted_time(fit, fit.parameters, prediction);
+    const auto fitted = classifier::fitted_time(fit, factors, prediction);
     const double residual = std::log(classifier::time_of(measurement).seconds / fitted.seconds);
     squares += residual * residual;
     if (std::abs(residual) > std::abs(result.residual)) {

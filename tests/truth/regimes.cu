@@ -219,8 +219,8 @@ __global__ void atomic_kernel(float* sum, int count) {
   for (int i = 0; i < count; ++i) atomicAdd(sum, static_cast<float>(threadIdx.x));
 }
 
-/// Every thread adds to one address.
-void latency_contended_atomics(State& state) {
+/// Every thread adds to one address: the unit of one slice of L2 adds them one after another, and that is its limit.
+void memory_contended_atomics(State& state) {
   const auto count = static_cast<int>(state.range(0));
   const auto blocks = static_cast<unsigned>(multiprocessors());
   auto sum = state.device_vector<float>(1);
@@ -229,7 +229,7 @@ void latency_contended_atomics(State& state) {
   float* const place = sum.data();
   state.measure([=](cudaStream_t stream) { atomic_kernel<<<blocks, threads, 0, stream>>>(place, count); });
 }
-GPU_BENCHMARK(latency_contended_atomics)->ArgName("count")->RangeMultiplier(4)->Range(16, 4096);
+GPU_BENCHMARK(memory_contended_atomics)->ArgName("count")->RangeMultiplier(4)->Range(16, 4096);
 
 __global__ void bank_conflict_kernel(int rounds, float* out) {
   __shared__ float values[32 * 32];
