@@ -39,7 +39,7 @@ endif()
 
 # What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled twelve at a time, without warnings unless tests are built
 # too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
-set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
+set(gpubench_untimed_rooms base model storage compare reports timelines doctor runs gpubench main)  # a second of a run at most
 set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what is TIMED
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -18,6 +20,7 @@
 #include "bench/devices.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "main/cli/option_table.h"
 #include "main/commands/commands.h"
 #include "main/embedding.h"
 #include "main/worker/isolation.h"
@@ -89,6 +92,18 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
+/// Never returns. Throws UsageError where the program is not there, std::system_error where it does not start.
+void become(const char* rest, unsigned command, char** argv) {
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  ::execv((folder / rest).c_str(), argv);
+  const int error = errno;
+  if (error == ENOENT)
+    throw UsageError(fmt::format(
+        "'{}' is not built yet: this was a quick build for a first report. Build the rest: cmake --build {}",
+        std::ranges::find(command_table(), command, &CommandRow::scope)->path, folder.string()));
+  throw std::system_error(error, std::generic_category(), (folder / rest).string());
+}
+
 template <class... Errors>
 bool is_any_of(const std::exception& error) {
   return ((dynamic_cast<const Errors*>(&error) != nullptr) || ...);
@@ -142,14 +157,16 @@ void write_each(const std::vector<std::string>& files, bool quiet,
   if (trouble) std::rethrow_exception(trouble);
 }
 
-int run_command_line(int argc, char** argv) {
+int run_one_of(const std::vector<Command>& commands, const char* rest, int argc, char** argv) {
   prepare_process();
   int code = exit_codes::operation_failed;
   const CommandInProgress here;
   try {
     const Options options = parse_command_line(argc, argv);
     if (options.text) show(*options.text);
-    code = options.text ? exit_codes::fine : run_command_or_job(options);
+    const auto command = std::ranges::find(commands, options.command, &Command::scope);
+    if (!options.text && command == commands.end()) become(rest, options.command, argv);
+    code = options.text ? exit_codes::fine : run_command_or_job(command->run, options);
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.

@@ -10,7 +10,6 @@
 #include "bench/counters/metrics.h"
 #include "core/base/text.h"
 #include "gpubench/version.h"
-#include "main/commands/commands.h"
 #include "main/commands/trace_command.h"
 #include "reports/reports.h"
 
@@ -107,93 +106,80 @@ const std::vector<CommandRow>& command_table() {
       {in_run, "", "Measure the operations of this program, say what limits each, and how sure that is", "", "", 0, 0,
        "gpubench --filter='^copy' --out=run.json --out=run.html\n"
        "gpubench --calibrate full\n"
-       "gpubench --device=cpu --list",
-       run_command},
+       "gpubench --device=cpu --list"},
       {in_compare, "compare", "Compare stored runs, point by point", "BASE NEW",
        "Each is a run file, or a folder of run files of one program: one file for each process.", 0, 2,
        "gpubench compare base.json new.json\n"
        "gpubench compare base/ new/ --out=changes.md\n"
-       "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
-       compare_command},
+       "gpubench compare base.json new.json --min-effect=3 --fail-on=never"},
       {in_ab, "ab", "Run two programs in turn and compare them", "BASE_PROGRAM NEW_PROGRAM",
        "Two benchmark programs. Their own options follow after --.", 2, 2,
        "gpubench ab build-old/bench build-new/bench\n"
-       "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
-       ab_command},
+       "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'"},
       {in_profile, "profile", "Run any program, and say of each of its kernels what limits it", "",
        "The program and its arguments follow after --.", 0, 0,
        "gpubench profile -- python3 train.py\n"
        "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
-       "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
-       profile_command},
-      {0, "trace", "Say where the time of a recorded program went, from its traces", "", "", 0, 0, "", nullptr},
+       "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py"},
+      {0, "trace", "Say where the time of a recorded program went, from its traces", "", "", 0, 0, ""},
       {in_trace_summary, "trace summary", "Say what to do first, and where the time of each GPU went", "TRACE...",
        traces, 1, max_traces,
        "gpubench trace summary trace.json.gz\n"
-       "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json",
-       trace_summary},
+       "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json"},
       {in_trace_timeline, "trace timeline", "Draw streams, threads and ranks over time", "TRACE...", traces, 1,
-       max_traces, "gpubench trace timeline trace.json.gz --out=timeline.html", trace_timeline},
+       max_traces, "gpubench trace timeline trace.json.gz --out=timeline.html"},
       {in_trace_flame, "trace flame", "Draw what called what, and how long it took", "TRACE...", traces, 1, max_traces,
-       "gpubench trace flame trace.json.gz --out=flame.html", trace_flame},
+       "gpubench trace flame trace.json.gz --out=flame.html"},
       {in_trace_idle, "trace idle", "Say why the GPUs were idle", "TRACE...", traces, 1, max_traces,
-       "gpubench trace idle trace.json.gz", trace_idle},
+       "gpubench trace idle trace.json.gz"},
       {in_trace_kernels, "trace kernels", "List kernels, copies and fills by their time", "TRACE...", traces, 1,
-       max_traces, "gpubench trace kernels trace.json.gz --out=kernels.csv", trace_kernels},
+       max_traces, "gpubench trace kernels trace.json.gz --out=kernels.csv"},
       {in_trace_memory, "trace memory", "Show GPU memory over time, its peak, and what was never freed", "TRACE...",
-       traces, 1, max_traces, "gpubench trace memory trace.json.gz", trace_memory},
+       traces, 1, max_traces, "gpubench trace memory trace.json.gz"},
       {in_trace_critical_path, "trace critical-path", "Name the work and the waits that made up the time", "TRACE...",
-       traces, 1, max_traces, "gpubench trace critical-path trace.json.gz", trace_critical_path},
+       traces, 1, max_traces, "gpubench trace critical-path trace.json.gz"},
       {in_trace_diff, "trace diff", "Compare two traces, operator by operator and kernel by kernel", "BASE NEW",
-       "Two traces, or two folders of traces.", 2, 2, "gpubench trace diff before.json.gz after.json.gz", trace_diff},
+       "Two traces, or two folders of traces.", 2, 2, "gpubench trace diff before.json.gz after.json.gz"},
       {in_trace_convert, "trace convert", "Write traces in another format", "TRACE...", traces, 1, max_traces,
-       "gpubench trace convert trace.json.gz --out=trace.perfetto-trace", trace_convert},
-      {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, "", nullptr},
+       "gpubench trace convert trace.json.gz --out=trace.perfetto-trace"},
+      {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, ""},
       {in_gate_update, "gate update", "Add runs to the baseline of this machine", "RUN...", run_files, 1, 10'000,
        "gpubench gate update run-*.json\n"
-       "gpubench gate update runs/ --label=v1.4",
-       gate_update},
+       "gpubench gate update runs/ --label=v1.4"},
       {in_gate_check, "gate check", "Compare runs with the baseline of this machine", "RUN...", run_files, 1, 10'000,
        "gpubench gate check run-*.json\n"
-       "gpubench gate check runs/ --summary=summary.md --out=gate.json",
-       gate_check},
+       "gpubench gate check runs/ --summary=summary.md --out=gate.json"},
       {in_gate_history, "gate history", "Name the entry of the store at which the time of a point changed", "", "", 0,
        0,
        "gpubench gate history\n"
-       "gpubench gate history --min-effect=5",
-       gate_history},
+       "gpubench gate history --min-effect=5"},
       {in_report, "report", "Show stored runs, or write them in other formats", "RUN...",
        "Run files. Each is judged anew. Several are drawn over one another.", 1, reports::max_runs,
        "gpubench report run.json\n"
        "gpubench report run.json --out=run.html\n"
-       "gpubench report a.json b.json --out=both-roofline.svg",
-       report_command},
+       "gpubench report a.json b.json --out=both-roofline.svg"},
       {in_serve, "serve", "Show a folder of runs and traces in a browser", "DIR",
-       "A folder with runs, calibrations, traces.", 1, 1, "gpubench serve results/", serve_command},
+       "A folder with runs, calibrations, traces.", 1, 1, "gpubench serve results/"},
       {in_doctor, "doctor", "Say what works on this machine, what does not, and how to put it right", "", "", 0, 0,
        "gpubench doctor\n"
-       "gpubench doctor --out=doctor.json",
-       doctor_command},
-      {0, "calibration", "List, show, move and compare stored calibrations", "", "", 0, 0, "", nullptr},
+       "gpubench doctor --out=doctor.json"},
+      {0, "calibration", "List, show, move and compare stored calibrations", "", "", 0, 0, ""},
       {in_calibration_list, "calibration list", "List the stored calibrations, and say which fit this machine", "", "",
-       0, 0, "gpubench calibration list", list_calibrations},
+       0, 0, "gpubench calibration list"},
       {in_calibration_show, "calibration show", "Print a calibration, or write it with --out", "[CALIBRATION]",
        "A name of the list, a device such as cuda:0, or a file. Without it, all that fit this machine.", 0, 1,
        "gpubench calibration show cuda:0\n"
-       "gpubench calibration show run.json --out=ceilings.html",
-       show_calibrations},
+       "gpubench calibration show run.json --out=ceilings.html"},
       {in_calibration_export, "calibration export", "Write a stored calibration to a file", "CALIBRATION FILE",
        "What to write (a name of the list or a device), and the file.", 2, 2,
-       "gpubench calibration export cuda:0 h200.json", export_calibration},
+       "gpubench calibration export cuda:0 h200.json"},
       {in_calibration_import, "calibration import",
        "Store a calibration from a file; it replaces that of the same device", "FILE",
-       "A calibration or a run. FILE@cuda:1 chooses one of several.", 1, 1, "gpubench calibration import h200.json",
-       import_calibration},
+       "A calibration or a run. FILE@cuda:1 chooses one of several.", 1, 1, "gpubench calibration import h200.json"},
       {in_calibration_diff, "calibration diff", "Compare two calibrations, ceiling by ceiling", "BASE NEW",
        "Names of the list, devices or files.", 2, 2,
        "gpubench calibration diff cuda:0 cuda:1\n"
-       "gpubench calibration diff old.json cuda:0",
-       diff_calibrations},
+       "gpubench calibration diff old.json cuda:0"},
   };
   return rows;
 }

@@ -55,8 +55,7 @@ struct CommandRow {
   const char* inputs_help;
   std::size_t min_inputs;
   std::size_t max_inputs;
-  const char* examples;        ///< one a line; each begins with "gpubench"
-  int (*run)(const Options&);  ///< null for a group
+  const char* examples;  ///< one a line; each begins with "gpubench"
 };
 
 enum class Rank { common, other, hidden };

@@ -347,7 +347,7 @@ Options parse_command_line(int argc, char** argv) {
   std::vector<std::string> google;
   const ParsedWords parsed = parse_words(prepare(words, google));
   check_inputs(parsed, program);
-  options.run = parsed.command->run;
+  options.command = parsed.command->scope;
   options.inputs = parsed.inputs;
   for (const OptionRow& row : option_table())
     if (*row.default_value != '\0' && (row.scope & parsed.command->scope) != 0) use(row, row.default_value, options);

@@ -19,10 +19,10 @@
 namespace gpubench {
 
 struct Options {
-  int (*run)(const Options&) = nullptr;  ///< the command; returns the exit code
-  std::optional<std::string> text;       ///< to be printed instead: help, the version, a completion script
-  std::string program;                   ///< as it was called
-  std::vector<std::string> words;        ///< all that follow the program
+  unsigned command = 0;             ///< its bit in the table of commands
+  std::optional<std::string> text;  ///< to be printed instead: help, the version, a completion script
+  std::string program;              ///< as it was called
+  std::vector<std::string> words;   ///< all that follow the program
 
   // run
   std::optional<calibrate::Mode> calibrate;

@@ -18,6 +18,17 @@
 
 namespace gpubench {
 
+using CommandFunction = int(const Options&);
+
+/// A command that a program has.
+struct Command {
+  unsigned scope;  ///< its bit in the table of commands
+  CommandFunction* run;
+};
+
+/// run_command_line of a program with these commands. For any other it becomes the program `rest`, beside its own file.
+int run_one_of(const std::vector<Command>& commands, const char* rest, int argc, char** argv);
+
 namespace exit_codes {
 inline constexpr int fine = 0;
 inline constexpr int operation_failed = 2;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <future>
-#include <regex>
 #include <utility>
 
 #include "core/base/text.h"
@@ -67,8 +66,6 @@ bool is_page(const std::string& output) { return extension_of(output) == ".html"
 
 }  // namespace
 
-std::string extension_of(const std::filesystem::path& file) { return lower(file.extension().string()); }
-
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   std::vector<Run> runs;
   for (const std::string& name : files_and_folders) {
@@ -80,31 +77,6 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
     for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
   }
   return runs;
-}
-
-void drop_others(const std::string& filter, Run& run) {
-  if (filter.empty()) return;
-  const bool inverts = filter.front() == '-';
-  try {
-    const std::regex regex(filter.substr(inverts ? 1 : 0), std::regex::extended);
-    // Filters of a run see Google Benchmark's names.
-    std::erase_if(run.points, [&](const Point& point) {
-      return std::regex_search(point.measurement.name + "/manual_time", regex) == inverts;
-    });
-  } catch (const std::regex_error& error) {
-    throw UsageError(fmt::format("--filter={} is no regular expression: {}.", filter, error.what()));
-  }
-  std::erase_if(run.boundaries, [&](const Boundary& boundary) {
-    return std::ranges::none_of(run.points, [&](const Point& point) {
-      return point.measurement.operation == boundary.operation && point.measurement.device == boundary.device;
-    });
-  });
-}
-
-void keep_matching(const std::string& filter, Run& run) {
-  drop_others(filter, run);
-  if (!filter.empty() && run.points.empty())
-    throw UsageError(fmt::format("No point of the run matches the filter '{}'.", filter));
 }
 
 compare::CompareOptions compare_options(const Options& options) {

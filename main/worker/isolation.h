@@ -83,6 +83,6 @@ class Isolation {
 };
 
 /// The command, or in a worker the job that it was given in place of it. Returns the exit code.
-int run_command_or_job(const Options& options);
+int run_command_or_job(CommandFunction* command, const Options& options);
 
 }  // namespace gpubench

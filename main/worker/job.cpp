@@ -201,9 +201,9 @@ std::string filter_for(const std::string& operation) {
   return filter + "/";
 }
 
-int run_command_or_job(const Options& options) {
+int run_command_or_job(CommandFunction* command, const Options& options) {
   if (const auto taken = take_job()) return run_job(*taken, options);
-  return options.run(options);
+  return command(options);
 }
 
 }  // namespace gpubench

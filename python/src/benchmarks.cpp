@@ -247,7 +247,7 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
       for (std::string& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
       const Options options = parse_command_line(static_cast<int>(words.size()), argv.data());
-      (void)run_command_or_job(options);
+      (void)run_command_or_job(run_command, options);
     } catch (const Interrupted& interrupted) {
       signal = interrupted.signal;
     } catch (...) {

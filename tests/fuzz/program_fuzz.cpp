@@ -25,7 +25,7 @@ using namespace gpubench;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const Options options = parse_command_line(static_cast<int>(words.size()), arguments.data());
-  require(options.text.has_value() || options.run != nullptr);
+  require(options.text.has_value() || options.command != 0);
 }
 
 [[maybe_unused]] void job(std::string_view text) {

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,21 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--list", "--arg", "n=many"), "whole numbers")
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
         self.assert_refused(self.gpubench("--list", "--arg=n=512", "--arg=n=1024"), "--arg n: it is given twice")
+
+    def test_a_quick_build_says_how_the_other_commands_are_built(self):
+        whole = pathlib.Path(f"{GPUBENCH}-all")
+        if not whole.exists():
+            self.skipTest("no quick build: the program has all commands")
+        alone = shutil.copy(GPUBENCH, self.folder / "gpubench")
+        call = [alone, "--quiet", "trace", "summary", "x.json"]
+        ended = subprocess.run(call, capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 64)
+        self.assertIn("'trace summary' is not built yet", ended.stderr)
+        self.assertIn(f"cmake --build {self.folder}", ended.stderr)
+        shutil.copy(whole, self.folder / "gpubench-all")
+        ended = subprocess.run(call, capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 64)
+        self.assertIn("x.json: cannot be read", ended.stderr)
 
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that measure nothing: stored runs, and what works on this machine.
+// Stored runs, judged anew.
 #include <fmt/format.h>
 
 #include <optional>
@@ -10,7 +10,6 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
-#include "doctor/doctor.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "reports/reports.h"
@@ -79,19 +78,6 @@ int report_command(const Options& options) {
   write_each(options.outputs, options.quiet,
              [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
   return exit_codes::fine;
-}
-
-int doctor_command(const Options& options) {
-  for (const std::string& output : options.outputs) {
-    if (std::filesystem::path(output).extension() != ".json")
-      throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
-    storage::check_writable(output);
-  }
-  const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
-  if (!options.quiet) show(doctor::console(lines, stdout_style(options)));
-  const std::string text = doctor::json(lines, gather_context(options.program, options.words));
-  write_each(options.outputs, options.quiet, [&](const std::string& file) { storage::write_file(file, text); });
-  return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;
 }
 
 }  // namespace gpubench
