@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include <typeinfo>
 
 #include "bench/devices.h"
+#include "core/base/files.h"
+#include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/cli/option_table.h"
@@ -92,16 +95,31 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
-/// Never returns. Throws UsageError where the program is not there, std::system_error where it does not start.
+/// Builds the program `rest` of a quick build, whose folder this is, unless another process does or has.
+void build_rest(const std::filesystem::path& folder, const char* rest, std::string_view command) {
+  if (!std::filesystem::exists(folder / "CMakeCache.txt"))
+    throw UsageError(
+        fmt::format("'{}' needs the program {}, which is not in {}; put it there, or call gpubench where it was built",
+                    command, rest, folder.string()));
+  const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.open() || ::flock(lock.number(), LOCK_EX) != 0)
+    throw std::system_error(errno, std::generic_category(), folder.string());
+  if (std::filesystem::exists(folder / rest)) return;
+  say(fmt::format("the first build left '{}' out; building it and all other commands, once ...", command));
+  const auto built =
+      run_program({"cmake", "--build", folder.string(), "--target", "gpubench_all"}, {.end_with_parent = true});
+  if (!built.end.well())
+    throw std::runtime_error(
+        fmt::format("'{}' could not be built; `cmake --build {}` says why", command, folder.string()));
+}
+
+/// Never returns.
 void become(const char* rest, unsigned command, char** argv) {
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  if (!std::filesystem::exists(folder / rest))
+    build_rest(folder, rest, std::ranges::find(command_table(), command, &CommandRow::scope)->path);
   ::execv((folder / rest).c_str(), argv);
-  const int error = errno;
-  if (error == ENOENT)
-    throw UsageError(fmt::format(
-        "'{}' is not built yet: this was a quick build for a first report. Build the rest: cmake --build {}",
-        std::ranges::find(command_table(), command, &CommandRow::scope)->path, folder.string()));
-  throw std::system_error(error, std::generic_category(), (folder / rest).string());
+  throw std::system_error(errno, std::generic_category(), (folder / rest).string());
 }
 
 template <class... Errors>

@@ -33,20 +33,33 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
         self.assert_refused(self.gpubench("--list", "--arg=n=512", "--arg=n=1024"), "--arg n: it is given twice")
 
-    def test_a_quick_build_says_how_the_other_commands_are_built(self):
+    def test_a_quick_build_builds_the_other_commands_when_asked(self):
         whole = pathlib.Path(f"{GPUBENCH}-all")
         if not whole.exists():
             self.skipTest("no quick build: the program has all commands")
         alone = shutil.copy(GPUBENCH, self.folder / "gpubench")
-        call = [alone, "--quiet", "trace", "summary", "x.json"]
-        ended = subprocess.run(call, capture_output=True, text=True)
+        tools = self.folder / "tools"
+        tools.mkdir()
+        cmake = tools / "cmake"  # stands in for the one that builds
+
+        def call(cmake_does):
+            cmake.write_text(f"#!/bin/sh\n{cmake_does}\n")
+            cmake.chmod(0o755)
+            path = f"{tools}:{os.environ['PATH']}"
+            return subprocess.run([alone, "--quiet", "trace", "summary", "x.json"], capture_output=True, text=True, env=os.environ | {"PATH": path})
+
+        ended = call("exit 1")
         self.assertEqual(ended.returncode, 64)
-        self.assertIn("'trace summary' is not built yet", ended.stderr)
-        self.assertIn(f"cmake --build {self.folder}", ended.stderr)
-        shutil.copy(whole, self.folder / "gpubench-all")
-        ended = subprocess.run(call, capture_output=True, text=True)
-        self.assertEqual(ended.returncode, 64)
-        self.assertIn("x.json: cannot be read", ended.stderr)
+        self.assertIn("'trace summary' needs the program gpubench-all", ended.stderr)
+        (self.folder / "CMakeCache.txt").touch()
+        ended = call("exit 1")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn(f"'trace summary' could not be built; `cmake --build {self.folder}`", ended.stderr)
+        for cmake_does in (f'echo "$@" > {self.folder}/words; cp {whole} {self.folder}/gpubench-all', "exit 1"):
+            ended = call(cmake_does)
+            self.assertEqual(ended.returncode, 64)
+            self.assertIn("x.json: cannot be read", ended.stderr)
+        self.assertEqual((self.folder / "words").read_text(), f"--build {self.folder} --target gpubench_all\n")
 
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
