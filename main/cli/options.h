@@ -111,6 +111,8 @@ struct Options {
   [[nodiscard]] std::string name() const { return std::filesystem::path(program).filename().string(); }
 };
 
+using CommandFunction = int(const Options&);
+
 /// Wrong usage (exit code 64); what() is one sentence.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;

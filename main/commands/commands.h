@@ -18,8 +18,6 @@
 
 namespace gpubench {
 
-using CommandFunction = int(const Options&);
-
 /// A command that a program has.
 struct Command {
   unsigned scope;  ///< its bit in the table of commands

@@ -15,6 +15,7 @@
 #include "bench/google/google_runner.h"
 #include "gpubench/gpubench.h"
 #include "main/cli/options.h"
+#include "main/commands/commands.h"
 #include "main/embedding.h"
 #include "main/worker/isolation.h"
 #include "python/src/parts.h"
