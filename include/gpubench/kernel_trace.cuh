@@ -175,13 +175,17 @@ class BasicWarp<true, when> {
       slice = detail::open_slice(view, flags);
     // After the opening, so that only its result takes registers in it.
     asm volatile("" : "+l"(slice));
-    slot_ = reinterpret_cast<unsigned long long>(slice + 1);
+    slots_at_ = reinterpret_cast<unsigned long long>(slice + 1);
     if constexpr (when == When::first) {
-      last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8 - 8;
+      low_ = static_cast<std::uint32_t>(slots_at_);
+      last_ = slice == nullptr ? 0 : low_ + slots_ * 8 - 8;
+      low_ -= 8;
+      asm volatile("{\n\t.reg .b32 low;\n\tmov.b64 {low, %0}, %1;\n\t}" : "=r"(high_) : "l"(slots_at_));
+      high_of_ends_ = high_ + (slots_ >> 31);
     } else {
-      slot_ += ring_slots(slots_) * 8;
+      slots_at_ += ring_slots(slots_) * 8;
       last_ = slice == nullptr ? 0 : 0U - ring_slots(slots_) * 8;
-      at_ = last_;
+      low_ = last_;
     }
     on_ = slice != nullptr && slots_ != 0;
   }
@@ -256,11 +260,12 @@ class BasicWarp<true, when> {
     __device__ __forceinline__ BasicScope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload)
         : warp_(warp), word_(scope_word(id)), payload_(payload), start_(detail::clock_low()) {}
     __device__ __forceinline__ ~BasicScope() {
+      if constexpr (when == When::first) warp_.move_on();  // before the clock is read: behind it a warp would wait
       // The bound lets the compiler read the clock the fast way.
       const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(detail::clock_low() - start_, 0x7FFFFFFFU)));
       std::uint32_t word;  // (duration & scope_duration_bits) | word_, in one instruction
       asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(word) : "r"(duration), "n"(scope_duration_bits), "r"(word_));
-      warp_.store(start_, word);
+      warp_.template store<when == When::latest>(start_, word);
       if constexpr (with_payload) warp_.store(payload_, event_word(Kind::more, 0));
     }
     BasicScope(const BasicScope&) = delete;
@@ -281,8 +286,8 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void close() {
     if (last_ == 0) return;
     const std::uint32_t first =
-        when == When::first ? last_ - (slots_ - 1) * 8 : static_cast<std::uint32_t>(slot_) + last_;
-    auto* const header = reinterpret_cast<SliceHeader*>(slot_ >> 32 << 32 | first) - 1;
+        when == When::first ? last_ - (slots_ - 1) * 8 : static_cast<std::uint32_t>(slots_at_) + last_;
+    auto* const header = reinterpret_cast<SliceHeader*>(slots_at_ >> 32 << 32 | first) - 1;
     header->count = count_;
     header->flags = flags | slice_opened | slice_closed;
     const detail::ClockPair now = detail::read_clocks();
@@ -298,46 +303,50 @@ class BasicWarp<true, when> {
   /// An event, and what fills the slots after it.
   template <class... Contents>
   __device__ __forceinline__ void record(std::uint32_t word, Contents... contents) {
-    store(detail::clock_low(), word);
+    store(detail::clock_low(), word, (word & 15U) == static_cast<std::uint32_t>(Kind::end) ? high_of_ends_ : high_);
     (store(contents, event_word(Kind::more, 0)), ...);
   }
   /// A store where the next event goes: it waits for a barrier before it.
   __device__ __forceinline__ void hold() {
-    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(next()), "r"(0) : "memory");
+    const std::uint32_t next = when == When::first ? ::min(low_ + 8, last_) : low_;
+    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(address(high_, next)), "r"(0) : "memory");
   }
-  [[nodiscard]] __device__ __forceinline__ unsigned long long next() const {
-    if constexpr (when == When::first) return slot_;
-    return slot_ >> 32 << 32 | (static_cast<std::uint32_t>(slot_) + at_);
+  [[nodiscard]] __device__ __forceinline__ unsigned long long address(std::uint32_t high, std::uint32_t low) const {
+    if constexpr (when == When::first) return static_cast<unsigned long long>(high) << 32 | low;
+    return slots_at_ >> 32 << 32 | (static_cast<std::uint32_t>(slots_at_) + low);
+  }
+  /// To the next slot; that of a full slice is the last one. In one instruction.
+  __device__ __forceinline__ void move_on() {
+    if constexpr (when == When::first)
+      asm volatile("{\n\tadd.u32 %0, %0, 8;\n\tmin.u32 %0, %0, %1;\n\t}" : "+r"(low_) : "r"(last_));
+    else  // from below 0 to 0, which is before all of them
+      asm volatile("{\n\tadd.u32 %0, %0, 8;\n\tmax.u32 %0, %0, %1;\n\t}" : "+r"(low_) : "r"(last_));
   }
   // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. How many events
   // there were is not needed meanwhile, so the compiler adds them up, or takes them out of a loop.
+  template <bool moves = true>
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
-    store_at(next(), first, word);
-    ++count_;
-    if constexpr (when == When::first)
-      asm volatile(  // min(low + 8, last_), in one instruction
-          "{\n\t.reg .b32 low, high;\n\t"
-          "mov.b64 {low, high}, %0;\n\t"
-          "add.u32 low, low, 8;\n\t"
-          "min.u32 low, low, %1;\n\t"
-          "mov.b64 %0, {low, high};\n\t}"
-          : "+l"(slot_)
-          : "r"(last_));
-    else  // from below 0 to 0, which is before all of them
-      asm volatile("{\n\tadd.u32 %0, %0, 8;\n\tmax.u32 %0, %0, %1;\n\t}" : "+r"(at_) : "r"(last_));
+    store<moves>(first, word, high_);
   }
-  __device__ __forceinline__ void store_at(unsigned long long slot, std::uint32_t first, std::uint32_t word) {
+  template <bool moves = true>
+  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word, std::uint32_t high) {
+    ++count_;
+    if constexpr (moves && when == When::first) move_on();
     asm volatile(
         "{\n\t.reg .pred on;\n\t"
         "setp.ne.u32 on, %3, 0;\n\t"
-        "@on st.global.v2.b32 [%0], {%1, %2};\n\t}" ::"l"(slot),
+        "@on st.global.v2.b32 [%0], {%1, %2};\n\t}" ::"l"(address(high, low_)),
         "r"(first), "r"(word), "r"(static_cast<std::uint32_t>(on_))
         : "memory");
+    if constexpr (moves && when == When::latest) move_on();
   }
-  unsigned long long slot_ = 0;  ///< address of the next slot; of a ring where its slots end
-  std::uint32_t last_ = 0;       ///< low half of that of the last slot; of a ring less its bytes; 0: closed or none
-  std::uint32_t at_ = 0;         ///< of a ring, from its end to the next slot, below 0
-  std::uint32_t count_ = 0;      ///< slots that were asked for
+  unsigned long long slots_at_ = 0;  ///< address of the first slot; of a ring where its slots end
+  /// Half of each address; not of a ring. The same number twice, and the compiler does not know that: so it keeps each
+  /// beside a low half of its own, where it would else copy it for every other event.
+  std::uint32_t high_ = 0, high_of_ends_ = 0;
+  std::uint32_t low_ = 0;  ///< half of the address of the newest slot; of a ring from its end to the next slot, below 0
+  std::uint32_t last_ = 0;   ///< low half of that of the last slot; of a ring less its bytes; 0: closed or none
+  std::uint32_t count_ = 0;  ///< slots that were asked for
   bool on_ = false;
   std::uint32_t slots_;  ///< of the slice: a kernel parameter, which costs no register
 };
