@@ -260,12 +260,11 @@ class BasicWarp<true, when> {
     __device__ __forceinline__ BasicScope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload)
         : warp_(warp), word_(scope_word(id)), payload_(payload), start_(detail::clock_low()) {}
     __device__ __forceinline__ ~BasicScope() {
-      if constexpr (when == When::first) warp_.move_on();  // before the clock is read: behind it a warp would wait
       // The bound lets the compiler read the clock the fast way.
       const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(detail::clock_low() - start_, 0x7FFFFFFFU)));
       std::uint32_t word;  // (duration & scope_duration_bits) | word_, in one instruction
       asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(word) : "r"(duration), "n"(scope_duration_bits), "r"(word_));
-      warp_.template store<when == When::latest>(start_, word);
+      warp_.store(start_, word);
       if constexpr (with_payload) warp_.store(payload_, event_word(Kind::more, 0));
     }
     BasicScope(const BasicScope&) = delete;
@@ -324,21 +323,19 @@ class BasicWarp<true, when> {
   }
   // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. How many events
   // there were is not needed meanwhile, so the compiler adds them up, or takes them out of a loop.
-  template <bool moves = true>
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
-    store<moves>(first, word, high_);
+    store(first, word, high_);
   }
-  template <bool moves = true>
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word, std::uint32_t high) {
     ++count_;
-    if constexpr (moves && when == When::first) move_on();
+    if constexpr (when == When::first) move_on();
     asm volatile(
         "{\n\t.reg .pred on;\n\t"
         "setp.ne.u32 on, %3, 0;\n\t"
         "@on st.global.v2.b32 [%0], {%1, %2};\n\t}" ::"l"(address(high, low_)),
         "r"(first), "r"(word), "r"(static_cast<std::uint32_t>(on_))
         : "memory");
-    if constexpr (moves && when == When::latest) move_on();
+    if constexpr (when == When::latest) move_on();
   }
   unsigned long long slots_at_ = 0;  ///< address of the first slot; of a ring where its slots end
   /// Half of each address; not of a ring. The same number twice, and the compiler does not know that: so it keeps each
