@@ -48,7 +48,7 @@ function(gpubench_quick name)
   set(target gpubench_${name})
   # Helpers of a room's sources must not share a name. More at a time take less in all, but leave other cores idle at the end.
   set(sources_at_a_time 12)
-  if(name STREQUAL runs)  # else one compiler would work longer than all others
+  if(name MATCHES "^(runs|classifier)$")  # else one compiler would work longer than all others
     set(sources_at_a_time 6)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${sources_at_a_time})
