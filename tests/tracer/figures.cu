@@ -269,9 +269,12 @@ void spans_of_known_length() {
 }
 
 /// Each warp says again and again what the global timer showed before and after an event.
+template <bool placed>
 __global__ void say_time(kt::View view, int times, int pause) {
   kt::BasicWarp<true> trace(view);
   for (int i = 0; i < times; ++i) {
+    if constexpr (placed)
+      if (i % 250 == 249) trace.place();
     const std::uint64_t before = kt::detail::global_ns();
     trace.instant(0);
     const std::uint64_t after = kt::detail::global_ns();
@@ -283,15 +286,16 @@ __global__ void say_time(kt::View view, int times, int pause) {
   }
 }
 
+template <bool placed>
 void order_of_events() {
-  std::puts("## Events of all SMs against the global timer\n");
+  std::printf("## Events of all SMs against the global timer%s\n\n", placed ? ", with place() every 220 us" : "");
   std::puts(
       "| kernel | events | SMs | an event lies outside of the timer's readings before and after it by at most | "
       "residual |\n|---|---|---|---|---|");
-  for (const int times : {10, 100, 1000}) {
+  for (const int times : placed ? std::vector{1000} : std::vector{10, 100, 1000}) {
     const auto blocks = static_cast<unsigned>(sms());
     kt::Buffer buffer({.blocks = blocks, .warps = 2, .events = 8192});
-    say_time<<<blocks, 64>>>(buffer.view("say_time"), times, 1500);
+    say_time<placed><<<blocks, 64>>>(buffer.view("say_time"), times, 1500);
     GPUBENCH_TRACE_CHECK(cudaGetLastError());
     const kt::Trace trace = buffer.read();
     const kt::Recording& r = trace.recording();
@@ -476,7 +480,8 @@ int main(int argc, char** argv) {
     spans_of_known_length<Around::events, true>();
     spans_of_known_length<Around::scopes, false>();
     spans_of_known_length<Around::scopes, true>();
-    order_of_events();
+    order_of_events<false>();
+    order_of_events<true>();
     std::fflush(stdout);
     gemm_loss();
     std::fflush(stdout);
