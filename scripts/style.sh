@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { printf 'style: %s\n' "$*" >&2; exit 1; }
 
-rooms=(include core classifier bench kernels calibrate compare reports doctor traces profile main examples tests)
+rooms=(include core classifier bench kernels calibrate compare reports doctor traces tracer profile main python/src examples tests)
 case "${1:-}" in
   format)
     command -v clang-format >/dev/null || fail "there is no clang-format; apt-get install clang-format"
@@ -18,7 +18,13 @@ case "${1:-}" in
     command -v run-clang-tidy >/dev/null || fail "there is no run-clang-tidy; apt-get install clang-tidy"
     if [ $# -gt 0 ]; then rooms=("$@"); fi
     # Host code, one source at a time: clang reads neither nvcc's flags nor unity sources.
-    cmake --preset tidy >/dev/null
+    python=()
+    if [ -e build/python-venv/ready ]; then
+      python=(-DGPUBENCH_PYTHON_PACKAGE=ON "-DPython_EXECUTABLE=$PWD/build/python-venv/bin/python")
+    else
+      printf 'style: python/src is left out: ./scripts/setup.sh --tests makes the nanobind that it needs\n' >&2
+    fi
+    cmake --preset tidy "${python[@]}" >/dev/null
     patterns=()
     for room in "${rooms[@]}"; do patterns+=("^$PWD/${room%/}/.*\.cpp$"); done
     run-clang-tidy -quiet -p build-tidy "${patterns[@]}"

@@ -323,9 +323,7 @@ class BasicWarp<true, when> {
   }
   // Four instructions on sm_90 with the clock, and no branch: what does not fit goes to the last slot. How many events
   // there were is not needed meanwhile, so the compiler adds them up, or takes them out of a loop.
-  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
-    store(first, word, high_);
-  }
+  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) { store(first, word, high_); }
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word, std::uint32_t high) {
     ++count_;
     if constexpr (when == When::first) move_on();
