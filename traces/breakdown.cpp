@@ -89,8 +89,8 @@ std::vector<StreamIdle> stream_idle(const Timeline& timeline, const Links& links
     const Slice& slice = timeline.slices[i];
     if (!occupies_gpu(slice.kind) || links.gpu_of_track[slice.track] == none) continue;
     std::int64_t& end = ends[slice.track];
-    const std::int64_t gap = slice.start_ns - end;
-    if (end != never && gap > 0) {
+    const std::int64_t gap = end == never ? 0 : slice.start_ns - end;
+    if (gap > 0) {
       StreamIdle& here = idle[slice.track];
       const std::uint32_t call = links.call_of[i];
       const bool host = call != none && timeline.slices[links.calls[call].slice].start_ns > end;
