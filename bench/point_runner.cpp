@@ -13,7 +13,7 @@
 #include <typeinfo>
 
 #include "bench/activity/kernel_code.h"
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/memory.h"
 #include "core/base/load.h"
@@ -71,7 +71,7 @@ Timing timing_of(const Samples& samples, const Timer& timer) {
 }
 
 /// What one clock that stands beside the first gave.
-Timing timing_beside(Clock clock, const DeviceTiming& chosen, const Samples* samples) {
+Timing timing_beside(TimingMode clock, const DeviceTiming& chosen, const Samples* samples) {
   Timing timing;
   if (samples != nullptr && !samples->failure) {
     timing = timing_of(*samples, *chosen.clock);
@@ -94,7 +94,7 @@ Timing timing_beside(Clock clock, const DeviceTiming& chosen, const Samples* sam
 /// The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
-std::string no_time(Clock clock, const std::string& reason) {
+std::string no_time(TimingMode clock, const std::string& reason) {
   return fmt::format("no time by the clock '{}': {}", name_of(clock), reason);
 }
 
@@ -255,7 +255,7 @@ Measurement run_once(OpenDevice& device, const PointCall& call, const std::strin
 PointRunner::PointRunner(Device device, Settings settings)
     : device_(std::move(device), settings.cold), settings_(std::move(settings)) {
   auto& clocks = settings_.clocks;
-  if (std::ranges::find(clocks, Clock::stream) == clocks.end()) clocks.push_back(Clock::stream);
+  if (std::ranges::find(clocks, TimingMode::stream) == clocks.end()) clocks.push_back(TimingMode::stream);
 }
 
 Measurement PointRunner::run(const PointCall& call) {
@@ -308,7 +308,7 @@ void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer)
                                  : "median over samples, each by a chain of dependent additions right after it";
 }
 
-DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const DeviceBatch& batch,
+DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declared, const DeviceBatch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
   TimedExecutions executions{batch};
@@ -322,7 +322,7 @@ DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, co
     executions.turns = &cold->turns();
   DeviceTiming timing = gpu.timing(clock, std::move(executions));
   if (cold != nullptr && timing.clock)
-    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, clock == Clock::device || resets);
+    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, clock == TimingMode::device || resets);
   return timing;
 }
 
@@ -338,7 +338,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   const auto cold = device_.chill(declared, batch, nullptr);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;
-  for (const Clock clock : asked) {
+  for (const TimingMode clock : asked) {
     try {
       chosen.push_back(timer_for(clock, declared, batch, cold.get()));
     } catch (const CudaError& error) {
@@ -399,7 +399,7 @@ void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
   }
   add_primary_timing(samples, *timer);
   if (!(current_.seconds()->median > 0.0))  // of operations with a reset: less than reading the clock twice
-    throw std::runtime_error(no_time(Clock::host, "it takes no longer than reading the clock"));
+    throw std::runtime_error(no_time(TimingMode::host, "it takes no longer than reading the clock"));
 }
 
 void PointRunner::time_variants(const Declaration& declared) {
@@ -416,7 +416,7 @@ void PointRunner::time_variants(const Declaration& declared) {
     }
     if (!offered.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
     device_.execute(declared, offered.device_batch, nullptr);
-    auto timing = timer_for(Clock::stream, declared, offered.device_batch, nullptr);
+    auto timing = timer_for(TimingMode::stream, declared, offered.device_batch, nullptr);
     if (!timing.clock) throw std::runtime_error(timing.reason);
     return AdaptiveSampler(sampling_, [] {}).sample(*timing.clock);
   };

@@ -2,9 +2,9 @@
 // What an operation declares through its State before it is measured. The runners read it.
 #pragma once
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "bench/counters/post_timing_pass.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/memory/cold_cache.h"
 #include "bench/memory/memory.h"
 #include "core/model/device.h"
@@ -128,9 +128,9 @@ class PointRunner {
  public:
   struct Settings {
     SamplingOptions sampling = {};
-    /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need Clock::stream, so it is
+    /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need TimingMode::stream, so it is
     /// always among them.
-    std::vector<Clock> clocks = {Clock::stream, Clock::device};
+    std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};
     /// Executions find none of their data in the caches.
     bool cold = false;
   };
@@ -145,7 +145,7 @@ class PointRunner {
   void time_on_gpu(detail::Declaration& declared, const DeviceBatch& batch);
   void time_on_host(detail::Declaration& declared, const HostBatch& batch);
   void time_variants(const detail::Declaration& declared);
-  DeviceTiming timer_for(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
+  DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const DeviceBatch& batch,
                          const ColdCache* cold);
   /// Of the first clock, with its samples and the clock rate that they saw.
   void add_primary_timing(const Samples& samples, const Timer& timer);

@@ -11,7 +11,7 @@
 
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
-#include "calibrate/workbench.h"
+#include "calibrate/calibration_context.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
@@ -19,25 +19,25 @@
 
 namespace gpubench::calibrate {
 
-void WorkbenchBase::stage(double begin, double end) {
+void CalibrationContext::stage(double begin, double end) {
   stage_begin_ = begin;
   stage_end_ = end;
 }
 
-void WorkbenchBase::step(std::string_view name, double done) const {
+void CalibrationContext::step(std::string_view name, double done) const {
   if (options.progress) options.progress(name, std::lerp(stage_begin_, stage_end_, done));
 }
 
-void WorkbenchBase::absent(const std::string& resource, const std::string& reason) {
+void CalibrationContext::absent(const std::string& resource, const std::string& reason) {
   if (std::ranges::find(calibration.absent, resource, &AbsentCeiling::resource) == calibration.absent.end())
     calibration.absent.push_back({resource, reason});
 }
 
-void WorkbenchBase::absent(std::initializer_list<const char*> resources, const std::string& reason) {
+void CalibrationContext::absent(std::initializer_list<const char*> resources, const std::string& reason) {
   for (const char* const resource : resources) absent(std::string(resource), reason);
 }
 
-bool WorkbenchBase::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
+bool CalibrationContext::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
   std::string reason;
   try {
     part();
@@ -51,7 +51,7 @@ bool WorkbenchBase::attempt(const std::vector<std::string>& resources, const std
   return false;
 }
 
-Calibration WorkbenchBase::finish() {
+Calibration CalibrationContext::finish() {
   reject(calibration);
   // The interval of a mean over rounds need not hold their median, and may reach below zero.
   for (Ceiling& ceiling : calibration.ceilings)

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "calibrate/workbench.h"
+#include "calibrate/calibration_context.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {

@@ -11,12 +11,12 @@
 #include <numeric>
 #include <utility>
 
-#include "classifier/case.h"
-#include "classifier/findings.h"
-#include "classifier/kernels.h"
-#include "classifier/rules.h"
-#include "classifier/sweeps.h"
-#include "classifier/votes.h"
+#include "classifier/verdict/point_analysis.h"
+#include "classifier/run/findings.h"
+#include "classifier/run/kernels.h"
+#include "classifier/verdict/rules.h"
+#include "classifier/run/sweeps.h"
+#include "classifier/verdict/cross_checks.h"
 #include "core/base/parallel.h"
 #include "core/statistics/statistics.h"
 
@@ -139,7 +139,7 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
     measurement.skipped = fmt::format("its time on {} cannot be estimated: a ceiling or a time is missing", to_name);
   } else {
     Timing estimated;
-    estimated.clock = measurement.primary().clock == Clock::host ? Clock::host : Clock::stream;
+    estimated.clock = measurement.primary().clock == TimingMode::host ? TimingMode::host : TimingMode::stream;
     estimated.seconds = *judged;
     scale(*estimated.seconds, *ratio);
     estimated.executions_per_sample = measurement.primary().executions_per_sample;

@@ -32,8 +32,7 @@ if(NOT GPUBENCH_WITH_CUDA AND GPUBENCH_CUDA STREQUAL ON)
   message(FATAL_ERROR "GPUBENCH_CUDA=ON, but ${cuda_missing}.")
 endif()
 
-# gpubench_architectures(RESULT): those of this machine's GPUs; without one, those of data centres and of desktops. A quick
-# build leaves the newest ones to the driver, which translates.
+# gpubench_architectures(RESULT): those of this machine's GPUs; without one, those of data centres and of desktops.
 function(gpubench_architectures result)
   find_program(GPUBENCH_NVIDIA_SMI nvidia-smi HINTS /usr/local/nvidia/bin)
   if(GPUBENCH_NVIDIA_SMI)
@@ -48,7 +47,7 @@ function(gpubench_architectures result)
     endif()
   endif()
   set(all 80 90)
-  if(nvcc_version VERSION_GREATER_EQUAL 12.8 AND NOT GPUBENCH_QUICK_BUILD)
+  if(nvcc_version VERSION_GREATER_EQUAL 12.8)
     list(APPEND all 100 120)
   endif()
   set(${result} ${all} PARENT_SCOPE)

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(gpubench_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
 get_property(gpubench_rooms GLOBAL PROPERTY GPUBENCH_ROOMS)
 install(TARGETS ${gpubench_rooms} EXPORT gpubenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(PROGRAMS $<TARGET_FILE:${GPUBENCH_PROGRAM}> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME gpubench)
+install(PROGRAMS $<TARGET_FILE:gpubench> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME gpubench)
 if(TARGET gpubench_injection)
   install(TARGETS gpubench_injection LIBRARY DESTINATION lib/gpubench)  # where profile/session.cpp looks for it
 endif()

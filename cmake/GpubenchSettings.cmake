@@ -21,8 +21,8 @@ endif()
 
 # Flags of our own targets only; users of the installed package choose theirs.
 add_library(gpubench_warnings INTERFACE)
-# A quick build without tests asks for none: -w alone still looks for them, a tenth of the time.
-if(NOT GPUBENCH_QUICK_BUILD OR GPUBENCH_TESTS)
+# Builds without tests are those of users: they ask for no warnings, a tenth of the compiler's time.
+if(GPUBENCH_TESTS)
   # GCC 12 sees an overlapping copy in many assignments of short literals to std::string (its bug 105651, mended in 13).
   target_compile_options(gpubench_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion>
     $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
@@ -37,62 +37,29 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
-# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled twelve at a time, without warnings unless tests are built
-# too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
-set(gpubench_untimed_rooms base model storage compare reports timelines doctor runs gpubench main)  # a second of a run at most
-set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what is TIMED
-function(gpubench_quick name)
-  if(NOT GPUBENCH_QUICK_BUILD)
-    return()
-  endif()
-  set(target gpubench_${name})
-  # Helpers of a room's sources must not share a name. More at a time take less in all, but leave other cores idle at the end.
-  set(sources_at_a_time 12)
-  if(name MATCHES "^(runs|classifier)$")  # else one compiler would work longer than all others
-    set(sources_at_a_time 6)
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${sources_at_a_time})
-  # GCC looks for garbage too often for what it holds, and compiles std::move as a call where it does not optimise.
-  target_compile_options(${target} PRIVATE $<$<AND:$<NOT:$<BOOL:${GPUBENCH_TESTS}>>,$<COMPILE_LANGUAGE:CXX>>:-w>
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1200000>
-    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,12>>:-ffold-simple-inlines>)
-  if(CMAKE_BUILD_TYPE STREQUAL Release)
-    if(name IN_LIST gpubench_untimed_rooms)
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
-    elseif(name IN_LIST gpubench_little_timed_rooms)
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+# gpubench_sources(RESULT FOLDERS...): all .cpp of these folders of the room, and with CUDA its .cu. A new file needs no line in CMake.
+function(gpubench_sources result)
+  set(sources "")
+  foreach(folder ${ARGN})
+    file(GLOB found RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+    if(GPUBENCH_WITH_CUDA)
+      file(GLOB found RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cu)
+      list(APPEND sources ${found})
     endif()
-  endif()
+  endforeach()
+  set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# gpubench_join(RESULT FILE SOURCES...): in a quick build one source that includes those of this folder, else the sources themselves.
-# Not for CMake to join with others.
-function(gpubench_join result file)
-  if(GPUBENCH_QUICK_BUILD AND ARGN)
-    list(TRANSFORM ARGN REPLACE "^(.+)$" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n" OUTPUT_VARIABLE text)
-    list(JOIN text "" text)
-    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${file} CONTENT "${text}" @ONLY)
-    set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    set(ARGN ${CMAKE_CURRENT_BINARY_DIR}/${file})
-  endif()
-  set(${result} ${ARGN} PARENT_SCOPE)
-endfunction()
-
-# gpubench_cuda_sources(TARGET PART SOURCES...): nvcc reads all headers of a source three times, so that joining saves most of its time.
-function(gpubench_cuda_sources target part)
-  gpubench_join(sources ${target}_${part}.cu ${ARGN})
-  target_sources(${target} PRIVATE ${sources})
-endfunction()
-
-# gpubench_room(NAME SOURCES... TIMED... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME once installed.
-# TIMED are those sources of a room compiled with -O1 whose own loops are timed.
+# gpubench_room(NAME FOLDERS... WITHOUT... SOURCES... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME
+# once installed: all sources of its FOLDERS but those named in WITHOUT, and SOURCES.
 function(gpubench_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;TIMED;PUBLIC;PRIVATE" ${ARGN})
-  gpubench_join(timed ${name}_timed.cpp ${room_TIMED})
-  if(timed AND GPUBENCH_QUICK_BUILD AND CMAKE_BUILD_TYPE STREQUAL Release)
-    set_source_files_properties(${timed} PROPERTIES COMPILE_OPTIONS -O2)
+  cmake_parse_arguments(room "" "" "FOLDERS;WITHOUT;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  gpubench_sources(sources ${room_FOLDERS})
+  if(room_WITHOUT)
+    list(REMOVE_ITEM sources ${room_WITHOUT})
   endif()
-  add_library(gpubench_${name} STATIC ${room_SOURCES} ${timed})
+  add_library(gpubench_${name} STATIC ${sources} ${room_SOURCES})
   add_library(gpubench::${name} ALIAS gpubench_${name})
   set_target_properties(gpubench_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(gpubench_${name}
@@ -107,6 +74,5 @@ function(gpubench_room name)
   set(private ${room_PRIVATE})
   list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${private} $<BUILD_INTERFACE:gpubench_warnings>)
-  gpubench_quick(${name})
   set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
 endfunction()

@@ -369,7 +369,7 @@ class Comparing {
     const Verdict* const now = next_.verdict(point);
     if (old != nullptr) compared.base_regime = name_of(old->regime);
     if (now != nullptr) compared.new_regime = name_of(now->regime);
-    compared.clock = clocks_[point].clock.value_or(Clock::host);
+    compared.clock = clocks_[point].clock.value_or(TimingMode::host);
     compared.base_bound = bound_of(old);
     compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
     compared.new_bound = bound_of(now);

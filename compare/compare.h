@@ -27,7 +27,7 @@ enum class NoiseSource {
 struct ComparedPoint {
   std::string name;
   std::string device;
-  Clock clock = Clock::host;  ///< of both times
+  TimingMode clock = TimingMode::host;  ///< of both times
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
   bool by_fastest = false;  ///< times and ratio are of each process's fastest sample (compare/noise.h, surer_of)
@@ -102,7 +102,7 @@ struct CompareOptions {
   std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
-  std::optional<Clock> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
+  std::optional<TimingMode> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
   bool updates = false;             ///< each run stands for an update, so that the noise has what changes between them
   bool same_model = false;  ///< other cards of one model forbid nothing; what cards differ by is part of the noise
 };

@@ -130,7 +130,7 @@ class HistoryTable {
           const Measurement& measurement = point.measurement;
           const auto place = index_.place_of(measurement);
           if (!place || clocks[*place] || status_of(measurement) != Status::timed) continue;
-          const std::optional<Clock> asked = entries_[e].clock;
+          const std::optional<TimingMode> asked = entries_[e].clock;
           const bool has = asked && seconds_by(measurement, *asked) != nullptr;
           clocks[*place] = has ? asked : measurement.primary().clock;
         }

@@ -26,7 +26,7 @@ double standard_error_of(const Summary& seconds) {
 }
 
 /// Of several repetitions the median of their medians: each is one look at the same process.
-void sum_up(const std::vector<const Measurement*>& measurements, std::optional<Clock> clock, ProcessPoint& point) {
+void sum_up(const std::vector<const Measurement*>& measurements, std::optional<TimingMode> clock, ProcessPoint& point) {
   point.cache_state = measurements.front()->cache_state;
   std::vector<double> medians, fastest;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
@@ -138,7 +138,7 @@ Run mean_run(const std::vector<Run>& runs) {
     return tables;
   };
   const std::vector<ProcessTable> own = tables_by(PointClocks(count));
-  std::map<Clock, std::vector<ProcessTable>> by_clock;
+  std::map<TimingMode, std::vector<ProcessTable>> by_clock;
   Run update = runs.front();
   update.points.clear();
   for (const Run& run : runs)
@@ -265,18 +265,18 @@ std::string bound_of(const Verdict* verdict) {
 
 namespace {
 
-using Clocks = std::set<Clock>;
+using Clocks = std::set<TimingMode>;
 
 struct SideClocks {
   Clocks own;
-  std::array<std::size_t, clock_names.size()> processes{};  ///< that have a time by each clock
+  std::array<std::size_t, timing_mode_names.size()> processes{};  ///< that have a time by each clock
   std::string_view reason;                                  ///< why the clock that is asked for gave none
 };
 
-std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std::optional<Clock> asked) {
+std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std::optional<TimingMode> asked) {
   std::vector<SideClocks> sides(index.keys().size());
   for (const Run* run : runs) {
-    std::vector<std::array<bool, clock_names.size()>> known(sides.size());
+    std::vector<std::array<bool, timing_mode_names.size()>> known(sides.size());
     for (const Point& point : run->points) {
       const Measurement& measurement = point.measurement;
       const auto place = index.place_of(measurement);
@@ -293,10 +293,10 @@ std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std
 }
 
 std::string names_of(const Clocks& clocks) {
-  return joined(clocks, " and ", [](Clock clock) { return name_of(clock); });
+  return joined(clocks, " and ", [](TimingMode clock) { return name_of(clock); });
 }
 
-PointClock asked_clock(const SideClocks& base, const SideClocks& next, Clock asked) {
+PointClock asked_clock(const SideClocks& base, const SideClocks& next, TimingMode asked) {
   const auto count_in = [&](const SideClocks& side) { return side.processes[static_cast<std::size_t>(asked)]; };
   const bool in_base = count_in(base) > 0, in_new = count_in(next) > 0;
   if (in_base && in_new) return {asked, false, {}};
@@ -312,9 +312,9 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
   Clocks own = base.own;
   own.insert(next.own.begin(), next.own.end());
   if (own.size() == 1) return {*own.begin(), false, {}};
-  std::optional<Clock> best;
+  std::optional<TimingMode> best;
   std::size_t max = 0;
-  const auto consider = [&](Clock clock) {
+  const auto consider = [&](TimingMode clock) {
     const std::size_t old = base.processes[static_cast<std::size_t>(clock)];
     const std::size_t now = next.processes[static_cast<std::size_t>(clock)];
     if (old == 0 || now == 0 || old + now <= max) return;
@@ -322,8 +322,8 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
     best = clock;
   };
   for (const Clocks* preferred : {&base.own, &next.own})  // of equally many: a clock that is a side's own
-    for (const Clock clock : *preferred) consider(clock);
-  for (std::size_t i = 0; i < clock_names.size(); ++i) consider(static_cast<Clock>(i));
+    for (const TimingMode clock : *preferred) consider(clock);
+  for (std::size_t i = 0; i < timing_mode_names.size(); ++i) consider(static_cast<TimingMode>(i));
   if (best) return {best, true, {}};
   return {{},
           true,
@@ -334,7 +334,7 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
 }  // namespace
 
 std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base, const Runs& next,
-                                      std::optional<Clock> asked) {
+                                      std::optional<TimingMode> asked) {
   const std::vector<SideClocks> old = clocks_of(index, base, asked), now = clocks_of(index, next, asked);
   std::vector<PointClock> result(old.size());
   for (std::size_t point = 0; point < result.size(); ++point)

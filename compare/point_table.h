@@ -36,7 +36,7 @@ using Runs = std::vector<const Run*>;
 using ProcessTable = std::vector<ProcessPoint>;  ///< by point
 
 /// By point, the clock it is compared by; absent where nothing times it.
-using PointClocks = std::vector<std::optional<Clock>>;
+using PointClocks = std::vector<std::optional<TimingMode>>;
 
 /// Points by device and name, in the order of first appearance. Refers into the runs.
 class PointIndex {
@@ -85,13 +85,13 @@ std::string kernels_text(const Point* base, const Point* next);
 std::string bound_of(const Verdict* verdict);
 
 struct PointClock {
-  std::optional<Clock> clock;  ///< absent where no clock serves
+  std::optional<TimingMode> clock;  ///< absent where no clock serves
   bool of_necessity = false;   ///< the sides' own clocks differ, and this is one that both have
   std::string absent_reason;   ///< not empty: no clock serves, and this says why
 };
 
 /// By point: the clock that is asked for, where both have it; without one their own, else the commonest of both.
 std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base, const Runs& next,
-                                      std::optional<Clock> asked);
+                                      std::optional<TimingMode> asked);
 
 }  // namespace gpubench::compare

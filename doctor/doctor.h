@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda/nvml.h"
-#include "bench/devices.h"
+#include "gpu/cuda/nvml.h"
+#include "gpu/devices.h"
 #include "core/base/table.h"
 #include "core/model/run.h"
 

@@ -12,8 +12,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "bench/clocks/timer.h"
-#include "bench/devices.h"
+#include "bench/timing/timer.h"
+#include "gpu/devices.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "doctor/doctor.h"

@@ -14,8 +14,8 @@
 #include <thread>
 #include <variant>
 
-#include "bench/cuda/handles.h"
-#include "bench/devices.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::kernels {

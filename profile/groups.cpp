@@ -18,14 +18,14 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
-#include "traces/analyses.h"
+#include "timeline/analyses/analyses.h"
 
 namespace gpubench::profile {
 namespace {
 
-using traces::Slice;
-using traces::SliceKind;
-using traces::Timeline;
+using timeline::Slice;
+using timeline::SliceKind;
+using timeline::Timeline;
 
 /// Launches of one function and shape that differ by less in time are taken to do the same work.
 constexpr double same_work_difference = 0.05;
@@ -39,7 +39,7 @@ struct Key {
   std::uint32_t name = 0;
   std::uint32_t path = 0;
   std::int64_t bytes = 0;  ///< of a command
-  traces::LaunchShape shape;
+  timeline::LaunchShape shape;
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
@@ -52,7 +52,7 @@ struct Group {
   std::optional<std::uint32_t> counted_in;              ///< the path of the group that the counters were borrowed from
   std::map<std::string, FurtherCounters::Sum> further;  ///< of more runs
   std::int64_t total_ns = 0;
-  SpooledDevice const* device = nullptr;
+  RecordedDevice const* device = nullptr;
 
   [[nodiscard]] std::int64_t launches() const {
     return static_cast<std::int64_t>(durations_ns.size() + counted_durations_ns.size());
@@ -63,29 +63,29 @@ std::uint64_t launch_key(std::uint32_t process, std::uint32_t correlation) {
   return (std::uint64_t{process} << 32U) | correlation;
 }
 
-std::optional<std::int64_t> property(const SpooledDevice& device, const char* key) {
+std::optional<std::int64_t> property(const RecordedDevice& device, const char* key) {
   const auto found = device.properties.find(key);
   return found == device.properties.end() ? std::nullopt : number_in<std::int64_t>(found->second);
 }
 
-std::string text_property(const SpooledDevice& device, const char* key) {
+std::string text_property(const RecordedDevice& device, const char* key) {
   const auto found = device.properties.find(key);
   return found == device.properties.end() ? std::string() : found->second;
 }
 
 class Grouping {
  public:
-  Grouping(const Spools& spools, const GroupOptions& options, const Run& run)
-      : timeline_(spools.timeline), options_(options), run_(run) {
-    for (const CountedLaunch& launch : spools.counted)
+  Grouping(const Recordings& recordings, const GroupOptions& options, const Run& run)
+      : timeline_(recordings.timeline), options_(options), run_(run) {
+    for (const CountedLaunch& launch : recordings.counted)
       counted_.emplace(launch_key(launch.process, launch.correlation), &launch);
-    for (std::size_t i = 0; i < spools.devices.size(); ++i) devices_of_tracks(spools.devices[i]);
+    for (std::size_t i = 0; i < recordings.devices.size(); ++i) devices_of_tracks(recordings.devices[i]);
   }
 
-  std::vector<Group> groups(std::vector<std::uint32_t>& paths, traces::Names& path_names) {
-    paths = traces::range_paths(timeline_, path_names);
+  std::vector<Group> groups(std::vector<std::uint32_t>& paths, timeline::StringPool& path_names) {
+    paths = timeline::range_paths(timeline_, path_names);
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i)
-      if (traces::occupies_gpu(timeline_.slices[i].kind)) add(timeline_.slices[i], paths[i], path_names);
+      if (timeline::occupies_gpu(timeline_.slices[i].kind)) add(timeline_.slices[i], paths[i], path_names);
     for (Group& group : groups_) {
       group.counted = static_cast<std::int64_t>(group.counted_durations_ns.size());
       group.total_ns =
@@ -98,7 +98,7 @@ class Grouping {
   }
 
  private:
-  void devices_of_tracks(const SpooledDevice& device) {
+  void devices_of_tracks(const RecordedDevice& device) {
     const std::string uuid = text_property(device, "uuid");
     for (std::size_t i = 0; i < run_.devices.size(); ++i) {
       const auto known = run_.devices[i].properties.find("uuid");
@@ -149,7 +149,7 @@ class Grouping {
     return place->second;
   }
 
-  bool keeps_path(std::uint32_t path, const traces::Names& names) {
+  bool keeps_path(std::uint32_t path, const timeline::StringPool& names) {
     if (options_.range.empty()) return true;
     const auto [place, fresh] = kept_paths_.try_emplace(path, false);
     if (fresh) {
@@ -159,9 +159,9 @@ class Grouping {
     return place->second;
   }
 
-  void add(const Slice& slice, std::uint32_t path, const traces::Names& path_names) {
+  void add(const Slice& slice, std::uint32_t path, const timeline::StringPool& path_names) {
     if (!keeps_name(slice.name) || !keeps_path(path, path_names)) return;
-    const traces::Track& track = timeline_.tracks[slice.track];
+    const timeline::Track& track = timeline_.tracks[slice.track];
     const auto device = run_devices_.find({track.process, static_cast<int>(track.device)});
     if (device == run_devices_.end()) return;
     Key key;
@@ -205,7 +205,7 @@ class Grouping {
   const GroupOptions& options_;
   const Run& run_;
   std::unordered_map<std::uint64_t, const CountedLaunch*> counted_;
-  std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const SpooledDevice*>> run_devices_;
+  std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
   std::unordered_map<std::uint32_t, bool> kept_names_;
   std::unordered_map<std::uint32_t, bool> kept_paths_;
   std::vector<Group> groups_;
@@ -214,8 +214,8 @@ class Grouping {
 };
 
 /// What tells a group apart from others in any run of the program.
-std::string lasting_key(const Group& group, const Timeline& timeline, const traces::Names& paths, const Run& run) {
-  const traces::LaunchShape& shape = group.key.shape;
+std::string lasting_key(const Group& group, const Timeline& timeline, const timeline::StringPool& paths, const Run& run) {
+  const timeline::LaunchShape& shape = group.key.shape;
   return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", run.devices[group.key.device].id,
                      timeline.names.text(group.key.name), paths.text(group.key.path), fmt::join(shape.grid, ","),
                      fmt::join(shape.block, ","), shape.registers, shape.static_shared_bytes,
@@ -229,7 +229,7 @@ std::string extent_text(const std::array<std::uint32_t, 3>& extent) {
   return text;
 }
 
-double blocks_of(const traces::LaunchShape& shape) {
+double blocks_of(const timeline::LaunchShape& shape) {
   return static_cast<double>(shape.grid[0]) * shape.grid[1] * shape.grid[2];
 }
 
@@ -265,8 +265,8 @@ Summary moved(const Summary& summary, double by) {
 
 class Measurements {
  public:
-  Measurements(const Spools& spools, const GroupOptions& options, const traces::Names& paths, Run& run)
-      : spools_(spools), options_(options), paths_(paths), run_(run) {
+  Measurements(const Recordings& recordings, const GroupOptions& options, const timeline::StringPool& paths, Run& run)
+      : recordings_(recordings), options_(options), paths_(paths), run_(run) {
     for (const Device& device : run.devices) {
       const Calibration* const calibration = run.calibration_of(device.id);
       costs_.push_back(calibration == nullptr ? std::nullopt : fixed_costs_of(*calibration));
@@ -290,8 +290,8 @@ class Measurements {
     measurement.device = run_.devices[key.device].id;
     measurement.cache_state = "as in the program";
     if (is_command(key.kind)) {
-      const bool is_pageable = spools_.timeline.names.text(key.name).find("pageable") != std::string::npos;
-      const std::string name = name_of_command(spools_.timeline.names.text(key.name));
+      const bool is_pageable = recordings_.timeline.names.text(key.name).find("pageable") != std::string::npos;
+      const std::string name = name_of_command(recordings_.timeline.names.text(key.name));
       measurement.operation = name;
       std::ranges::replace(measurement.operation, ' ', '-');
       std::erase(measurement.operation, ',');
@@ -316,12 +316,12 @@ class Measurements {
  private:
   const std::string& full_name(std::uint32_t name) {
     const auto [place, fresh] = full_names_.try_emplace(name);
-    if (fresh) place->second = bench::demangled(spools_.timeline.names.text(name));
+    if (fresh) place->second = bench::demangled(recordings_.timeline.names.text(name));
     return place->second;
   }
 
   void fill_kernel(const Group& group, Measurement& measurement) {
-    const traces::LaunchShape& shape = group.key.shape;
+    const timeline::LaunchShape& shape = group.key.shape;
     const std::string& full = full_name(group.key.name);
     measurement.operation = short_kernel_name(full);
     if (ambiguous_.contains(measurement.operation)) measurement.operation += mark_of(full);
@@ -354,7 +354,7 @@ class Measurements {
     const bool only_counted = group.durations_ns.empty();
     const auto& durations = only_counted ? group.counted_durations_ns : group.durations_ns;
     Timing timing;
-    timing.clock = Clock::device;
+    timing.clock = TimingMode::device;
     timing.stop_reason = StopReason::count;
     timing.executions_per_sample = 1;
     timing.method = only_counted ? "activity records of launches around which counters were read"
@@ -370,7 +370,7 @@ class Measurements {
       if (!command) timing.method += ", with the kernel overhead in them: the calibration has no graph-node";
       measurement.timings.push_back(timing);
       // What a stream takes for it is at least what its record says.
-      timing.clock = Clock::stream;
+      timing.clock = TimingMode::stream;
       timing.samples_seconds.clear();
       timing.block_sizes.clear();
       measurement.timings.push_back(std::move(timing));
@@ -384,7 +384,7 @@ class Measurements {
     timing.method += ", less the calibrated kernel overhead";
     measurement.timings.push_back(timing);
     Timing stream;
-    stream.clock = Clock::stream;
+    stream.clock = TimingMode::stream;
     stream.seconds = moved(*timing.seconds, costs->launch_seconds);
     stream.executions_per_sample = 1;
     stream.stop_reason = StopReason::count;
@@ -398,7 +398,7 @@ class Measurements {
     std::map<std::string, double> values;
     std::map<std::string, FurtherCounters::Sum> sums = group.further;
     for (const auto& [name, sum] : group.counters) {
-      FurtherCounters::Sum& all = sums[spools_.timeline.names.text(name)];
+      FurtherCounters::Sum& all = sums[recordings_.timeline.names.text(name)];
       all.sum += sum.first;
       all.count += sum.second;
     }
@@ -423,9 +423,9 @@ class Measurements {
     bench::add_counters(measurement, options_.metrics, values, source_of, why_missing);
   }
 
-  const Spools& spools_;
+  const Recordings& recordings_;
   const GroupOptions& options_;
-  const traces::Names& paths_;
+  const timeline::StringPool& paths_;
   Run& run_;
   std::vector<std::optional<FixedCosts>> costs_;
   std::map<std::string, bool> ambiguous_;
@@ -435,7 +435,7 @@ class Measurements {
   std::unordered_map<std::uint32_t, bool> in_graphs_;  ///< kernels that were seen in graphs
 };
 
-ProgramKernel facts_of(const Group& group, const std::string& point, const traces::Names& paths, std::int64_t all_ns) {
+ProgramKernel facts_of(const Group& group, const std::string& point, const timeline::StringPool& paths, std::int64_t all_ns) {
   ProgramKernel kernel;
   kernel.point = point;
   kernel.range = paths.text(group.key.path);
@@ -462,7 +462,7 @@ std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration) {
   return FixedCosts{node->value, launch->value};
 }
 
-std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape& shape, const SpooledDevice& device) {
+std::optional<std::int64_t> blocks_per_multiprocessor(const timeline::LaunchShape& shape, const RecordedDevice& device) {
   const auto warps = property(device, "max warps");
   const auto blocks = property(device, "max blocks");
   const auto registers = property(device, "registers");
@@ -486,32 +486,32 @@ std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape&
   return fitting > 0 ? std::optional(fitting) : std::nullopt;
 }
 
-FurtherCounters further_counters(const Spools& spools, const GroupOptions& options, const Run& run) {
+FurtherCounters further_counters(const Recordings& recordings, const GroupOptions& options, const Run& run) {
   std::vector<std::uint32_t> paths;
-  traces::Names path_names;
+  timeline::StringPool path_names;
   FurtherCounters result;
-  for (const Group& group : Grouping(spools, options, run).groups(paths, path_names)) {
+  for (const Group& group : Grouping(recordings, options, run).groups(paths, path_names)) {
     if (group.counters.empty()) continue;
-    auto& sums = result.of_group[lasting_key(group, spools.timeline, path_names, run)];
+    auto& sums = result.of_group[lasting_key(group, recordings.timeline, path_names, run)];
     for (const auto& [name, sum] : group.counters) {
-      FurtherCounters::Sum& all = sums[spools.timeline.names.text(name)];
+      FurtherCounters::Sum& all = sums[recordings.timeline.names.text(name)];
       all.sum += sum.first;
       all.count += sum.second;
     }
   }
-  result.counted_launches = static_cast<std::int64_t>(spools.counted.size());
+  result.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
   return result;
 }
 
-std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools, const std::vector<FurtherCounters>& further) {
+std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings, const std::vector<FurtherCounters>& further) {
   std::vector<std::string> counted;
   for (const FurtherCounters& run : further)
     for (const auto& [group, sums] : run.of_group)
       for (const auto& [name, sum] : sums)
         if (std::ranges::find(counted, name) == counted.end()) counted.push_back(name);
-  for (const CountedLaunch& launch : spools.counted)
+  for (const CountedLaunch& launch : recordings.counted)
     for (const auto& [name, value] : launch.values)
-      if (const std::string& text = spools.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
+      if (const std::string& text = recordings.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
         counted.push_back(text);
   std::vector<std::string> names = bench::parse_metrics("core,flops,units");
   const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
@@ -529,14 +529,14 @@ std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools, const s
   return metrics;
 }
 
-std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known) {
+std::vector<Device> devices_of(const Recordings& recordings, const std::vector<Device>& known) {
   std::vector<std::pair<std::uint32_t, int>> used;
-  for (const traces::Track& track : spools.timeline.tracks)
-    if (track.kind == traces::TrackKind::stream) used.emplace_back(track.process, static_cast<int>(track.device));
+  for (const timeline::Track& track : recordings.timeline.tracks)
+    if (track.kind == timeline::TrackKind::stream) used.emplace_back(track.process, static_cast<int>(track.device));
   std::vector<Device> devices;
-  for (const SpooledDevice& spooled : spools.devices) {
-    if (std::ranges::find(used, std::pair(spooled.process, spooled.index)) == used.end()) continue;
-    const std::string uuid = text_property(spooled, "uuid");
+  for (const RecordedDevice& recorded : recordings.devices) {
+    if (std::ranges::find(used, std::pair(recorded.process, recorded.index)) == used.end()) continue;
+    const std::string uuid = text_property(recorded, "uuid");
     const auto is_it = [&](const Device& device) {
       const auto place = device.properties.find("uuid");
       return place != device.properties.end() && place->second == uuid;
@@ -547,25 +547,25 @@ std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& 
       continue;
     }
     Device device;
-    device.id = fmt::format("cuda:{}", spooled.index);
+    device.id = fmt::format("cuda:{}", recorded.index);
     while (std::ranges::find(devices, device.id, &Device::id) != devices.end()) device.id += "'";
     device.kind = DeviceKind::cuda;
-    device.name = text_property(spooled, "name");
-    device.architecture = text_property(spooled, "architecture");
-    device.units = static_cast<int>(std::min<std::int64_t>(property(spooled, "multiprocessors").value_or(0), 100'000));
-    device.memory_bytes = property(spooled, "memory bytes").value_or(0);
-    device.last_level_cache_bytes = property(spooled, "l2 bytes").value_or(0);
+    device.name = text_property(recorded, "name");
+    device.architecture = text_property(recorded, "architecture");
+    device.units = static_cast<int>(std::min<std::int64_t>(property(recorded, "multiprocessors").value_or(0), 100'000));
+    device.memory_bytes = property(recorded, "memory bytes").value_or(0);
+    device.last_level_cache_bytes = property(recorded, "l2 bytes").value_or(0);
     device.properties["uuid"] = uuid;
     devices.push_back(std::move(device));
   }
   return devices;
 }
 
-void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
-  Program program = traces::analyze(spools.timeline);  // first: it takes much memory for a while
+void add_program(const Recordings& recordings, const GroupOptions& options, Run& run) {
+  Program program = timeline::analyze(recordings.timeline);  // first: it takes much memory for a while
   std::vector<std::uint32_t> paths;
-  traces::Names path_names;
-  std::vector<Group> groups = Grouping(spools, options, run).groups(paths, path_names);
+  timeline::StringPool path_names;
+  std::vector<Group> groups = Grouping(recordings, options, run).groups(paths, path_names);
   std::int64_t all_ns = 0;
   for (const Group& group : groups) all_ns += group.total_ns;
   if (groups.size() > options.max_groups) {
@@ -580,14 +580,14 @@ void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
   }
   for (const FurtherCounters& more : options.further)
     for (Group& group : groups)
-      if (const auto known = more.of_group.find(lasting_key(group, spools.timeline, path_names, run));
+      if (const auto known = more.of_group.find(lasting_key(group, recordings.timeline, path_names, run));
           known != more.of_group.end())
         for (const auto& [name, sum] : known->second) {
           group.further[name].sum += sum.sum;
           group.further[name].count += sum.count;
         }
-  Measurements measurements(spools, options, path_names, run);
-  for (const Slice& slice : spools.timeline.slices)
+  Measurements measurements(recordings, options, path_names, run);
+  for (const Slice& slice : recordings.timeline.slices)
     if (slice.in_graph) measurements.in_graphs_.try_emplace(slice.name, true);
   measurements.name(groups);
   std::map<std::string, int> names;
@@ -601,22 +601,22 @@ void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
     program.kernels.push_back(facts_of(group, measurement.name, path_names, all_ns));
     run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
   }
-  for (const Spools::Cost& cost : spools.costs)
+  for (const Recordings::Cost& cost : recordings.costs)
     program.self_cost.push_back({.what = cost.what,
                                  .count = cost.count,
                                  .seconds_each = cost.count > 0
                                                      ? std::optional(cost.seconds / static_cast<double>(cost.count))
                                                      : std::nullopt});
-  program.kernel_launches = spools.kernels;
-  program.counted_launches = static_cast<std::int64_t>(spools.counted.size());
+  program.kernel_launches = recordings.kernels;
+  program.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
   for (const FurtherCounters& more : options.further) program.counted_launches += more.counted_launches;
-  program.dropped_records = spools.timeline.dropped;
-  for (const std::string& note : spools.counter_notes)
+  program.dropped_records = recordings.timeline.dropped;
+  for (const std::string& note : recordings.counter_notes)
     program.counters_reason += (program.counters_reason.empty() ? "" : " ") + note;
-  run.warnings.insert(run.warnings.end(), spools.timeline.warnings.begin(), spools.timeline.warnings.end());
-  if (spools.timeline.dropped > 0)
+  run.warnings.insert(run.warnings.end(), recordings.timeline.warnings.begin(), recordings.timeline.warnings.end());
+  if (recordings.timeline.dropped > 0)
     run.warnings.push_back(
-        fmt::format("{} records were lost: counts and times are too low by as much.", spools.timeline.dropped));
+        fmt::format("{} records were lost: counts and times are too low by as much.", recordings.timeline.dropped));
   run.program = std::move(program);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a program's spools to a run: each kernel group a measurement. Pure; knows no CUDA.
+// From a program's recordings to a run: each kernel group a measurement. Pure; knows no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "bench/counters/metrics.h"
 #include "core/model/calibration.h"
 #include "core/model/run.h"
-#include "profile/spool.h"
+#include "profile/recording.h"
 
 namespace gpubench::profile {
 
@@ -52,23 +52,23 @@ struct GroupOptions {
 };
 
 /// `run.devices` are those of the program's first run.
-FurtherCounters further_counters(const Spools& spools, const GroupOptions& options, const Run& run);
+FurtherCounters further_counters(const Recordings& recordings, const GroupOptions& options, const Run& run);
 
 /// The metrics that the recordings' counters make up: gpubench's own by their table, others as CUPTI names them.
-std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools,
+std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
                                                    const std::vector<FurtherCounters>& further = {});
 
-/// Of the devices that the program used, those known to this process by their UUID; of others what the spools tell.
-std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known);
+/// Of the devices that the program used, those known to this process by their UUID; of others what the recordings tell.
+std::vector<Device> devices_of(const Recordings& recordings, const std::vector<Device>& known);
 
 /// Fills the run's points and its program: kernels, copies and fills by function, launch shape, size and range path, by
 /// falling time. `run.devices` are those of `devices_of`, `run.calibrations` may hold their ceilings. Verdicts are left
 /// to the classifier.
-void add_program(const Spools& spools, const GroupOptions& options, Run& run);
+void add_program(const Recordings& recordings, const GroupOptions& options, Run& run);
 
 /// Warps and blocks of a kernel that fit on one multiprocessor at once, by its registers, shared memory and threads
 /// (CUDA C++ Programming Guide, compute capabilities; registers are given to warps 256 at a time). Absent where the
-/// spool does not tell the multiprocessor's limits.
-std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape& shape, const SpooledDevice& device);
+/// recording does not tell the multiprocessor's limits.
+std::optional<std::int64_t> blocks_per_multiprocessor(const timeline::LaunchShape& shape, const RecordedDevice& device);
 
 }  // namespace gpubench::profile

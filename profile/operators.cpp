@@ -11,7 +11,7 @@
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "profile/groups.h"
-#include "traces/operators.h"
+#include "timeline/analyses/operators.h"
 
 namespace gpubench::profile {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t max_operators = 500;  // points
 
 /// The pipe that a type is calculated in. Whether float runs as TF32 is told by names: that of CUTLASS's and cuDNN's
 /// kernels ("tf32", and "s1688" for the instruction), and nvjet, cuBLAS's kernels for the tensor cores of Hopper.
-std::optional<Pipe> pipe_of(const traces::OperatorWork& work, std::string_view kernel) {
+std::optional<Pipe> pipe_of(const timeline::OperatorWork& work, std::string_view kernel) {
   const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
   if (work.type == "float")
     return work.matrix && (has("tf32") || has("s1688") || has("nvjet")) ? Pipe::tensor_tf32 : Pipe::fp32;
@@ -60,21 +60,21 @@ std::string shapes_text(std::string_view inputs) {
 
 }  // namespace
 
-Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
+Run run_of_operators(const timeline::Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
   using Key = std::tuple<std::int64_t, std::uint32_t, std::int64_t>;  // device, name, inputs
   struct Group {
-    traces::OperatorWork work;
-    std::vector<traces::OperatorCall> calls;
+    timeline::OperatorWork work;
+    std::vector<timeline::OperatorCall> calls;
     std::int64_t total_ns = 0;
   };
   std::map<Key, Group> groups;
   std::set<std::int64_t> devices;
   std::int64_t all = 0, of_operators = 0;
-  for (const traces::Slice& slice : timeline.slices)
-    if (occupies_gpu(slice.kind) && timeline.tracks[slice.track].kind == traces::TrackKind::stream)
+  for (const timeline::Slice& slice : timeline.slices)
+    if (occupies_gpu(slice.kind) && timeline.tracks[slice.track].kind == timeline::TrackKind::stream)
       all += slice.duration_ns;
-  for (const traces::OperatorCall& call : traces::operator_calls(timeline)) {
-    const traces::Slice& slice = timeline.slices[call.slice];
+  for (const timeline::OperatorCall& call : timeline::operator_calls(timeline)) {
+    const timeline::Slice& slice = timeline.slices[call.slice];
     of_operators += call.gpu_ns;
     if (slice.detail < 0 || slice.detail >= static_cast<std::int64_t>(timeline.names.size())) {
       share.without_shapes += seconds_of(call.gpu_ns);
@@ -90,8 +90,8 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
   for (auto& [key, group] : groups) {
     const auto& [device, name, inputs] = key;
     const std::string& text = timeline.names.text(static_cast<std::uint32_t>(inputs));
-    const auto work = traces::operator_work(timeline.names.text(name), text);
-    if (!work && traces::work_needs_values(timeline.names.text(name)) && list_of(text, 2).empty()) {
+    const auto work = timeline::operator_work(timeline.names.text(name), text);
+    if (!work && timeline::work_needs_values(timeline.names.text(name)) && list_of(text, 2).empty()) {
       share.without_values += seconds_of(group.total_ns);
       continue;
     }
@@ -137,11 +137,11 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
     if (const auto pipe = pipe_of(group->work, timeline.names.text(group->calls.front().kernel));
         pipe && group->work.flops > 0.0)
       measurement.work.flops[*pipe] = group->work.flops;
-    const traces::OperatorCall& first = group->calls.front();
+    const timeline::OperatorCall& first = group->calls.front();
     measurement.launches = Launches{first.works, first.blocks,
                                     std::max<std::int64_t>(first.blocks - first.kernels * calibration.device.units, 0)};
     Timing timing;
-    timing.clock = Clock::device;
+    timing.clock = TimingMode::device;
     timing.stop_reason = StopReason::count;
     timing.executions_per_sample = 1;
     timing.method = "the trace's records of what the operator launched";
@@ -155,7 +155,7 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
       timing.kernel_overhead_seconds = Estimate{overhead, {overhead, overhead}};
       timing.method += ", less the calibrated kernel overhead";
       Timing stream = timing;
-      stream.clock = Clock::stream;
+      stream.clock = TimingMode::stream;
       stream.samples_seconds.clear();
       stream.block_sizes.clear();
       stream.kernel_overhead_seconds = std::nullopt;

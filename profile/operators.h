@@ -8,7 +8,7 @@
 
 #include "core/model/calibration.h"
 #include "core/model/run.h"
-#include "traces/timeline.h"
+#include "timeline/timeline.h"
 
 namespace gpubench::profile {
 
@@ -26,6 +26,6 @@ struct OperatorShare {
 
 /// A point for each operator with each shape of its inputs, by falling time of all its calls, with the devices of the
 /// timeline and `calibration` for each of them. Verdicts are left to the classifier.
-Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibration, OperatorShare& share);
+Run run_of_operators(const timeline::Timeline& timeline, const Calibration& calibration, OperatorShare& share);
 
 }  // namespace gpubench::profile

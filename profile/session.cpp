@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/base/process.h"
-#include "profile/spool.h"
+#include "profile/recording.h"
 
 namespace gpubench::profile {
 namespace {
@@ -55,7 +55,7 @@ class Signals {
 std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder) {
   const std::array<std::pair<std::string, std::string>, 3> ours = {{{"CUDA_INJECTION64_PATH", library.string()},
                                                                     {"NVTX_INJECTION64_PATH", library.string()},
-                                                                    {spool_folder_variable, folder.string()}}};
+                                                                    {recording_folder_variable, folder.string()}}};
   std::vector<std::string> environment;
   for (const std::string& entry : Spawn::environ_now()) {
     bool replaced = false;
@@ -88,7 +88,7 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
                         const InjectionOptions& options) {
   const auto library = injection_library();
   {
-    std::ofstream file(folder / spool_options_file);
+    std::ofstream file(folder / recording_options_file);
     file << to_text(options);
     if (!file.flush()) throw SessionError(fmt::format("{} cannot be written.", folder.string()));
   }

@@ -26,7 +26,7 @@ struct ProgramEnd {
   std::string words;  ///< "exit code 0", "signal 9 (Killed)"
 };
 
-/// Runs words[0] (PATH) with this process's terminal, files and signals, its spools going to the folder. SIGINT and
+/// Runs words[0] (PATH) with this process's terminal, files and signals, its recordings going to the folder. SIGINT and
 /// SIGQUIT reach it from the terminal; SIGTERM and SIGHUP are passed on. Throws SessionError.
 ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,
                         const InjectionOptions& options);

@@ -38,15 +38,15 @@ std::string assumed_sources(const compare::Comparison& comparison) {
   return text;
 }
 
-std::string_view meaning_of(Clock clock) {
-  constexpr std::array<std::string_view, clock_names.size()> meanings = {
+std::string_view meaning_of(TimingMode clock) {
+  constexpr std::array<std::string_view, timing_mode_names.size()> meanings = {
       "device (the operation alone)", "stream (launched back to back)", "latency (launch to finished)", "host"};
   return meanings[static_cast<std::size_t>(clock)];
 }
 
 /// "Times compared: stream (launched back to back).".
 std::string clocks_sentence(const compare::Comparison& comparison) {
-  std::map<Clock, std::size_t> clocks;
+  std::map<TimingMode, std::size_t> clocks;
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
   if (clocks.size() == 1) return fmt::format("Times compared: {}.", meaning_of(clocks.begin()->first));
   const std::string text = joined(clocks, ", ", [](const auto& each) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"

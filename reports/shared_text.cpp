@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "classifier/votes.h"
+#include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
@@ -269,7 +269,7 @@ std::string advice_text(const Verdict& verdict) {
 }
 
 std::string votes_text(const Verdict& verdict) {
-  return joined(verdict.votes, "; ", [](const Vote& vote) {
+  return joined(verdict.votes, "; ", [](const CrossCheck& vote) {
     return fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence);
   });
 }
@@ -317,7 +317,7 @@ std::string clock_text(const Measurement& measurement) {
 }
 
 bool has_time_on_device(const Measurement& measurement) {
-  return measurement.primary().clock != Clock::device && seconds_by(measurement, Clock::device) != nullptr;
+  return measurement.primary().clock != TimingMode::device && seconds_by(measurement, TimingMode::device) != nullptr;
 }
 
 statistics::Steadiness steadiness(const Measurement& measurement) {
@@ -368,7 +368,7 @@ std::vector<Doubt> doubts_of(const Group& group) {
   std::vector<Doubt> result;
   for (const Point* point : group.points) {
     if (!point->verdict) continue;
-    for (const Vote& vote : point->verdict->votes) {
+    for (const CrossCheck& vote : point->verdict->votes) {
       if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) continue;
       const auto same = std::find_if(result.begin(), result.end(), [&](const Doubt& doubt) {
         return doubt.vote->experiment == vote.experiment && doubt.vote->says == vote.says;
@@ -399,7 +399,7 @@ std::vector<std::string> rule_differences(const Run& run) {
   std::vector<std::string> result;
   for (const Point& point : run.points) {
     if (!point.verdict) continue;
-    for (const Vote& vote : point.verdict->votes)
+    for (const CrossCheck& vote : point.verdict->votes)
       if (vote.experiment == Experiment::ncu_rule && vote.outcome == Outcome::disagrees)
         result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), vote.says,
                                      label(point.measurement), vote.evidence));

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reports/trace.h"
-#include "traces/flame.h"
-#include "traces/timeline.h"
+#include "timeline/analyses/flame.h"
+#include "timeline/timeline.h"
 
 namespace gpubench::reports {
 
@@ -18,16 +18,16 @@ struct AboutTrace {
 };
 
 /// Self-contained pages. What they leave out for want of room is said on them.
-std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& about);
-std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about);
-std::string flame_html(const traces::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about);
+std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about);
+std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
+std::string flame_html(const timeline::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about);
 
 /// The page of `gpubench serve`, which asks the server for the rest; and a page of lines as they are.
 std::string folder_html(const std::string& folder, const std::string& version);
 std::string text_html(const std::string& title, const std::string& lines, const std::string& version);
 
 /// For papers, drawn by vl-convert as pictures of charts are. Throws PictureError.
-std::string flame_svg(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about);
-std::string flame_svg(const traces::FlameDiff& diff, const AboutTrace& about);
+std::string flame_svg(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
+std::string flame_svg(const timeline::FlameDiff& diff, const AboutTrace& about);
 
 }  // namespace gpubench::reports

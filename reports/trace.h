@@ -9,19 +9,19 @@
 
 #include "core/base/table.h"
 #include "core/model/run.h"
-#include "traces/critical_path.h"
-#include "traces/difference.h"
-#include "traces/kernels.h"
-#include "traces/operators.h"
-#include "traces/summary.h"
+#include "timeline/analyses/critical_path.h"
+#include "timeline/analyses/difference.h"
+#include "timeline/analyses/kernels.h"
+#include "timeline/analyses/operators.h"
+#include "timeline/analyses/summary.h"
 
 namespace gpubench::reports {
 
 /// What to do first, then where the time of each GPU went, its kernels, iterations, ranks and memory.
-std::string trace_summary_text(const traces::Timeline& timeline, const traces::Summary& summary,
+std::string trace_summary_text(const timeline::Timeline& timeline, const timeline::Summary& summary,
                                const ConsoleStyle& style);
 /// Idle time by its cause, of each GPU and of each stream, and stretches in which the host's pace is the program's.
-std::string trace_idle_text(const traces::Timeline& timeline, const traces::Summary& summary,
+std::string trace_idle_text(const timeline::Timeline& timeline, const timeline::Summary& summary,
                             const ConsoleStyle& style);
 /// What operators, by their shapes, or kernels, by their counters, reach of a GPU's ceilings, by their time; `calls`
 /// and `total` of each of the run's points. `rest` says what has no verdict, and why.
@@ -38,8 +38,8 @@ std::string trace_memory_text(const Program& program, const ConsoleStyle& style)
 
 enum class KernelTable { name, stream, range, operation };
 /// Kernels, copies and fills; of `operation` the operators that launched them. `paths` are those of the ranges.
-std::string trace_kernels_text(const traces::Timeline& timeline, KernelTable by, const ConsoleStyle& style);
-std::string critical_path_text(const traces::Timeline& timeline, const traces::CriticalPath& path,
+std::string trace_kernels_text(const timeline::Timeline& timeline, KernelTable by, const ConsoleStyle& style);
+std::string critical_path_text(const timeline::Timeline& timeline, const timeline::CriticalPath& path,
                                const ConsoleStyle& style);
 
 /// What the console and the page say of a difference: sentences, tables of texts, and what `sure` means.
@@ -57,27 +57,27 @@ struct DifferenceTables {
   std::vector<Table> tables;
   std::string footnote;
 };
-DifferenceTables difference_tables(const traces::Difference& difference, std::size_t shown);
-std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style);
+DifferenceTables difference_tables(const timeline::Difference& difference, std::size_t shown);
+std::string difference_text(const timeline::Difference& difference, const ConsoleStyle& style);
 
 /// Kernels' names, short, with what tells those apart that would read alike: "vectorized<2, gelu>", not
 /// "vectorized<\u2026>" twice. Those that are the same stay the same.
 std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& full);
 
 /// `traces` are the files' names.
-std::string trace_summary_json(const traces::Timeline& timeline, const traces::Summary& summary,
+std::string trace_summary_json(const timeline::Timeline& timeline, const timeline::Summary& summary,
                                const std::vector<std::string>& traces, const WorkVerdicts* verdicts = nullptr);
-std::string trace_idle_json(const traces::Timeline& timeline, const traces::Summary& summary);
-std::string trace_memory_json(const traces::Timeline& timeline, const Program& program);
-std::string trace_kernels_json(const traces::Timeline& timeline, KernelTable by);
-std::string trace_kernels_csv(const traces::Timeline& timeline, KernelTable by);
-std::string critical_path_json(const traces::Timeline& timeline, const traces::CriticalPath& path);
-std::string difference_json(const traces::Difference& difference);
+std::string trace_idle_json(const timeline::Timeline& timeline, const timeline::Summary& summary);
+std::string trace_memory_json(const timeline::Timeline& timeline, const Program& program);
+std::string trace_kernels_json(const timeline::Timeline& timeline, KernelTable by);
+std::string trace_kernels_csv(const timeline::Timeline& timeline, KernelTable by);
+std::string critical_path_json(const timeline::Timeline& timeline, const timeline::CriticalPath& path);
+std::string difference_json(const timeline::Difference& difference);
 
 /// What `gpubench serve` gives at /api/profiler (docs/flame-graphs-and-timelines.md).
-std::string api_timeline_json(const traces::Timeline& timeline);
-std::string api_kernels_json(const traces::Timeline& timeline);
-std::string api_hta_json(const traces::Timeline& timeline);
-std::string api_memory_json(const traces::Timeline& timeline);
+std::string api_timeline_json(const timeline::Timeline& timeline);
+std::string api_kernels_json(const timeline::Timeline& timeline);
+std::string api_hta_json(const timeline::Timeline& timeline);
+std::string api_memory_json(const timeline::Timeline& timeline);
 
 }  // namespace gpubench::reports

@@ -64,11 +64,10 @@ sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.
 configure() {
   local options=(-DCMAKE_BUILD_TYPE=Release "-DGPUBENCH_TESTS=$tests" "-DGPUBENCH_EXAMPLES=$tests")
   if [ ! -e build/CMakeCache.txt ]; then
-    options+=(-DGPUBENCH_QUICK_BUILD=ON)
     if command -v ninja >/dev/null; then options+=(-G Ninja); fi
   fi
   # A build folder that somebody configured keeps its choice of CUDA.
-  if [ ! -e build/CMakeCache.txt ] || cached GPUBENCH_QUICK_BUILD ON; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
+  if [ ! -e build/CMakeCache.txt ]; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
   if [ "$tests" = ON ] && has_python_package; then
     options+=(-DGPUBENCH_PYTHON_PACKAGE=ON "-DPython_EXECUTABLE=$PWD/build/python-venv/bin/python")
   fi

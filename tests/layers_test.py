@@ -15,21 +15,22 @@ MAY_INCLUDE = {
     "core": [],
     "classifier": ["core"],
     "compare": ["classifier", "core"],
-    "traces": ["core"],
-    "tracer": ["traces", "core"],
-    "profile": ["bench", "classifier", "traces", "core"],
-    "reports": ["compare", "classifier", "traces", "core"],
-    "bench": ["core"],
+    "timeline": ["core"],
+    "kernel_trace": ["timeline", "core"],
+    "profile": ["gpu", "bench", "classifier", "timeline", "core"],
+    "reports": ["compare", "classifier", "timeline", "core"],
+    "gpu": ["core", "bench"],
+    "bench": ["gpu", "core"],
     "kernels/probes": [],
-    "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
-    "kernels": ["bench", "core"],
-    "calibrate": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
-    "doctor": ["bench", "core"],
-    "python": ["main", "profile", "traces", "tracer", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
-    "main": ["profile", "traces", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
+    "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"],
+    "kernels": ["gpu", "bench", "core"],
+    "calibrate": ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"],
+    "doctor": ["gpu", "bench", "core"],
+    "python": ["main", "profile", "timeline", "kernel_trace", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"],
+    "main": ["profile", "timeline", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"],
 }
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
-WITHOUT_CUDA = {"core", "classifier", "compare", "reports", "traces"}
+WITHOUT_CUDA = {"core", "classifier", "compare", "reports", "timeline"}
 PLAIN_PUBLIC_HEADERS = {"work.h", "version.h"}
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -82,7 +83,7 @@ class Layers(unittest.TestCase):
 
     def test_a_wrong_include_is_seen(self):
         cases = [
-            ("core/model/run.h", '#include "bench/devices.h"', False),
+            ("core/model/run.h", '#include "gpu/devices.h"', False),
             ("core/model/run.h", '#include "core/base/text.h"', True),
             ("core/model/run.h", "#include <cuda_runtime.h>", False),
             ("core/model/run.h", "#include <gpubench/state.h>", False),
@@ -90,10 +91,10 @@ class Layers(unittest.TestCase):
             ("compare/gate.cpp", '#include "reports/reports.h"', False),
             ("reports/write.cpp", '#include "compare/gate.h"', True),
             ("doctor/judge.cpp", '#include "reports/reports.h"', False),
-            ("kernels/probes/cuda_latency.cu", '#include "bench/devices.h"', False),
-            ("kernels/operations/gemm.cu", '#include "bench/devices.h"', True),
-            ("calibrate/cuda/workbench.cpp", '#include "kernels/operations/operations.h"', False),
-            ("main/main.cpp", '#include "kernels/probes/host_kernels.h"', False),
+            ("kernels/probes/cuda/latency.cu", '#include "gpu/devices.h"', False),
+            ("kernels/operations/gemm.cu", '#include "gpu/devices.h"', True),
+            ("calibrate/cuda/calibration_context.cpp", '#include "kernels/operations/operations.h"', False),
+            ("main/main.cpp", '#include "kernels/probes/host/kernels.h"', False),
         ]
         for name, text, allowed in cases:
             with self.subTest(name=name, text=text), tempfile.TemporaryDirectory() as folder:

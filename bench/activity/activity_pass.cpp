@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "bench/activity/agreement.h"
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
@@ -218,7 +218,7 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
 /// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
 void ActivityPass::look_without_records(Measurement& measurement, const Replay& replay) {
   constexpr int repeats = 9;
-  const std::int64_t executions = unrecorded_executions_for(timing_by(measurement, Clock::device)->seconds->median);
+  const std::int64_t executions = unrecorded_executions_for(timing_by(measurement, TimingMode::device)->seconds->median);
   const auto shorter = replay.chain(executions);
   const auto longer = replay.chain(3 * executions);
   const auto seconds_of = [&](const std::function<void()>& chain) {

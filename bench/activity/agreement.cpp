@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 
 namespace gpubench::bench {
 namespace {
@@ -90,7 +90,7 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
     check.reason = "the overhead of its copies and fills is not known";
     return;
   }
-  const Timing* const time = timing_by(measurement, Clock::device);
+  const Timing* const time = timing_by(measurement, TimingMode::device);
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
   // The device time is a slope less the kernel overhead. What a record has beyond it does not vary with that overhead,
@@ -122,7 +122,7 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
 
 void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
                         std::optional<double> clock_hz) {
-  const Timing* const time = timing_by(measurement, Clock::device);
+  const Timing* const time = timing_by(measurement, TimingMode::device);
   if (check.agreement != Agreement::disagrees || time == nullptr || !time->seconds || !time->kernel_overhead_seconds)
     return;
   // The overhead grows while a process works: what it was when the point was timed is not what this time holds.

@@ -54,7 +54,7 @@ struct Matrix {
 };
 
 std::optional<Deviation> deviation_of(const Measurement& measurement) {
-  const Summary* const device = seconds_by(measurement, Clock::device);
+  const Summary* const device = seconds_by(measurement, TimingMode::device);
   const auto difference = measurement.activity ? difference_seconds(*measurement.activity) : std::nullopt;
   if (device == nullptr || !difference || !measurement.activity->tolerance_seconds) return std::nullopt;
   const double sigma = *measurement.activity->tolerance_seconds / tolerance_deviations;

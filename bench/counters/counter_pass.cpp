@@ -75,8 +75,8 @@ void sort_by_name(Measurement& measurement) {
 /// at the clock that they had while the operation was timed.
 std::optional<double> busy_percent(double count, double peak, double clock_hz, bool of_multiprocessors,
                                    const Measurement& measurement) {
-  const Summary* seconds = seconds_by(measurement, Clock::device);
-  if (seconds == nullptr) seconds = seconds_by(measurement, Clock::stream);
+  const Summary* seconds = seconds_by(measurement, TimingMode::device);
+  if (seconds == nullptr) seconds = seconds_by(measurement, TimingMode::stream);
   if (seconds == nullptr || !(seconds->median > 0.0) || !(peak > 0.0)) return std::nullopt;
   if (of_multiprocessors && measurement.clock_hz) clock_hz = *measurement.clock_hz;
   const double percent = 100.0 * count / peak / clock_hz / seconds->median;

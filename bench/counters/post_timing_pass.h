@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bench/counters/metrics.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "core/base/time.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/google/google_runner.h"
 #include "core/base/text.h"

@@ -7,7 +7,7 @@
 // lines to write back, so the first executions run until that balance is back and are not counted.
 #pragma once
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "core/model/device.h"
 #include "gpubench/detail/buffers.h"
 #include "gpubench/vectors.h"
@@ -85,7 +85,7 @@ class ColdClock final : public Timer {
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_->device_clock_hz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return clock_->host_seconds(); }
   double now() override { return clock_->now(); }
-  [[nodiscard]] Clock clock() const override { return clock_->clock(); }
+  [[nodiscard]] TimingMode clock() const override { return clock_->clock(); }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:

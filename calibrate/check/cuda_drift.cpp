@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "calibrate/check/drift.h"
-#include "calibrate/cuda/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -77,7 +77,7 @@ class CudaDriftSampler {
 
   Device device_;
   CalibrationOptions options_;
-  Workbench bench_;
+  CudaCalibrationContext bench_;
   std::map<std::string, std::size_t> probes_;  ///< their places on the workbench
 };
 

@@ -11,14 +11,14 @@
 #include <thread>
 #include <utility>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/memory/memory.h"
-#include "calibrate/workbench.h"
+#include "calibrate/calibration_context.h"
 #include "core/base/load.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/kernels.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {

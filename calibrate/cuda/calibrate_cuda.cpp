@@ -5,11 +5,11 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/check/health.h"
-#include "calibrate/cuda/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
-#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -26,7 +26,7 @@ constexpr CudaPlan full_cuda_plan = {9, 1.0, 5.0};
 constexpr double warm_up_seconds_of_process = 0.1;
 constexpr int launch_rounds_of_process = 2;
 
-void note_conditions(Workbench& bench) {
+void note_conditions(CudaCalibrationContext& bench) {
   auto& warnings = bench.calibration.warnings;
   // This process is one of them.
   if (const auto processes = bench.nvml.compute_processes().value; processes && processes->size() > 1)
@@ -39,7 +39,7 @@ void note_conditions(Workbench& bench) {
     warnings.push_back("without NVML no power, temperature or throttling was read: " + bench.nvml.reason());
 }
 
-void measure_launch(Workbench& bench) {
+void measure_launch(CudaCalibrationContext& bench) {
   bench.attempt({"launch"}, [&] {
     Ceiling launch = bench.options.part == Part::all
                          ? bench::measure_launch_overhead(*bench.gpu)
@@ -49,7 +49,7 @@ void measure_launch(Workbench& bench) {
   });
 }
 
-void sample_all(Workbench& bench, int rounds) {
+void sample_all(CudaCalibrationContext& bench, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     bench.step("ceilings", static_cast<double>(round) / rounds);
     for (auto& probe : bench.probes) bench.sample(probe);
@@ -58,7 +58,7 @@ void sample_all(Workbench& bench, int rounds) {
 }
 
 /// After all that needs a cool GPU. Each load is visited twice, so that its interval holds what the others' heat does.
-void sustain_all(Workbench& bench) {
+void sustain_all(CudaCalibrationContext& bench) {
   constexpr int visits = 2;
   std::vector<SustainedLoad> loads;
   for (const Probe& probe : bench.probes)
@@ -149,7 +149,7 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
 }
 
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
-void count(Workbench& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
+void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
            std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
     source.begin(group.front().counters);
@@ -184,7 +184,7 @@ void count(Workbench& bench, bench::MetricSource& source, const std::vector<Coun
 
 }  // namespace
 
-void warm_up(Workbench& bench, double seconds) {
+void warm_up(CudaCalibrationContext& bench, double seconds) {
   const double start = steady_seconds();
   while (steady_seconds() < start + seconds)
     bench.timer.seconds([&] {
@@ -196,13 +196,13 @@ void warm_up(Workbench& bench, double seconds) {
 }
 
 Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options) {
-  Workbench bench(device, options);
+  CudaCalibrationContext bench(device, options);
   const CudaPlan& plan = bench.full ? full_cuda_plan : quick_cuda_plan;
   bench.step("warm-up", 0.0);
   const bool for_process = options.part == Part::of_process;
   bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
   note_conditions(bench);
-  // Before links use other streams: from then on every kernel may cost more (bench/cuda/handles.h).
+  // Before links use other streams: from then on every kernel may cost more (gpu/cuda/handles.h).
   bench.step("launch", 0.02);
   measure_launch(bench);
   if (!for_process) measure_launch_step(bench);
@@ -249,7 +249,7 @@ Calibration calibrate_cuda(const Device& device, const CalibrationOptions& optio
   return bench.finish();
 }
 
-void confirm(Workbench& bench, double seconds) {
+void confirm(CudaCalibrationContext& bench, double seconds) {
   const double deadline = steady_seconds() + seconds;
   std::unique_ptr<bench::MetricSource> source;
   std::string reason;

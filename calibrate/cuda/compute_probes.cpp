@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "bench/memory/memory.h"
-#include "calibrate/cuda/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
 #include "core/model/resources.h"
 #include "kernels/cublaslt.h"
-#include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -39,7 +39,7 @@ void set_counted(Probe& probe, VectorOperation operation) {
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_vector(Workbench& bench, VectorOperation operation, const std::string& resource,
+void add_vector(CudaCalibrationContext& bench, VectorOperation operation, const std::string& resource,
                 const std::string& shape = "") {
   if (operation == VectorOperation::bf16 && bench.major < 8)
     throw CudaError("BF16 arithmetic needs compute capability 8.0");
@@ -87,7 +87,7 @@ struct Path {
   double sustained_seconds;
 };
 
-void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
+void add_matrix(CudaCalibrationContext& bench, const Path& path, NumberFormat type) {
   const bool is_mma = path.launch == probes::launch_mma;
   const std::size_t bytes_a =
       is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
@@ -157,7 +157,7 @@ double flops_of(std::int64_t n) {
 }
 
 /// Rests, then times one product: the first after another would find a lower clock.
-double trial_rate(Workbench& bench, const GemmPlan& plan, std::int64_t n) {
+double trial_rate(CudaCalibrationContext& bench, const GemmPlan& plan, std::int64_t n) {
   plan.run(bench.stream);
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
   Probe probe;
@@ -175,7 +175,7 @@ double trial_rate(Workbench& bench, const GemmPlan& plan, std::int64_t n) {
   return probe.values.front();
 }
 
-void add_product(Workbench& bench, const kernels::CublasLt& library, NumberFormat format) {
+void add_product(CudaCalibrationContext& bench, const kernels::CublasLt& library, NumberFormat format) {
   if (!library.reason().empty()) throw CudaError(library.reason());
   const auto products = std::make_shared<Products>();
   const std::size_t count = static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[0]);
@@ -242,7 +242,7 @@ constexpr double max_bytes = 4.0 * gibibyte;
 
 class Intensities {
  public:
-  explicit Intensities(Workbench& bench)
+  explicit Intensities(CudaCalibrationContext& bench)
       : bench_(bench),
         count_(static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
                probes::memory_granule * probes::memory_granule) {}
@@ -311,13 +311,13 @@ class Intensities {
     return probe;
   }
 
-  Workbench& bench_;
+  CudaCalibrationContext& bench_;
   std::size_t count_;
 };
 
 }  // namespace
 
-void add_vector_probes(Workbench& bench) {
+void add_vector_probes(CudaCalibrationContext& bench) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i) {
     const auto operation = static_cast<VectorOperation>(i);
     const bool quick = operation == VectorOperation::fp32 || operation == VectorOperation::fp64;
@@ -329,13 +329,13 @@ void add_vector_probes(Workbench& bench) {
   bench.attempt({special_functions}, [&] { add_vector(bench, VectorOperation::exp2, special_functions); });
 }
 
-void add_vector_probe_like(Workbench& bench, const Ceiling& stored) {
+void add_vector_probe_like(CudaCalibrationContext& bench, const Ceiling& stored) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
       add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
 }
 
-void add_matrix_probes(Workbench& bench) {
+void add_matrix_probes(CudaCalibrationContext& bench) {
   using enum NumberFormat;
   const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
   const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
@@ -364,7 +364,7 @@ void add_matrix_probes(Workbench& bench) {
             : "there is no probe for it yet");
 }
 
-void add_product_probes(Workbench& bench) {
+void add_product_probes(CudaCalibrationContext& bench) {
   const kernels::CublasLt library;
   for (const NumberFormat format : formats) {
     if (!is_quick(format) && !bench.full) continue;
@@ -373,7 +373,7 @@ void add_product_probes(Workbench& bench) {
   }
 }
 
-void measure_intensities(Workbench& bench) {
+void measure_intensities(CudaCalibrationContext& bench) {
   bench.attempt({"ridge-dram-read-sustained", "ridge-fp32-sustained"}, [&] { Intensities(bench).run(); });
 }
 

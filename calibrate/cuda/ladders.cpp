@@ -5,10 +5,10 @@
 #include <bit>
 #include <cmath>
 
-#include "calibrate/cuda/workbench.h"
-#include "calibrate/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/calibration_context.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -25,7 +25,7 @@ constexpr double far_to = 0.85;
 /// threads find what early ones have just fetched, and the cache seems twice its size.
 class GpuLadder {
  public:
-  GpuLadder(Workbench& bench, double launch_seconds)
+  GpuLadder(CudaCalibrationContext& bench, double launch_seconds)
       : bench_(bench), launch_seconds_(launch_seconds), cache_(bench.cache_bytes()) {}
 
   void run(int sweeps) {
@@ -135,7 +135,7 @@ class GpuLadder {
     return static_cast<double>(bytes) / std::max(seconds - launch_seconds_, 0.5 * seconds);
   }
 
-  Workbench& bench_;
+  CudaCalibrationContext& bench_;
   double launch_seconds_;
   std::size_t cache_;
   std::vector<std::size_t> sizes_;
@@ -146,7 +146,7 @@ class GpuLadder {
 };
 
 /// From 8 KiB to twice what L2 holds for each multiprocessor; L2's share of lines is then in the far half, too.
-void run_unit_ladder(Workbench& bench, int sweeps) {
+void run_unit_ladder(CudaCalibrationContext& bench, int sweeps) {
   const auto units = static_cast<std::size_t>(bench.multiprocessors());
   const std::size_t largest =
       std::min(std::max(2 * bench.cache_bytes() / units, std::size_t{1} << 20), bench.pool.bytes() / units) /
@@ -212,7 +212,7 @@ Ceiling latency(const std::string& resource, int steps, const std::string& metho
 
 class GpuLatencies {
  public:
-  explicit GpuLatencies(Workbench& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
+  explicit GpuLatencies(CudaCalibrationContext& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
 
   void levels() {
     shared();
@@ -334,14 +334,14 @@ class GpuLatencies {
                        chase_repeats);
   }
 
-  Workbench& bench_;
+  CudaCalibrationContext& bench_;
   std::size_t cache_;
   std::uint64_t seed_ = 0;
 };
 
 }  // namespace
 
-void measure_ladders(Workbench& bench) {
+void measure_ladders(CudaCalibrationContext& bench) {
   const Ceiling* launch = bench.calibration.find("launch");
   if (bench.pool.size() == 0) return bench.absent({"l2"}, "there was no memory for DRAM's probes either");
   if (launch == nullptr)
@@ -351,7 +351,7 @@ void measure_ladders(Workbench& bench) {
   if (bench.full) bench.attempt({"unit-ladder"}, [&] { run_unit_ladder(bench, 5); });
 }
 
-void measure_latencies(Workbench& bench) {
+void measure_latencies(CudaCalibrationContext& bench) {
   GpuLatencies latencies(bench);
   latencies.levels();
   bench.attempt({"latency-host"}, [&] { latencies.host(); });

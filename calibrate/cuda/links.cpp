@@ -3,9 +3,9 @@
 // link carries beside them.
 #include <fmt/format.h>
 
-#include "calibrate/cuda/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
-#include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -19,7 +19,7 @@ constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = link_repeats) {
+void measure(CudaCalibrationContext& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = link_repeats) {
   bench.attempt({ceiling.resource}, [&] {
     (void)how();  // sets up what the driver sets up once
     bench.measure_now(std::move(ceiling), how, times);
@@ -28,7 +28,7 @@ void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& 
 
 /// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
 void measure_link(
-    Workbench& bench, const std::string& resource, const std::string& method, std::size_t bytes,
+    CudaCalibrationContext& bench, const std::string& resource, const std::string& method, std::size_t bytes,
     const std::function<void()>& work, int times = link_repeats, const std::function<void()>& prepare = [] {}) {
   Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
   ceiling.work_per_run = static_cast<double>(bytes);
@@ -43,7 +43,7 @@ void measure_link(
   measure(bench, std::move(ceiling), timed, times);
 }
 
-void pinned(Workbench& bench) {
+void pinned(CudaCalibrationContext& bench) {
   const PinnedMemory to(copied_bytes);
   const PinnedMemory from(copied_bytes);
   DeviceVector<std::byte> in(copied_bytes);
@@ -65,11 +65,11 @@ void pinned(Workbench& bench) {
                });
 }
 
-int repeats_in_process(const Workbench& bench) {
+int repeats_in_process(const CudaCalibrationContext& bench) {
   return bench.options.part == Part::of_process ? pageable_repeats_of_several : pageable_repeats;
 }
 
-void pageable(Workbench& bench) {
+void pageable(CudaCalibrationContext& bench) {
   std::vector<std::byte> host(copied_bytes, std::byte{1});
   DeviceVector<std::byte> device(copied_bytes);
   const char* const copy = "a copy of 256 MiB of ordinary host memory, host clock";
@@ -107,7 +107,7 @@ class ManagedMemory {
   std::size_t bytes_;
 };
 
-void managed(Workbench& bench) {
+void managed(CudaCalibrationContext& bench) {
   if (device_attribute(cudaDevAttrConcurrentManagedAccess, bench.index) == 0)
     throw CudaError("this system does not let host and GPU share managed memory at the same time, so nothing moves");
   const ManagedMemory memory(managed_bytes);
@@ -199,7 +199,7 @@ class Abroad {
   std::unique_ptr<T> thing_;
 };
 
-void measure_peer(Workbench& bench, int other) {
+void measure_peer(CudaCalibrationContext& bench, int other) {
   const PeerAccess to_other(bench.index, other);
   const Abroad<DeviceVector<std::byte>> there(other, peer_bytes);
   DeviceVector<std::byte> here(peer_bytes);
@@ -248,12 +248,12 @@ void measure_peer(Workbench& bench, int other) {
 
 }  // namespace
 
-void measure_links_of_process(Workbench& bench) {
+void measure_links_of_process(CudaCalibrationContext& bench) {
   bench.attempt({"host-to-device-pageable", "device-to-host-pageable"}, [&] { pageable(bench); });
   bench.attempt({"managed-to-device", "managed-to-host", "managed-faults"}, [&] { managed(bench); });
 }
 
-void measure_links(Workbench& bench) {
+void measure_links(CudaCalibrationContext& bench) {
   bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
   int count = 0;
   bench.attempt({"peers"}, [&] { GPUBENCH_CUDA_CHECK(cudaGetDeviceCount(&count)); });

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "bench/memory/memory.h"
-#include "calibrate/cuda/workbench.h"
-#include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_memory.h"
+#include "calibrate/cuda/calibration_context.h"
+#include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -32,7 +32,7 @@ constexpr Pattern patterns[] = {{"dram-read", MemoryPattern::read, 1},
                                 {"dram-copy", MemoryPattern::copy, 2},
                                 {"dram-triad", MemoryPattern::triad, 3}};
 
-std::vector<MemoryCandidate> candidates_of(Workbench& bench, const Pattern& what, std::size_t count) {
+std::vector<MemoryCandidate> candidates_of(CudaCalibrationContext& bench, const Pattern& what, std::size_t count) {
   float* const a = bench.pool.data();
   const float* const b = what.arrays > 1 ? a + count : a;
   const float* const c = what.arrays > 2 ? a + 2 * count : a;
@@ -57,7 +57,7 @@ std::vector<MemoryCandidate> candidates_of(Workbench& bench, const Pattern& what
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_pattern(Workbench& bench, const Pattern& what, const std::string& size, const std::string& caveat,
+void add_pattern(CudaCalibrationContext& bench, const Pattern& what, const std::string& size, const std::string& caveat,
                  const std::string& shape = "") {
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
@@ -102,7 +102,7 @@ void add_pattern(Workbench& bench, const Pattern& what, const std::string& size,
   bench.probes.push_back(std::move(probe));
 }
 
-void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
+void make_pool(CudaCalibrationContext& bench, std::string& size, std::string& caveat) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -129,7 +129,7 @@ Probe cache_probe(const std::string& resource, const std::string& method) {
   return probe;
 }
 
-void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<const probes::WorkingSetShape> shapes,
+void add_l2(CudaCalibrationContext& bench, std::size_t set, const char* resource, std::span<const probes::WorkingSetShape> shapes,
             const char* what) {
   std::vector<LoopKernel> kernels;
   for (const auto shape : shapes)
@@ -157,7 +157,7 @@ void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<c
   bench.add_loops(std::move(probe), kernels[best]);
 }
 
-void add_l2(Workbench& bench) {
+void add_l2(CudaCalibrationContext& bench) {
   const std::size_t cache = bench.cache_bytes();
   std::size_t smallest = 0;
   GPUBENCH_CUDA_CHECK(probes::min_working_set(smallest));
@@ -175,7 +175,7 @@ void add_l2(Workbench& bench) {
          "microsecond, and their requests are merged on the way, so L2 itself delivers fewer");
 }
 
-void add_l1(Workbench& bench) {
+void add_l1(CudaCalibrationContext& bench) {
   const std::size_t bytes = l1_set_bytes * static_cast<std::size_t>(bench.multiprocessors());
   if (bytes > bench.pool.bytes()) return bench.absent({"l1"}, "too little memory is free");
   std::vector<LoopKernel> kernels;
@@ -192,7 +192,7 @@ void add_l1(Workbench& bench) {
   bench.add_loops(std::move(probe), kernels[best]);
 }
 
-void add_shared(Workbench& bench, int conflicts) {
+void add_shared(CudaCalibrationContext& bench, int conflicts) {
   Probe probe = cache_probe(conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts),
                             conflicts == 1 ? "16-byte loads without bank conflicts"
                                            : fmt::format("4-byte loads of which {} of a warp fall into one bank; bytes "
@@ -207,7 +207,7 @@ void add_shared(Workbench& bench, int conflicts) {
   });
 }
 
-void add_lsu(Workbench& bench) {
+void add_lsu(CudaCalibrationContext& bench) {
   Probe probe;
   probe.ceiling =
       new_ceiling("lsu", "op/s", CeilingGroup::memory,
@@ -225,7 +225,7 @@ void add_lsu(Workbench& bench) {
   });
 }
 
-void add_constant(Workbench& bench) {
+void add_constant(CudaCalibrationContext& bench) {
   Probe probe = cache_probe("constant",
                             "each warp reads one address of 4 KiB after the other, 16 bytes for all its "
                             "threads, counted once for the warp");
@@ -241,7 +241,7 @@ constexpr std::pair<Contention, const char*> contentions[] = {{Contention::one_a
 
 }  // namespace
 
-void add_memory_probes(Workbench& bench) {
+void add_memory_probes(CudaCalibrationContext& bench) {
   std::string size;
   std::string caveat;
   std::vector<std::string> resources;
@@ -253,7 +253,7 @@ void add_memory_probes(Workbench& bench) {
   });
 }
 
-void add_memory_probe_like(Workbench& bench, const Ceiling& stored) {
+void add_memory_probe_like(CudaCalibrationContext& bench, const Ceiling& stored) {
   std::string size;
   std::string caveat;
   make_pool(bench, size, caveat);
@@ -261,7 +261,7 @@ void add_memory_probe_like(Workbench& bench, const Ceiling& stored) {
     if (pattern.resource == stored.resource) add_pattern(bench, pattern, size, caveat, stored.shape);
 }
 
-void add_cache_probes(Workbench& bench) {
+void add_cache_probes(CudaCalibrationContext& bench) {
   if (bench.pool.size() == 0) {
     bench.absent({"l2-near", "l2-merged", "l1"}, "there was no memory for DRAM's probes either");
   } else {
@@ -275,7 +275,7 @@ void add_cache_probes(Workbench& bench) {
   bench.attempt({"constant"}, [&] { add_constant(bench); });
 }
 
-void add_atomics_probes(Workbench& bench) {
+void add_atomics_probes(CudaCalibrationContext& bench) {
   const auto add = [&](const std::string& memory, const std::string& what, const char* shape, const auto& launch) {
     for (const auto& [contention, where] : contentions) {
       const std::string resource = fmt::format("atomic-{}-{}", memory, name_of(contention));

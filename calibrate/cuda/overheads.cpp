@@ -2,11 +2,11 @@
 // What it costs to launch, to wait, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
-#include "bench/cuda/harness_kernels.h"
-#include "bench/devices.h"
-#include "calibrate/cuda/workbench.h"
+#include "gpu/cuda/harness_kernels.h"
+#include "gpu/devices.h"
+#include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
-#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -21,7 +21,7 @@ Ceiling overhead(std::string resource, std::string method) {
 }
 
 /// The costs that `gpubench doctor` tells, measured several times.
-void timing_costs(Workbench& bench) {
+void timing_costs(CudaCalibrationContext& bench) {
   const std::map<std::string, std::string> resources = {{"globaltimer step", "globaltimer-step"},
                                                         {"event pair", "event-pair"},
                                                         {"event quantum", "event-quantum"},
@@ -49,7 +49,7 @@ void timing_costs(Workbench& bench) {
 
 class Overheads {
  public:
-  explicit Overheads(Workbench& bench) : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
+  explicit Overheads(CudaCalibrationContext& bench) : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
 
   /// What copies and fills of a few bytes take.
   void commands() {
@@ -161,7 +161,7 @@ class Overheads {
     bench_.measure_now(overhead("grid-sync", method), measure, overhead_repeats);
   }
 
-  Workbench& bench_;
+  CudaCalibrationContext& bench_;
   bench::Blocker blocker_;
   bench::Event start_;
   bench::Event stop_;
@@ -171,7 +171,7 @@ class Overheads {
 
 }  // namespace
 
-void measure_overheads(Workbench& bench) {
+void measure_overheads(CudaCalibrationContext& bench) {
   if (!bench.full)
     return bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
                          [&] { Overheads(bench).commands(); });
@@ -186,7 +186,7 @@ void measure_overheads(Workbench& bench) {
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels
 /// then take longer in steps.
-void measure_launch_step(Workbench& bench) {
+void measure_launch_step(CudaCalibrationContext& bench) {
   constexpr int step_repeats = 7;
   constexpr int launches = 100;
   constexpr long long cycles_apart = 50;
@@ -219,7 +219,7 @@ void measure_launch_step(Workbench& bench) {
   });
 }
 
-void add_block_start_probe(Workbench& bench) {
+void add_block_start_probe(CudaCalibrationContext& bench) {
   // Even the few take long enough for the host to launch the next kernel meanwhile.
   constexpr int launches = 8;
   const int few = 128 * bench.multiprocessors();

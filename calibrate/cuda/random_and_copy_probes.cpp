@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "calibrate/cuda/workbench.h"
-#include "kernels/probes/cuda_memory.h"
+#include "calibrate/cuda/calibration_context.h"
+#include "kernels/probes/cuda/memory.h"
 #include "kernels/probes/random_sector.h"
 
 namespace gpubench::calibrate {
@@ -27,7 +27,7 @@ constexpr RandomProbe random_probes[] = {{"l2-random-read", RandomAccess::read, 
                                          {"l2-random-update", RandomAccess::update, true},
                                          {"dram-random-update", RandomAccess::update, false}};
 
-void add_random(Workbench& bench, const RandomProbe& what) {
+void add_random(CudaCalibrationContext& bench, const RandomProbe& what) {
   if (bench.pool.size() == 0) throw OutOfMemory(no_pool);
   const bool reads = what.access == RandomAccess::read;
   const auto half_of_l2 = static_cast<std::size_t>(share_of_l2 * static_cast<double>(bench.cache_bytes()));
@@ -76,7 +76,7 @@ constexpr Command commands[] = {
     {"fill-rate-graph", "fills of cudaMemsetAsync in a CUDA graph", false, true}};
 
 /// `filled`: memory of `bytes` that no other probe reads.
-void add_command(Workbench& bench, const Command& what, std::byte* filled, std::size_t bytes) {
+void add_command(CudaCalibrationContext& bench, const Command& what, std::byte* filled, std::size_t bytes) {
   auto* const pool = reinterpret_cast<std::byte*>(bench.pool.data());
   const auto work_of = [&](int times) -> std::function<void()> {
     const auto work = [=, copies = what.copies, stream = bench.stream] {
@@ -106,11 +106,11 @@ void add_command(Workbench& bench, const Command& what, std::byte* filled, std::
 
 }  // namespace
 
-void add_random_probes(Workbench& bench) {
+void add_random_probes(CudaCalibrationContext& bench) {
   for (const RandomProbe& what : random_probes) bench.attempt({what.resource}, [&] { add_random(bench, what); });
 }
 
-void add_copy_probes(Workbench& bench) {
+void add_copy_probes(CudaCalibrationContext& bench) {
   std::vector<std::string> resources;
   for (const Command& what : commands) resources.emplace_back(what.resource);
   bench.attempt(resources, [&] {

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <system_error>
 
-#include "bench/devices.h"
-#include "calibrate/host/workbench.h"
+#include "gpu/devices.h"
+#include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -169,8 +169,8 @@ std::optional<std::string> load_warning(const LoadReading& before, const LoadRea
   return text + "; ceilings may be low";
 }
 
-HostWorkbench::HostWorkbench(const Device& its_device, const CalibrationOptions& its_options, const HostPlan& its_plan)
-    : WorkbenchBase(its_device, its_options),
+HostCalibrationContext::HostCalibrationContext(const Device& its_device, const CalibrationOptions& its_options, const HostPlan& its_plan)
+    : CalibrationContext(its_device, its_options),
       plan(its_plan),
       threads(probes::team_size()),
       own_ticks_(own_ticks()),
@@ -198,7 +198,7 @@ void sample(HostProbe& probe) {
     if (const auto share = core_share(before, read_load())) probe.shares.push_back(*share);
 }
 
-void HostWorkbench::sample_all() {
+void HostCalibrationContext::sample_all() {
   // All take turns: what disturbs the machine for a while disturbs a few repeats of each.
   double longest = 0.0;
   for (int round = 0; round < plan.rounds; ++round) {
@@ -216,19 +216,19 @@ void HostWorkbench::sample_all() {
     calibration.warnings.push_back(std::move(*warning));
 }
 
-Calibration HostWorkbench::finish_with_share() {
+Calibration HostCalibrationContext::finish_with_share() {
   calibration.core_share = core_share(load_, read_load());
   return finish();
 }
 
-void HostWorkbench::conclude(const HostProbe& probe) {
+void HostCalibrationContext::conclude(const HostProbe& probe) {
   if (!probe.failure.empty() || probe.values.empty())
     absent(probe.ceiling.resource, probe.failure);
   else
     calibration.ceilings.push_back(ceiling_of(probe));
 }
 
-Ceiling HostWorkbench::sustained(const HostProbe& probe) {
+Ceiling HostCalibrationContext::sustained(const HostProbe& probe) {
   HostProbe lasting = probe;
   for (auto* samples : {&lasting.values, &lasting.clocks, &lasting.shares}) samples->clear();
   lasting.steady.clear();
@@ -250,7 +250,7 @@ Ceiling HostWorkbench::sustained(const HostProbe& probe) {
   return ceiling_of(lasting);
 }
 
-void HostWorkbench::sustain_all() {
+void HostCalibrationContext::sustain_all() {
   for (const auto& probe : probes) {
     if (probe.sustained_seconds <= 0.0 || probe.values.empty()) continue;
     step("sustained loads", 0.0);
@@ -260,7 +260,7 @@ void HostWorkbench::sustain_all() {
 
 Calibration calibrate_host(const Device& device, const CalibrationOptions& options) {
   const bool full = options.mode == Mode::full;
-  HostWorkbench bench(device, options, full ? full_plan : quick_plan);
+  HostCalibrationContext bench(device, options, full ? full_plan : quick_plan);
   bench.step("launch", 0.0);
   Ceiling launch = bench::measure_launch_overhead(device);
   launch.group = CeilingGroup::overhead;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "calibrate/check/health.h"
-#include "calibrate/host/workbench.h"
+#include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -20,7 +20,7 @@ Units units_of(const probes::ArithmeticLoop& loop) {
           fmt::format("{} {} in a clock", format_number(loop.work_per_unit_and_clock), loop.work_unit)};
 }
 
-HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resource, const probes::ArithmeticLoop& loop,
+HostProbe arithmetic_probe(const HostCalibrationContext& bench, const std::string& resource, const probes::ArithmeticLoop& loop,
                            int cores) {
   const int tries = bench.plan.arithmetic_tries;
   HostProbe probe;
@@ -49,7 +49,7 @@ HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resour
   return probe;
 }
 
-void add_both(HostWorkbench& bench, const probes::ArithmeticLoop& loop) {
+void add_both(HostCalibrationContext& bench, const probes::ArithmeticLoop& loop) {
   const std::string resource(loop.resource);
   bench.probes.push_back(arithmetic_probe(bench, resource, loop, bench.threads));
   bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
@@ -58,7 +58,7 @@ void add_both(HostWorkbench& bench, const probes::ArithmeticLoop& loop) {
 bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.work_unit == "FLOP"; }
 
 /// The multiply-adds of vector extensions that are not the widest.
-void add_narrower(HostWorkbench& bench) {
+void add_narrower(HostCalibrationContext& bench) {
   for (const probes::Isa isa : probes::available_isas()) {
     if (isa == bench.isa) continue;
     for (const auto& loop : probes::arithmetic_loops(isa))
@@ -73,7 +73,7 @@ using Gemm = probes::GemmProbe<Element>;
 
 /// The size of product whose rate is largest; sizes grow until eight products take as long as the plan says.
 template <class Element>
-std::shared_ptr<Gemm<Element>> best_size(const HostWorkbench& bench, int& tried) {
+std::shared_ptr<Gemm<Element>> best_size(const HostCalibrationContext& bench, int& tried) {
   constexpr std::int64_t smallest = 512;
   constexpr std::int64_t largest = 8192;
   constexpr int repeats = 3;
@@ -96,7 +96,7 @@ std::shared_ptr<Gemm<Element>> best_size(const HostWorkbench& bench, int& tried)
 }
 
 template <class Element>
-void add_product(HostWorkbench& bench, const std::string& resource, int cores, const Units& units) {
+void add_product(HostCalibrationContext& bench, const std::string& resource, int cores, const Units& units) {
   const probes::TeamOf team(cores);
   int tried = 0;
   const auto gemm = best_size<Element>(bench, tried);
@@ -127,7 +127,7 @@ constexpr double host_ridge_seconds = 0.8;
 constexpr auto& steps = probes::HostArithmetic::intensity_steps;
 
 /// Bytes per second and the clock right after.
-HostReading measure(HostWorkbench& bench, std::size_t step) {
+HostReading measure(HostCalibrationContext& bench, std::size_t step) {
   const auto run = probes::host_arithmetic(bench.isa).intensity[step];
   HostReading reading = best_of(intensity_tries, [&] {
     const double rate = bench.memory->piece_rate(parts, [run](std::byte* window, std::size_t bytes) {
@@ -140,7 +140,7 @@ HostReading measure(HostWorkbench& bench, std::size_t step) {
   return reading;
 }
 
-void ridge(HostWorkbench& bench) {
+void ridge(HostCalibrationContext& bench) {
   const Ceiling* read = bench.calibration.find("dram-read");
   const Ceiling* fp32 = bench.calibration.find("fp32");
   if (read == nullptr || fp32 == nullptr)
@@ -159,12 +159,12 @@ void ridge(HostWorkbench& bench) {
   probe.per_core = false;
   probe.sustained_seconds = host_ridge_seconds;
   probe.measure = [&bench, step] { return measure(bench, step); };
-  add_ridge(bench.calibration, HostWorkbench::sustained(probe), multiply_adds);
+  add_ridge(bench.calibration, HostCalibrationContext::sustained(probe), multiply_adds);
 }
 
 }  // namespace
 
-void add_host_vector_probes(HostWorkbench& bench) {
+void add_host_vector_probes(HostCalibrationContext& bench) {
   for (const auto& loop : probes::arithmetic_loops(bench.isa)) {
     if (!bench.full) {
       if (is_multiply_add(loop))
@@ -186,7 +186,7 @@ void add_host_vector_probes(HostWorkbench& bench) {
   }
 }
 
-void add_host_product_probes(HostWorkbench& bench) {
+void add_host_product_probes(HostCalibrationContext& bench) {
   const auto loops = probes::arithmetic_loops(bench.isa);
   for (const bool all : {true, false}) {
     if (!all && !bench.full) return;
@@ -199,7 +199,7 @@ void add_host_product_probes(HostWorkbench& bench) {
   }
 }
 
-void measure_host_intensities(HostWorkbench& bench) {
+void measure_host_intensities(HostCalibrationContext& bench) {
   if (!bench.memory) return bench.absent({"ridge-dram-read-sustained", "ridge-fp32-sustained"}, no_memory);
   const probes::TeamOf team(bench.threads);
   // The streams have left sums behind that grow without bound.

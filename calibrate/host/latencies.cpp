@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "calibrate/host/workbench.h"
+#include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -30,7 +30,7 @@ constexpr double min_past = 1.5;
 
 class HostLatencies {
  public:
-  explicit HostLatencies(HostWorkbench& bench) : bench_(bench), memory_(*bench.one_core_memory) {
+  explicit HostLatencies(HostCalibrationContext& bench) : bench_(bench), memory_(*bench.one_core_memory) {
     if (const auto share = probes::huge_page_share(memory_.buffer()); !share)
       pages_ = "whether the memory lies on huge pages is not known: far latencies may hold walks of page tables";
     else if (*share < huge_enough)
@@ -173,7 +173,7 @@ class HostLatencies {
     levels_.push_back(std::move(probe));
   }
 
-  HostWorkbench& bench_;
+  HostCalibrationContext& bench_;
   probes::MemoryProbe& memory_;
   std::string pages_;
   std::vector<HostProbe> levels_;
@@ -206,7 +206,7 @@ constexpr AtomicsWay ways[] = {
 
 }  // namespace
 
-void add_host_atomics_probes(HostWorkbench& bench) {
+void add_host_atomics_probes(HostCalibrationContext& bench) {
   const auto counters = std::make_shared<probes::AtomicsProbe>();
   for (const auto& way : ways) {
     const int cores = way.all_cores ? bench.threads : 1;
@@ -237,7 +237,7 @@ void add_host_atomics_probes(HostWorkbench& bench) {
   }
 }
 
-void add_host_pair_probes(HostWorkbench& bench) {
+void add_host_pair_probes(HostCalibrationContext& bench) {
   constexpr std::int64_t rounds = 5000;
   const auto processors = probes::allowed_processors();
   if (processors.size() < 2) {
@@ -265,7 +265,7 @@ void add_host_pair_probes(HostWorkbench& bench) {
   bench.probes.push_back(std::move(probe));
 }
 
-void measure_host_latencies(HostWorkbench& bench) {
+void measure_host_latencies(HostCalibrationContext& bench) {
   if (!bench.one_core_memory)
     return bench.absent({"latency-l1", "latency-l2", "latency-l3", "latency-dram", "latency-curve"}, no_memory);
   const probes::TeamOf team(1);

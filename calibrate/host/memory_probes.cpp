@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "bench/memory/memory.h"
-#include "calibrate/host/workbench.h"
+#include "calibrate/host/calibration_context.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t one_core_windows = 16;  // a single core takes long for a 
 
 constexpr std::array resources = {"dram-read", "dram-write", "dram-copy", "dram-triad"};
 
-std::string each_in_its_memory(const HostWorkbench& bench, const probes::MemoryProbe& memory) {
+std::string each_in_its_memory(const HostCalibrationContext& bench, const probes::MemoryProbe& memory) {
   return fmt::format("{} each in memory of its own, {}", plural(static_cast<long long>(memory.threads()), "thread"),
                      bench.isa_name());
 }
@@ -25,7 +25,7 @@ std::string each_in_its_memory(const HostWorkbench& bench, const probes::MemoryP
 // ---- DRAM
 
 /// Memory for a team, and in words how much that is.
-std::unique_ptr<probes::MemoryProbe> make_memory(const HostWorkbench& bench, std::size_t windows, std::string& text) {
+std::unique_ptr<probes::MemoryProbe> make_memory(const HostCalibrationContext& bench, std::size_t windows, std::string& text) {
   const auto cache = static_cast<double>(bench.device.last_level_cache_bytes);
   const auto [wanted, given] = stream_memory(cache);
   auto memory = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), bench.isa,
@@ -50,7 +50,7 @@ struct Team {
 /// "dram-write-ordinary": what a way of its own is called where the resource table knows it.
 std::string name_of_way(const probes::StreamLoop& loop) { return fmt::format("{}-{}", loop.resource, loop.way); }
 
-HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probes::StreamLoop& loop) {
+HostProbe stream_probe(const HostCalibrationContext& bench, const Team& team, const probes::StreamLoop& loop) {
   HostProbe probe;
   probe.ceiling = new_ceiling(
       std::string(loop.resource) + team.suffix, "B/s", CeilingGroup::memory,
@@ -78,7 +78,7 @@ HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probe
   return probe;
 }
 
-void add_team(HostWorkbench& bench, const Team& team) {
+void add_team(HostCalibrationContext& bench, const Team& team) {
   for (const auto& loop : probes::stream_loops()) {
     if (loop.way == "nontemporal" && !bench.kernels.nontemporal) {
       if (const std::string of_way = name_of_way(loop); bench.full && find_plain_resource(of_way) != nullptr)
@@ -102,7 +102,7 @@ constexpr int dense_rungs = 4;  // an octave, while a pass is cheap
 int max_loads(std::size_t vector_bytes) { return vector_bytes >= 64 ? 2 : 3; }
 
 /// The working sets of one thread.
-std::vector<std::size_t> sizes_of(const HostWorkbench& bench, const probes::MemoryProbe& memory) {
+std::vector<std::size_t> sizes_of(const HostCalibrationContext& bench, const probes::MemoryProbe& memory) {
   const std::size_t threads = memory.threads();
   const std::size_t cache = bench.cache_bytes();
   const std::size_t wanted = cache > 0 ? bench.plan.ladder_caches * cache : memory.bytes();
@@ -112,7 +112,7 @@ std::vector<std::size_t> sizes_of(const HostWorkbench& bench, const probes::Memo
                grain);
 }
 
-void add_ladder(HostWorkbench& bench, probes::MemoryProbe& memory, HostLadder& into) {
+void add_ladder(HostCalibrationContext& bench, probes::MemoryProbe& memory, HostLadder& into) {
   into.sizes = sizes_of(bench, memory);
   for (const std::size_t size : into.sizes)
     into.ladder.working_set_bytes.push_back(static_cast<double>(size * memory.threads()));
@@ -128,7 +128,7 @@ void add_ladder(HostWorkbench& bench, probes::MemoryProbe& memory, HostLadder& i
 }
 
 /// The ceiling of a level, from the rates of its plateau in each sweep.
-Ceiling ceiling_of_level(const HostWorkbench& bench, const probes::MemoryProbe& memory, const HostLadder& from,
+Ceiling ceiling_of_level(const HostCalibrationContext& bench, const probes::MemoryProbe& memory, const HostLadder& from,
                          const FoundLevel& level, std::size_t index, const std::string& suffix) {
   HostProbe probe;
   probe.ceiling =
@@ -151,7 +151,7 @@ Ceiling ceiling_of_level(const HostWorkbench& bench, const probes::MemoryProbe& 
   return result;
 }
 
-void conclude(HostWorkbench& bench, const probes::MemoryProbe* memory, const HostLadder& from,
+void conclude(HostCalibrationContext& bench, const probes::MemoryProbe* memory, const HostLadder& from,
               const std::string& suffix) {
   if (memory == nullptr)
     for (const char* level : {"l1", "l2", "l3"}) bench.absent(level + suffix, no_memory);
@@ -182,7 +182,7 @@ StreamMemory stream_memory(double cache_bytes) {
   return {wanted, available > 0.0 ? std::min(wanted, available / 4.0) : wanted};
 }
 
-void add_host_memory_probes(HostWorkbench& bench) {
+void add_host_memory_probes(HostCalibrationContext& bench) {
   for (const bool all : {true, false}) {
     if (!all && !bench.full) continue;
     const std::string suffix = all ? "" : "-one-core";
@@ -199,12 +199,12 @@ void add_host_memory_probes(HostWorkbench& bench) {
   }
 }
 
-void add_host_ladders(HostWorkbench& bench) {
+void add_host_ladders(HostCalibrationContext& bench) {
   if (bench.memory) add_ladder(bench, *bench.memory, bench.ladder);
   if (bench.one_core_memory) add_ladder(bench, *bench.one_core_memory, bench.one_core_ladder);
 }
 
-void conclude_host_ladders(HostWorkbench& bench) {
+void conclude_host_ladders(HostCalibrationContext& bench) {
   conclude(bench, bench.memory.get(), bench.ladder, "");
   if (bench.full) conclude(bench, bench.one_core_memory.get(), bench.one_core_ladder, "-one-core");
 }

@@ -20,9 +20,9 @@ namespace gpubench {
 
 /// device: the operation's own duration on the GPU. stream: the cost of each execution launched back to back. latency:
 /// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU.
-enum class Clock { device, stream, latency, host };
-inline constexpr auto clock_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
-constexpr std::string_view name_of(Clock clock) { return clock_names[static_cast<std::size_t>(clock)]; }
+enum class TimingMode { device, stream, latency, host };
+inline constexpr auto timing_mode_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
+constexpr std::string_view name_of(TimingMode clock) { return timing_mode_names[static_cast<std::size_t>(clock)]; }
 
 /// With a smaller share of its cores, or of its GPU, something was measured under load.
 inline constexpr double min_core_share = 0.9;
@@ -159,7 +159,7 @@ enum class StopReason { interval, budget, count };
 inline constexpr auto stop_reason_names = std::to_array<std::string_view>({"interval", "budget", "count"});
 
 struct Timing {
-  Clock clock = Clock::host;
+  TimingMode clock = TimingMode::host;
   std::optional<Summary> seconds;          ///< per execution; absent: `reason` or the point's `failure` says why
   std::string reason;                      ///< why this clock gave no time
   std::vector<double> samples_seconds;     ///< in the order they were taken; empty where they are not kept
@@ -169,7 +169,7 @@ struct Timing {
   std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
   std::string method;                      ///< how it was timed, in words
   StopReason stop_reason = StopReason::interval;
-  /// Of Clock::device: what kernels of these launch shapes cost before and after their work. It is taken off.
+  /// Of TimingMode::device: what kernels of these launch shapes cost before and after their work. It is taken off.
   std::optional<Estimate> kernel_overhead_seconds;
   friend bool operator==(const Timing&, const Timing&) = default;
 };
@@ -326,14 +326,14 @@ inline std::string_view primary_clock_name(const Measurement& measurement) {
 }
 
 /// What one clock says, or null when it was not asked.
-inline const Timing* timing_by(const Measurement& measurement, Clock clock) {
+inline const Timing* timing_by(const Measurement& measurement, TimingMode clock) {
   for (const Timing& timing : measurement.timings)
     if (timing.clock == clock) return &timing;
   return nullptr;
 }
 
 /// Seconds per execution by one clock, or null when it gave none.
-inline const Summary* seconds_by(const Measurement& measurement, Clock clock) {
+inline const Summary* seconds_by(const Measurement& measurement, TimingMode clock) {
   const Timing* const timing = timing_by(measurement, clock);
   return timing != nullptr && timing->seconds ? &*timing->seconds : nullptr;
 }
@@ -348,9 +348,9 @@ inline std::optional<double> counter(const Measurement& measurement, std::string
   return std::nullopt;
 }
 
-/// What Clock::device took off, or null when it took nothing off or gave no time.
+/// What TimingMode::device took off, or null when it took nothing off or gave no time.
 inline const Estimate* kernel_overhead_of(const Measurement& measurement) {
-  const Timing* const timing = timing_by(measurement, Clock::device);
+  const Timing* const timing = timing_by(measurement, TimingMode::device);
   return timing != nullptr && timing->kernel_overhead_seconds ? &*timing->kernel_overhead_seconds : nullptr;
 }
 

@@ -177,8 +177,8 @@ std::optional<double> share_of_kernel(const Measurement& measurement, std::size_
 
 std::optional<double> device_over_stream(const Measurement& measurement) {
   constexpr double noticeable = 1.02;
-  const Summary* const device = seconds_by(measurement, Clock::device);
-  const Summary* const stream = seconds_by(measurement, Clock::stream);
+  const Summary* const device = seconds_by(measurement, TimingMode::device);
+  const Summary* const stream = seconds_by(measurement, TimingMode::stream);
   if (device == nullptr || stream == nullptr || !(stream->median > 0.0)) return std::nullopt;
   const double ratio = device->median / stream->median;
   const bool longer = ratio >= noticeable && device->median_ci95.low > stream->median_ci95.high;

@@ -74,7 +74,7 @@ struct Run {
   std::vector<std::string> warnings;
   std::optional<Unfinished> unfinished = {};    ///< absent in a finished run, and in older files
   std::optional<Program> program = {};          ///< of a profiled program, whose kernels are the points
-  std::vector<OperationFinding> findings = {};  ///< failures, then by falling saving (classifier/findings.h)
+  std::vector<OperationFinding> findings = {};  ///< failures, then by falling saving (classifier/run/findings.h)
 
   [[nodiscard]] const Calibration* calibration_of(std::string_view device_id) const {
     for (const auto& calibration : calibrations)

@@ -80,12 +80,12 @@ constexpr std::string_view name_of(Experiment experiment) {
 }
 
 /// What an experiment says of a verdict.
-struct Vote {
+struct CrossCheck {
   Experiment experiment = Experiment::elasticity;
   Outcome outcome = Outcome::undecided;
   std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
   std::string evidence;  ///< what it saw, and where it disagrees a reason
-  friend bool operator==(const Vote&, const Vote&) = default;
+  friend bool operator==(const CrossCheck&, const CrossCheck&) = default;
 };
 
 struct Verdict {
@@ -101,7 +101,7 @@ struct Verdict {
   double model_seconds = 0.0;  ///< the model's time from the ceilings alone; 0 when there is no model
   std::string evidence;        ///< one sentence: "takes 1.27 us of 2.10 us to launch"
   std::vector<Advice> advice;  ///< by falling gain
-  std::vector<Vote> votes;
+  std::vector<CrossCheck> votes;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

@@ -23,7 +23,7 @@ struct BaselineEntry {
   std::string label;      ///< what the runs are of, a commit; may be empty
   std::string added_utc;  ///< ISO 8601
   Fingerprint fingerprint;
-  std::optional<Clock> clock;  ///< by which later runs are to be compared with it (compare/compare.h)
+  std::optional<TimingMode> clock;  ///< by which later runs are to be compared with it (compare/compare.h)
   std::vector<Run> runs;       ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
   friend bool operator==(const BaselineEntry&, const BaselineEntry&) = default;
 };

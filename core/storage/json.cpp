@@ -221,7 +221,7 @@ inline void check_agreement(const Reader& visit, const Summary& summary, std::ve
 void describe(auto& visit, is_a<Timing> auto& it) {
   visit.field(OF(clock));
   // Samples of a clock that takes a cost off may fall below zero; no other time does.
-  const Domain domain = it.clock == Clock::device ? Domain::any : Domain::not_negative;
+  const Domain domain = it.clock == TimingMode::device ? Domain::any : Domain::not_negative;
   visit.field(OF(seconds), domain);
   visit.filled(OF(reason));
   visit.filled(OF(samples_seconds), domain);
@@ -380,7 +380,7 @@ void describe(auto& visit, is_a<Advice> auto& it) {
   visit.filled(OF(kernel));
 }
 
-PLAIN(Vote, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
+PLAIN(CrossCheck, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
 
 void describe(auto& visit, is_a<Verdict> auto& it) {
   fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved));

@@ -29,7 +29,7 @@ namespace gpubench::storage {
 inline constexpr auto device_kind_names = std::to_array<std::string_view>({"cpu", "cuda"});
 
 constexpr const auto& names_of(DeviceKind) { return device_kind_names; }
-constexpr const auto& names_of(Clock) { return clock_names; }
+constexpr const auto& names_of(TimingMode) { return timing_mode_names; }
 constexpr const auto& names_of(StopReason) { return stop_reason_names; }
 constexpr const auto& names_of(FailureKind) { return failure_kind_names; }
 constexpr const auto& names_of(Ablation) { return ablation_names; }

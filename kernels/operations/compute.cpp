@@ -19,7 +19,7 @@
 
 #include "kernels/operations/operations.h"
 #include "kernels/operations/vector_kernels.h"
-#include "kernels/probes/host_kernels.h"
+#include "kernels/probes/host/kernels.h"
 
 namespace gpubench::operations {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "bench/memory/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"

@@ -3,7 +3,7 @@
 // sums. Unlike atomics on the result, this needs no clearing launch and adds in the same order every time.
 #include <cmath>
 
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "bench/memory/memory.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"

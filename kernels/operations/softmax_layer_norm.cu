@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and layer norm: one warp for each row, which it keeps in registers, so that memory is read once and written
 // once.
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 

@@ -2,7 +2,7 @@
 // Matrix transpose through padded shared memory, so that both reads and writes run along rows.
 #include <cuda_runtime_api.h>
 
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 

@@ -2,7 +2,7 @@
 // Compiled once per vector extension, with GPUBENCH_ISA naming it.
 #include "kernels/operations/vector_kernels.h"
 
-#include "kernels/probes/host_simd.h"
+#include "kernels/probes/host/simd.h"
 
 namespace gpubench::operations {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/probes/host_kernels.h"
+#include "kernels/probes/host/kernels.h"
 
 namespace gpubench::operations {
 

@@ -2,7 +2,7 @@
 // Operations that go through their vectors once: copy, saxpy, triad, cos, GELU, and a chain of multiply-adds of tunable
 // arithmetic intensity. One thread for each 16 bytes and a grid that covers the vector once reach more bandwidth than
 // grid-stride loops or several accesses a thread.
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <typeinfo>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "core/base/files.h"
 #include "core/base/process.h"
 #include "core/base/text.h"

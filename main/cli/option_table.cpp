@@ -218,8 +218,8 @@ const std::vector<OptionRow>& option_table() {
        "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. latency: "
        "from launch to finished. all: the three. Without it: stream, with device beside it.",
        choice(&Options::clocks,
-              std::vector<std::vector<Clock>>{
-                  {Clock::device}, {Clock::stream}, {Clock::latency}, {Clock::stream, Clock::device, Clock::latency}})},
+              std::vector<std::vector<TimingMode>>{
+                  {TimingMode::device}, {TimingMode::stream}, {TimingMode::latency}, {TimingMode::stream, TimingMode::device, TimingMode::latency}})},
       {in_run, "--cache", "warm|cold", "", "warm", common, once,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        choice(&Options::cache_state, std::vector{"warm", "cold"})},
@@ -254,14 +254,14 @@ const std::vector<OptionRow>& option_table() {
            throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
          options.capture_range = true;
        }},
-      {in_profile, "--max-spool", "GIB", "", "4", other, once,
+      {in_profile, "--max-recording", "GIB", "", "4", other, once,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is beyond is not "
        "recorded.",
-       number(&Options::max_spool_gib, 0.001, 10'000.0)},
-      {in_profile, "--keep", "DIR", "", "", other, once, "Keep the recording there, for --spools.",
+       number(&Options::max_recording_gib, 0.001, 10'000.0)},
+      {in_profile, "--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
        text(&Options::keep_folder)},
-      {in_profile, "--spools", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
-       text(&Options::spool_folder)},
+      {in_profile, "--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+       text(&Options::recording_folder)},
       {in_run | in_report | in_profile, "--calibration", "FILE", "", "", common, once,
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
        "device estimate its times.",
@@ -376,7 +376,7 @@ const std::vector<OptionRow>& option_table() {
       {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "", "", common, once,
        "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
        "where the sides differ in that, a clock that both have. What gate update is given holds for later checks.",
-       choice(&Options::compared_clock, std::vector{Clock::device, Clock::stream, Clock::latency})},
+       choice(&Options::compared_clock, std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency})},
       {in_compare, "--base", "RUN", "", "", common, repeatable,
        "One more run, or folder of runs, of the base side. Repeatable.", list(&Options::base_runs)},
       {in_compare, "--new", "RUN", "", "", common, repeatable, "The same for the new side.", list(&Options::new_runs)},

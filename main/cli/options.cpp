@@ -8,7 +8,7 @@
 #include <map>
 
 #include "bench/counters/metrics.h"
-#include "classifier/votes.h"
+#include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/storage/document.h"
 #include "main/cli/option_table.h"
@@ -265,9 +265,9 @@ void check_pictures(const Options& options, const CommandRow& command) {
 }
 
 void check_together(Options& options, const CommandRow& command) {
-  if (command.scope == in_profile && options.program_arguments.empty() == !options.spool_folder)
+  if (command.scope == in_profile && options.program_arguments.empty() == !options.recording_folder)
     throw UsageError(
-        "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --spools=DIR, "
+        "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --recording=DIR, "
         "the folder of an earlier recording, instead.");
   if (options.dry && options.once == 0) throw UsageError("--dry goes with --once; give that too.");
   if (options.once > 0 &&

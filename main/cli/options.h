@@ -37,7 +37,7 @@ struct Options {
   bool isolate = false;
   bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
   std::optional<std::string> calibration_file;
-  std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks
+  std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< or "cold"
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
@@ -59,7 +59,7 @@ struct Options {
   bool force = false;
   bool paired = false;
   bool same_model = false;              ///< as compare::CompareOptions::same_model
-  std::optional<Clock> compared_clock;  ///< as compare::CompareOptions::clock
+  std::optional<TimingMode> compared_clock;  ///< as compare::CompareOptions::clock
 
   // ab
   std::vector<std::string> program_arguments;  ///< after "--"
@@ -76,8 +76,8 @@ struct Options {
   bool capture_range = false;
   int counted_launches = 20;
   int metrics_runs = 1;
-  double max_spool_gib = 4.0;               ///< of each process
-  std::optional<std::string> spool_folder;  ///< of an earlier recording
+  double max_recording_gib = 4.0;               ///< of each process
+  std::optional<std::string> recording_folder;  ///< of an earlier recording
 
   // trace
   bool json = false;  ///< the result as JSON instead of text

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
 #include "compare/compare.h"

@@ -53,7 +53,7 @@ void require_finished(const std::vector<Run>& runs) {
 }
 
 /// Names the points that later checks by this clock will leave out.
-void say_without_clock(const Run& run, std::optional<Clock> clock) {
+void say_without_clock(const Run& run, std::optional<TimingMode> clock) {
   std::vector<std::string> names;
   for (const Point& point : run.points)
     if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "bench/counters/post_timing_pass.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "classifier/classifier.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -20,11 +20,11 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/run_ceilings.h"
+#include "main/run/run_ceilings.h"
 #include "profile/groups.h"
 #include "profile/session.h"
 #include "reports/reports.h"
-#include "traces/writers.h"
+#include "timeline/writers.h"
 
 namespace gpubench {
 namespace {
@@ -134,24 +134,24 @@ void describe_program(const Options& options, Context& context) {
   }
 }
 
-std::string why_nothing(const profile::Spools& spools, const std::string& program) {
-  if (spools.timeline.processes.empty())
+std::string why_nothing(const profile::Recordings& recordings, const std::string& program) {
+  if (recordings.timeline.processes.empty())
     return fmt::format(
         "{} did not use CUDA, or not as a program that can be recorded: nothing was recorded. A program that is no "
         "CUDA program, runs elsewhere or clears its environment leaves nothing.",
         program);
   std::string text = fmt::format("{} ran no kernel, copy or fill on a GPU while it was recorded.", program);
-  for (const std::string& warning : spools.timeline.warnings) text += " " + warning;
+  for (const std::string& warning : recordings.timeline.warnings) text += " " + warning;
   return text;
 }
 
 /// Judges what was recorded, and reports on standard error: standard output is the program's.
 void report_program(const Options& options, const std::filesystem::path& folder, const std::string& ended,
                     const std::vector<AbsentCounter>& absent) {
-  const profile::Spools spools = profile::read_spools(folder);
-  if (options.spool_folder && spools.timeline.processes.empty()) {
-    const auto& warnings = spools.timeline.warnings;
-    throw profile::SpoolError(warnings.empty() ? fmt::format("{} holds no recording.", folder.string())
+  const profile::Recordings recordings = profile::read_recordings(folder);
+  if (options.recording_folder && recordings.timeline.processes.empty()) {
+    const auto& warnings = recordings.timeline.warnings;
+    throw profile::RecordingError(warnings.empty() ? fmt::format("{} holds no recording.", folder.string())
                                                : fmt::format("{}", fmt::join(warnings, " ")));
   }
   const std::string program = options.program_arguments.empty() ? folder.string() : options.program_arguments.front();
@@ -160,9 +160,9 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   run.context = gather_context(options.program, options.words);
   run.context.program = std::filesystem::path(program).filename().string();
   describe_program(options, run.context);
-  run.devices = profile::devices_of(spools, here);
+  run.devices = profile::devices_of(recordings, here);
   if (run.devices.empty()) {
-    say(why_nothing(spools, program));
+    say(why_nothing(recordings, program));
     return;
   }
   find_program_ceilings(options, here, run);
@@ -170,10 +170,10 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   groups.keeps = filter_of(options.kept_kernels);
   groups.range = options.kept_range;
   for (const std::filesystem::path& further : further_folders(folder))
-    groups.further.push_back(profile::further_counters(profile::read_spools(further), groups, run));
-  groups.metrics = profile::counted_metrics(spools, groups.further);
+    groups.further.push_back(profile::further_counters(profile::read_recordings(further), groups, run));
+  groups.metrics = profile::counted_metrics(recordings, groups.further);
   groups.absent_metrics = absent;
-  profile::add_program(spools, groups, run);
+  profile::add_program(recordings, groups, run);
   run.program->command = options.program_arguments;
   run.program->ended = ended;
   if (run.points.empty())
@@ -183,7 +183,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   if (!options.quiet) fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     if (is_timeline_file(file))
-      traces::write(spools.timeline, file);
+      timeline::write(recordings.timeline, file);
     else
       reports::write(run, file, options.chart, options.picture);
   });
@@ -195,7 +195,7 @@ std::filesystem::path kept_folder(const std::string& name) {
   std::filesystem::create_directories(name, error);
   if (error) throw UsageError(fmt::format("--keep={} cannot be made: {}.", name, error.message()));
   for (const auto& entry : std::filesystem::directory_iterator(name))
-    if (entry.path().extension() == profile::spool_extension)
+    if (entry.path().extension() == profile::recording_extension)
       throw UsageError(fmt::format("--keep={} holds a recording already. Give another folder.", name));
   return std::filesystem::canonical(name);
 }
@@ -205,16 +205,16 @@ std::filesystem::path kept_folder(const std::string& name) {
 int profile_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   (void)filter_of(options.kept_kernels);
-  if (options.spool_folder) {
+  if (options.recording_folder) {
     try {
-      report_program(options, *options.spool_folder, "", {});
-    } catch (const profile::SpoolError& error) {
-      throw UsageError(fmt::format("{} Give --spools the folder that --keep named.", error.what()));
+      report_program(options, *options.recording_folder, "", {});
+    } catch (const profile::RecordingError& error) {
+      throw UsageError(fmt::format("{} Give --recording the folder that --keep named.", error.what()));
     }
     return exit_codes::fine;
   }
   profile::InjectionOptions injected;
-  injected.max_bytes = static_cast<std::uint64_t>(options.max_spool_gib * 1073741824.0);
+  injected.max_bytes = static_cast<std::uint64_t>(options.max_recording_gib * 1073741824.0);
   injected.start_after_seconds = options.start_after_seconds;
   injected.duration_seconds = options.duration_seconds;
   injected.capture_range = options.capture_range;

@@ -6,7 +6,7 @@
 
 #include "calibrate/check/health.h"
 #include "classifier/classifier.h"
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"

@@ -15,8 +15,8 @@
 #include <tuple>
 
 #include "bench/activity/common_error.h"
-#include "bench/clocks/timer.h"
-#include "bench/devices.h"
+#include "bench/timing/timer.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
 #include "classifier/classifier.h"
@@ -26,9 +26,9 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/plan.h"
-#include "main/commands/run_ceilings.h"
-#include "main/commands/since.h"
+#include "main/run/plan.h"
+#include "main/run/run_ceilings.h"
+#include "main/run/previous_run.h"
 #include "main/embedding.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"

@@ -5,7 +5,7 @@
 #include "gpubench/version.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/serve_folder.h"
+#include "main/serve/serve_folder.h"
 #include "main/commands/trace_command.h"
 
 #ifdef GPUBENCH_WITH_HTTPLIB
@@ -28,7 +28,7 @@
 #include "reports/comparisons.h"
 #include "reports/timelines.h"
 #include "reports/trace.h"
-#include "traces/difference.h"
+#include "timeline/analyses/difference.h"
 
 namespace gpubench {
 namespace {
@@ -54,7 +54,7 @@ std::string tag_of(std::string_view text) {
   return fmt::format("\"{:016x}\"", hash);
 }
 
-using Timeline = std::shared_ptr<const traces::Timeline>;
+using Timeline = std::shared_ptr<const timeline::Timeline>;
 
 class Site {
  public:
@@ -98,7 +98,7 @@ class Site {
         timelines_.splice(timelines_.begin(), timelines_, place);
         return place->second;
       }
-    auto read = std::make_shared<const traces::Timeline>(read_traces({place_of(file).string()}));
+    auto read = std::make_shared<const timeline::Timeline>(read_traces({place_of(file).string()}));
     timelines_.emplace_front(key, read);
     if (timelines_.size() > kept_timelines) timelines_.pop_back();
     return read;
@@ -138,17 +138,17 @@ class Site {
   std::unordered_map<std::string, std::pair<std::string, Json>> abouts_;
 };
 
-reports::AboutTrace about_trace(const ServedFile& file, const traces::Timeline& timeline) {
+reports::AboutTrace about_trace(const ServedFile& file, const timeline::Timeline& timeline) {
   return {printable(std::filesystem::path(file.path).filename().string()), std::string(version), timeline.warnings};
 }
 
-std::optional<traces::FlameWeight> asked_weight(const httplib::Request& request) {
+std::optional<timeline::FlameWeight> asked_weight(const httplib::Request& request) {
   const std::string wanted = request.get_param_value("time");
   if (!wanted.empty() && wanted != "gpu" && wanted != "host") throw Refused(400, "time is gpu or host.");
   if (wanted.empty()) return std::nullopt;
-  return wanted == "gpu" ? traces::FlameWeight::gpu : traces::FlameWeight::host;
+  return wanted == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
 }
-traces::FlameWeight weight_of(const httplib::Request& request, const traces::FlameGraph& graph) {
+timeline::FlameWeight weight_of(const httplib::Request& request, const timeline::FlameGraph& graph) {
   return asked_weight(request).value_or(graph.natural_weight());
 }
 
@@ -214,7 +214,7 @@ class Http {
         [make = std::move(make)](const auto& request) { return dumped(make(request)); });
   }
   /// JSON of the trace that is asked for, or of the newest.
-  void get_of_trace(const char* path, std::function<std::string(const traces::Timeline&)> make) {
+  void get_of_trace(const char* path, std::function<std::string(const timeline::Timeline&)> make) {
     get(path, "application/json; charset=utf-8", [this, make = std::move(make)](const auto& request) {
       return make(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
     });
@@ -264,14 +264,14 @@ class Http {
     get("/flame", html, [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::trace});
       const Timeline timeline = site_.timeline(file);
-      const traces::FlameGraph graph = traces::flame(*timeline);
+      const timeline::FlameGraph graph = timeline::flame(*timeline);
       return reports::flame_html(graph, weight_of(request, graph), about_trace(file, *timeline));
     });
     get("/diff", html, [this](const auto& request) {
       const ServedFile base = site_.file(request, {FileKind::trace}, false, "base");
       const ServedFile next = site_.file(request, {FileKind::trace}, false, "new");
       const Timeline before = site_.timeline(base), after = site_.timeline(next);
-      return diff_page({*before, *after, base.path, next.path}, traces::difference(*before, *after),
+      return diff_page({*before, *after, base.path, next.path}, timeline::difference(*before, *after),
                        {.by_thread = false}, asked_weight(request), false);
     });
     get("/history", html, [this](const auto& request) {
@@ -281,8 +281,8 @@ class Http {
     });
     get_json("/api/runs", [this](const auto&) { return site_.runs(); });
     get("/api/profiler/flame", "application/json; charset=utf-8", [this](const auto& request) {
-      const traces::FlameGraph graph = traces::flame(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
-      return traces::flame_json(graph, weight_of(request, graph)) + "\n";
+      const timeline::FlameGraph graph = timeline::flame(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
+      return timeline::flame_json(graph, weight_of(request, graph)) + "\n";
     });
     get_of_trace("/api/profiler/timeline", reports::api_timeline_json);
     get_of_trace("/api/profiler/memory", reports::api_memory_json);

@@ -26,49 +26,49 @@
 #include "main/commands/commands.h"
 #include "profile/groups.h"
 #include "profile/operators.h"
-#include "profile/spool.h"
+#include "profile/recording.h"
 #include "reports/trace.h"
-#include "traces/analyses.h"
-#include "traces/critical_path.h"
-#include "traces/difference.h"
-#include "traces/readers.h"
-#include "traces/summary.h"
-#include "traces/writers.h"
+#include "timeline/analyses/analyses.h"
+#include "timeline/analyses/critical_path.h"
+#include "timeline/analyses/difference.h"
+#include "timeline/readers.h"
+#include "timeline/analyses/summary.h"
+#include "timeline/writers.h"
 
 namespace gpubench {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_spool(const fs::path& file) {
-  std::array<char, profile::spool_magic.size()> magic = {};
+bool is_recording(const fs::path& file) {
+  std::array<char, profile::recording_magic.size()> magic = {};
   std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
-  return magic == profile::spool_magic;
+  return magic == profile::recording_magic;
 }
 
 /// What `gpubench profile --keep` leaves.
-std::optional<traces::Timeline> spool_of(const fs::path& file) {
-  if (!is_spool(file)) return std::nullopt;
-  profile::Spools spools;
+std::optional<timeline::Timeline> recording_of(const fs::path& file) {
+  if (!is_recording(file)) return std::nullopt;
+  profile::Recordings recordings;
   try {
-    profile::read_spool(file, spools);
-  } catch (const profile::SpoolError& error) {
+    profile::read_recording(file, recordings);
+  } catch (const profile::RecordingError& error) {
     throw storage::ReadError(error.what());
   }
-  sort(spools.timeline);
-  return std::move(spools.timeline);
+  sort(recordings.timeline);
+  return std::move(recordings.timeline);
 }
 
 /// Warnings, and why there may be nothing to say.
-void say_warnings(const traces::Timeline& timeline) {
+void say_warnings(const timeline::Timeline& timeline) {
   for (const std::string& warning : timeline.warnings) say(warning);
 }
 
-bool has_gpu_work(const traces::Timeline& timeline) {
-  return std::ranges::any_of(timeline.slices, [](const traces::Slice& slice) { return occupies_gpu(slice.kind); });
+bool has_gpu_work(const timeline::Timeline& timeline) {
+  return std::ranges::any_of(timeline.slices, [](const timeline::Slice& slice) { return occupies_gpu(slice.kind); });
 }
 
-std::string why_no_gpu(const traces::Timeline& timeline) {
+std::string why_no_gpu(const timeline::Timeline& timeline) {
   if (timeline.slices.empty()) return "The trace has no events that last. Record while your program runs.";
   return fmt::format(
       "The trace has {} of the host, but no work of a GPU. Record the GPU too: in PyTorch with ProfilerActivity.CUDA, "
@@ -77,9 +77,9 @@ std::string why_no_gpu(const traces::Timeline& timeline) {
 }
 
 /// The traces, with what is wrong with them said.
-traces::Timeline read_for(const Options& options, const std::vector<std::string>& extensions) {
+timeline::Timeline read_for(const Options& options, const std::vector<std::string>& extensions) {
   check_trace_outputs(options, extensions);
-  traces::Timeline timeline = read_traces(options.inputs);
+  timeline::Timeline timeline = read_traces(options.inputs);
   say_warnings(timeline);
   return timeline;
 }
@@ -98,13 +98,13 @@ void put(const Options& options, const std::function<std::string(const ConsoleSt
 }
 
 /// Recordings of `gpubench profile --keep`, or folders of nothing else.
-bool are_spools(const std::vector<std::string>& inputs) {
+bool are_recordings(const std::vector<std::string>& inputs) {
   return std::ranges::all_of(inputs, [](const fs::path& place) {
-    if (!fs::is_directory(place)) return is_spool(place);
+    if (!fs::is_directory(place)) return is_recording(place);
     bool any = false;
     for (const auto& entry : fs::directory_iterator(place)) {
-      if (entry.path().extension() != profile::spool_extension) continue;
-      if (!is_spool(entry.path())) return false;
+      if (entry.path().extension() != profile::recording_extension) continue;
+      if (!is_recording(entry.path())) return false;
       any = true;
     }
     return any;
@@ -112,12 +112,12 @@ bool are_spools(const std::vector<std::string>& inputs) {
 }
 
 /// Of a GPU's kernels what they reach of the ceilings in this file, by the counters of the recording.
-reports::WorkVerdicts verdicts_of_spools(const std::vector<std::string>& inputs, const std::string& file) {
-  const profile::Spools spools = profile::read_spools(std::vector<fs::path>(inputs.begin(), inputs.end()));
+reports::WorkVerdicts verdicts_of_recordings(const std::vector<std::string>& inputs, const std::string& file) {
+  const profile::Recordings recordings = profile::read_recordings(std::vector<fs::path>(inputs.begin(), inputs.end()));
   reports::WorkVerdicts verdicts;
   verdicts.of_kernels = true;
   Run& run = verdicts.run;
-  run.devices = profile::devices_of(spools, {});
+  run.devices = profile::devices_of(recordings, {});
   for (const Device& device : run.devices) {
     Calibration calibration = storage::read_calibration_for(file, {device});
     if (const auto reason = calibrate::why_not_acceptable(calibration))
@@ -126,8 +126,8 @@ reports::WorkVerdicts verdicts_of_spools(const std::vector<std::string>& inputs,
     run.calibrations.push_back(std::move(calibration));
   }
   profile::GroupOptions groups;
-  groups.metrics = profile::counted_metrics(spools);
-  profile::add_program(spools, groups, run);
+  groups.metrics = profile::counted_metrics(recordings);
+  profile::add_program(recordings, groups, run);
   classifier::classify(run);
   double all = 0.0, counted = 0.0;
   for (std::size_t i = 0; i < run.points.size(); ++i) {
@@ -150,9 +150,9 @@ reports::WorkVerdicts verdicts_of_spools(const std::vector<std::string>& inputs,
 
 /// Of operators whose shapes the trace tells what they reach of the ceilings in this file; of our own recordings that
 /// of kernels.
-reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const traces::Timeline& timeline,
+reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline::Timeline& timeline,
                                   const std::string& file) {
-  if (are_spools(inputs)) return verdicts_of_spools(inputs, file);
+  if (are_recordings(inputs)) return verdicts_of_recordings(inputs, file);
   Device gpu;
   gpu.kind = DeviceKind::cuda;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
@@ -171,7 +171,7 @@ reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const 
       share.judged_seconds + share.without_shapes + share.without_values + share.unknown_work + share.without_operator;
   const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
   std::string other;  // the trace is of another GPU
-  for (const traces::GpuModel& traced : timeline.gpus)
+  for (const timeline::GpuModel& traced : timeline.gpus)
     if (traced.name == calibration.device.name) {
       other.clear();
       break;
@@ -206,17 +206,17 @@ void check_trace_outputs(const Options& options, const std::vector<std::string>&
   }
 }
 
-traces::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
+timeline::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
 #ifdef __GLIBC__
   // What an analysis gives back goes to the system, and not only what is over 32 MB.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
-  return traces::read_timeline({files_and_folders.begin(), files_and_folders.end()}, spool_of);
+  return timeline::read_timeline({files_and_folders.begin(), files_and_folders.end()}, recording_of);
 }
 
 int trace_summary(const Options& options) {
-  const traces::Timeline timeline = read_for(options, {".json"});
-  const traces::Summary summary = traces::summarize(timeline);
+  const timeline::Timeline timeline = read_for(options, {".json"});
+  const timeline::Summary summary = timeline::summarize(timeline);
   if (summary.gpus.empty()) say(why_no_gpu(timeline));
   const auto verdicts = options.calibration_file
                             ? std::optional(verdicts_of(options.inputs, timeline, *options.calibration_file))
@@ -234,8 +234,8 @@ int trace_summary(const Options& options) {
 }
 
 int trace_idle(const Options& options) {
-  const traces::Timeline timeline = read_for(options, {".json"});
-  const traces::Summary summary = traces::summarize(timeline);
+  const timeline::Timeline timeline = read_for(options, {".json"});
+  const timeline::Summary summary = timeline::summarize(timeline);
   if (summary.gpus.empty()) {
     say(why_no_gpu(timeline));
     return exit_codes::operation_failed;
@@ -247,7 +247,7 @@ int trace_idle(const Options& options) {
 }
 
 int trace_kernels(const Options& options) {
-  const traces::Timeline timeline = read_for(options, {".json", ".csv"});
+  const timeline::Timeline timeline = read_for(options, {".json", ".csv"});
   if (options.kernel_table != reports::KernelTable::operation && !has_gpu_work(timeline)) {
     say(why_no_gpu(timeline));
     return exit_codes::operation_failed;
@@ -264,8 +264,8 @@ int trace_kernels(const Options& options) {
 }
 
 int trace_memory(const Options& options) {
-  const traces::Timeline timeline = read_for(options, {".json"});
-  const Program program = traces::analyze(timeline);
+  const timeline::Timeline timeline = read_for(options, {".json"});
+  const Program program = timeline::analyze(timeline);
   put(
       options, [&](const ConsoleStyle& style) { return reports::trace_memory_text(program, style); },
       [&](const std::string&) { return reports::trace_memory_json(timeline, program); });
@@ -273,8 +273,8 @@ int trace_memory(const Options& options) {
 }
 
 int trace_critical_path(const Options& options) {
-  const traces::Timeline timeline = read_for(options, {".json"});
-  const traces::CriticalPath path = traces::critical_path(timeline);
+  const timeline::Timeline timeline = read_for(options, {".json"});
+  const timeline::CriticalPath path = timeline::critical_path(timeline);
   put(
       options, [&](const ConsoleStyle& style) { return reports::critical_path_text(timeline, path, style); },
       [&](const std::string&) { return reports::critical_path_json(timeline, path); });
@@ -284,19 +284,19 @@ int trace_critical_path(const Options& options) {
 int trace_diff(const Options& options) {
   check_trace_outputs(options, {".json", ".html", ".svg"});
   auto base = std::async(std::launch::async | std::launch::deferred, [&] { return read_traces({options.inputs[0]}); });
-  const traces::Timeline next = read_traces({options.inputs[1]});
-  const traces::Timeline old = base.get();
+  const timeline::Timeline next = read_traces({options.inputs[1]});
+  const timeline::Timeline old = base.get();
   say_warnings(old);
   say_warnings(next);
-  const traces::Difference difference = traces::difference(old, next);
+  const timeline::Difference difference = timeline::difference(old, next);
   put(
       options, [&](const ConsoleStyle& style) { return reports::difference_text(difference, style); },
       [&](const std::string& file) {
         const std::string extension = extension_of(file);
         if (options.json || (extension != ".html" && extension != ".svg")) return reports::difference_json(difference);
         const auto weight = options.flame_weight.empty()    ? std::nullopt
-                            : options.flame_weight == "gpu" ? std::optional(traces::FlameWeight::gpu)
-                                                            : std::optional(traces::FlameWeight::host);
+                            : options.flame_weight == "gpu" ? std::optional(timeline::FlameWeight::gpu)
+                                                            : std::optional(timeline::FlameWeight::host);
         return diff_page({old, next, options.inputs[0], options.inputs[1]}, difference, flame_options(options, false),
                          weight, extension == ".svg");
       });
@@ -306,9 +306,9 @@ int trace_diff(const Options& options) {
 int trace_convert(const Options& options) {
   if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .perfetto-trace or .trace.json.");
   check_trace_outputs(options, {".perfetto-trace", ".trace.json"});
-  const traces::Timeline timeline = read_traces(options.inputs);
+  const timeline::Timeline timeline = read_traces(options.inputs);
   say_warnings(timeline);
-  write_each(options.outputs, options.quiet, [&](const std::string& file) { traces::write(timeline, file); });
+  write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
   return exit_codes::fine;
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "main/cli/options.h"
-#include "traces/difference.h"
-#include "traces/flame.h"
-#include "traces/timeline.h"
+#include "timeline/analyses/difference.h"
+#include "timeline/analyses/flame.h"
+#include "timeline/timeline.h"
 
 namespace gpubench {
 
@@ -28,7 +28,7 @@ int trace_convert(const Options& options);
 
 /// One timeline of trace files, and of the traces in folders, read on all cores. What was left out stands in its
 /// warnings. Throws storage::ReadError; UsageError for a folder without traces.
-traces::Timeline read_traces(const std::vector<std::string>& files_and_folders);
+timeline::Timeline read_traces(const std::vector<std::string>& files_and_folders);
 
 /// Refuses outputs whose names end in none of these (".json", ".perfetto-trace"), or that cannot be written, before
 /// anything is read. Throws UsageError or storage::WriteError.
@@ -36,16 +36,16 @@ void check_trace_outputs(const Options& options, const std::vector<std::string>&
 
 /// Two timelines, and what they are called.
 struct DiffSides {
-  const traces::Timeline& base;
-  const traces::Timeline& next;
+  const timeline::Timeline& base;
+  const timeline::Timeline& next;
   std::string base_name, next_name;
 };
 inline constexpr std::size_t rows_of_diff_page = 100;
 /// What changed from one to the other: by stack as an icicle graph, and the tables of `trace diff`; as a picture the
 /// graph alone. Without a weight that of the first. Throws reports::PictureError.
-std::string diff_page(const DiffSides& sides, const traces::Difference& difference, const traces::FlameOptions& how,
-                      std::optional<traces::FlameWeight> weight, bool as_picture);
+std::string diff_page(const DiffSides& sides, const timeline::Difference& difference, const timeline::FlameOptions& how,
+                      std::optional<timeline::FlameWeight> weight, bool as_picture);
 /// By the options of the command line.
-traces::FlameOptions flame_options(const Options& options, bool by_thread);
+timeline::FlameOptions flame_options(const Options& options, bool by_thread);
 
 }  // namespace gpubench

@@ -16,17 +16,17 @@
 namespace gpubench {
 namespace {
 
-reports::AboutTrace about(const std::vector<std::string>& inputs, const traces::Timeline& timeline) {
+reports::AboutTrace about(const std::vector<std::string>& inputs, const timeline::Timeline& timeline) {
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
   std::string title = name(inputs.front());
   if (inputs.size() > 1) title += fmt::format(" and {} more", inputs.size() - 1);
   return {printable(title), std::string(version), timeline.warnings};
 }
 
-traces::FlameWeight weight_of(const Options& options, const traces::FlameGraph& graph) {
+timeline::FlameWeight weight_of(const Options& options, const timeline::FlameGraph& graph) {
   return options.flame_weight.empty()    ? graph.natural_weight()
-         : options.flame_weight == "gpu" ? traces::FlameWeight::gpu
-                                         : traces::FlameWeight::host;
+         : options.flame_weight == "gpu" ? timeline::FlameWeight::gpu
+                                         : timeline::FlameWeight::host;
 }
 
 void write_all_outputs(const Options& options, const std::function<std::string(const std::string&)>& text_of) {
@@ -41,8 +41,8 @@ void check_drawing(const Options& options) {
 
 }  // namespace
 
-traces::FlameOptions flame_options(const Options& options, bool by_thread) {
-  traces::FlameOptions result;
+timeline::FlameOptions flame_options(const Options& options, bool by_thread) {
+  timeline::FlameOptions result;
   result.min_duration_ns = std::llround(options.min_duration_us * 1e3);
   result.max_depth = options.max_depth;
   result.small_kernel_share = options.group_small_kernels ? result.small_kernel_share : 0.0;
@@ -53,7 +53,7 @@ traces::FlameOptions flame_options(const Options& options, bool by_thread) {
 int trace_timeline(const Options& options) {
   if (options.outputs.empty()) throw UsageError("trace timeline needs --out=FILE.html.");
   check_trace_outputs(options, {".html"});
-  const traces::Timeline timeline = read_traces(options.inputs);
+  const timeline::Timeline timeline = read_traces(options.inputs);
   for (const std::string& warning : timeline.warnings) say(warning);
   write_all_outputs(
       options, [&](const std::string&) { return reports::timeline_html(timeline, about(options.inputs, timeline)); });
@@ -65,27 +65,27 @@ int trace_flame(const Options& options) {
     throw UsageError("trace flame needs --out=FILE, with .html, .svg, .folded or .speedscope.json, or --json.");
   check_trace_outputs(options, {".html", ".svg", ".folded", ".json"});
   check_drawing(options);
-  const traces::Timeline timeline = read_traces(options.inputs);
+  const timeline::Timeline timeline = read_traces(options.inputs);
   for (const std::string& warning : timeline.warnings) say(warning);
-  const traces::FlameGraph graph = traces::flame(timeline, flame_options(options, true));
-  const traces::FlameWeight weight = weight_of(options, graph);
+  const timeline::FlameGraph graph = timeline::flame(timeline, flame_options(options, true));
+  const timeline::FlameWeight weight = weight_of(options, graph);
   const reports::AboutTrace what = about(options.inputs, timeline);
   write_all_outputs(options, [&](const std::string& file) {
-    return options.json                         ? traces::flame_json(graph, weight) + "\n"
+    return options.json                         ? timeline::flame_json(graph, weight) + "\n"
            : file.ends_with(".html")            ? reports::flame_html(graph, weight, what)
            : file.ends_with(".svg")             ? reports::flame_svg(graph, weight, what)
-           : file.ends_with(".folded")          ? traces::folded(graph, weight)
-           : file.ends_with(".speedscope.json") ? traces::speedscope(graph, what.title) + "\n"
-                                                : traces::flame_json(graph, weight) + "\n";
+           : file.ends_with(".folded")          ? timeline::folded(graph, weight)
+           : file.ends_with(".speedscope.json") ? timeline::speedscope(graph, what.title) + "\n"
+                                                : timeline::flame_json(graph, weight) + "\n";
   });
-  if (options.json && options.outputs.empty()) show(traces::flame_json(graph, weight) + "\n");
+  if (options.json && options.outputs.empty()) show(timeline::flame_json(graph, weight) + "\n");
   return exit_codes::fine;
 }
 
-std::string diff_page(const DiffSides& sides, const traces::Difference& difference, const traces::FlameOptions& how,
-                      std::optional<traces::FlameWeight> weight, bool as_picture) {
-  const traces::FlameGraph before = traces::flame(sides.base, how), after = traces::flame(sides.next, how);
-  const traces::FlameDiff diff = traces::diff(before, after, weight.value_or(before.natural_weight()));
+std::string diff_page(const DiffSides& sides, const timeline::Difference& difference, const timeline::FlameOptions& how,
+                      std::optional<timeline::FlameWeight> weight, bool as_picture) {
+  const timeline::FlameGraph before = timeline::flame(sides.base, how), after = timeline::flame(sides.next, how);
+  const timeline::FlameDiff diff = timeline::diff(before, after, weight.value_or(before.natural_weight()));
   reports::AboutTrace what = about({sides.next_name}, sides.next);
   what.title = fmt::format("{} against {}", what.title, about({sides.base_name}, sides.base).title);
   what.warnings.insert(what.warnings.begin(), sides.base.warnings.begin(), sides.base.warnings.end());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/model/run.h"
-#include "main/commands/plan.h"
+#include "main/run/plan.h"
 
 namespace gpubench {
 

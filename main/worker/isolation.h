@@ -13,7 +13,7 @@
 #include "core/base/files.h"
 #include "core/model/calibration.h"
 #include "main/cli/options.h"
-#include "main/commands/plan.h"
+#include "main/run/plan.h"
 #include "main/worker/checkpoint.h"
 
 namespace gpubench {

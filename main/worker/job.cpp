@@ -15,15 +15,15 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
-#include "main/commands/plan.h"
-#include "main/commands/run_ceilings.h"
+#include "main/run/plan.h"
+#include "main/run/run_ceilings.h"
 #include "main/worker/isolation.h"
 
 namespace gpubench {

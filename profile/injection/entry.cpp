@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that CUDA loads into the profiled program (CUDA_INJECTION64_PATH), and NVTX (NVTX_INJECTION64_PATH).
-// Nothing in here may end or change the program: what fails is noted in the spool, and the program runs on.
+// Nothing in here may end or change the program: what fails is noted in the recording, and the program runs on.
 #include <cupti_driver_cbid.h>
 #include <cupti_nvtx_cbid.h>
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ namespace {
 
 /// What CUDA_INJECTION64_PATH's process holds. Never destroyed: CUDA may call until the very end.
 struct Injection {
-  std::unique_ptr<SpoolWriter> spool;
+  std::unique_ptr<RecordingWriter> recording;
   std::shared_ptr<const bench::CuptiLibrary> library;
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<LaunchCounter> counter;
@@ -40,16 +40,16 @@ struct Injection {
 Injection* injection = nullptr;
 
 void note(const std::string& sentence) {
-  const auto lock = injection->spool->lock();
-  injection->spool->note(sentence);
-  injection->spool->flush();
+  const auto lock = injection->recording->lock();
+  injection->recording->note(sentence);
+  injection->recording->flush();
 }
 
 void property(std::string_view key, std::string_view value) {
   if (value.empty()) return;
-  const auto lock = injection->spool->lock();
-  const std::uint32_t key_number = injection->spool->name(key);
-  injection->spool->add(PropertyRecord{.key = key_number, .value = injection->spool->name(value)});
+  const auto lock = injection->recording->lock();
+  const std::uint32_t key_number = injection->recording->name(key);
+  injection->recording->add(PropertyRecord{.key = key_number, .value = injection->recording->name(value)});
 }
 
 std::string command_line() {
@@ -235,7 +235,7 @@ void subscribe() {
        {CUPTI_CBID_NVTX_nvtxRangePushA, CUPTI_CBID_NVTX_nvtxRangePushW, CUPTI_CBID_NVTX_nvtxRangePushEx,
         CUPTI_CBID_NVTX_nvtxRangePop, CUPTI_CBID_NVTX_nvtxDomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePop})
     GPUBENCH_CUPTI_CALL(library, cuptiEnableCallback, 1, injection->subscriber, CUPTI_CB_DOMAIN_NVTX, call);
-  injection->counter = std::make_unique<LaunchCounter>(injection->library, *injection->spool, injection->options);
+  injection->counter = std::make_unique<LaunchCounter>(injection->library, *injection->recording, injection->options);
   injection->recorder->pass_over(injection->counter->waiting_thread());
 }
 
@@ -247,9 +247,9 @@ void end_recording() {
   injection->recorder->stop();
   injection->recorder->flush(true);
   injection->recorder->write_cost();
-  const auto lock = injection->spool->lock();
-  injection->spool->add(EndRecord{});
-  injection->spool->flush();
+  const auto lock = injection->recording->lock();
+  injection->recording->add(EndRecord{});
+  injection->recording->flush();
 }
 
 /// What a program loses that is killed: CUPTI's own periodic flush hands over only full buffers.
@@ -279,20 +279,20 @@ void record_stretch() {
 void begin(const std::filesystem::path& folder) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  const SpoolHeader header{.start_ns = static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec,
+  const RecordingHeader header{.start_ns = static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec,
                            .process = static_cast<std::uint32_t>(getpid()),
                            .parent = static_cast<std::uint32_t>(getppid())};
   injection = new Injection;
-  injection->options = read_injection_options(folder / spool_options_file);
-  const auto file = folder / fmt::format("{}-{}{}", header.start_ns, header.process, spool_extension);
-  injection->spool = std::make_unique<SpoolWriter>(file, header, injection->options.max_bytes);
-  if (!injection->spool->open()) return;
+  injection->options = read_injection_options(folder / recording_options_file);
+  const auto file = folder / fmt::format("{}-{}{}", header.start_ns, header.process, recording_extension);
+  injection->recording = std::make_unique<RecordingWriter>(file, header, injection->options.max_bytes);
+  if (!injection->recording->open()) return;
   property("command", command_line());
   property("rank", rank_of_process());
   property("local rank", local_rank_of_process());
   try {
     injection->library = bench::load_cupti();
-    injection->recorder = std::make_unique<Recorder>(injection->library, *injection->spool);
+    injection->recorder = std::make_unique<Recorder>(injection->library, *injection->recording);
     injection->recorder->attach();
   } catch (const std::exception& error) {
     injection->recorder.reset();
@@ -302,12 +302,12 @@ void begin(const std::filesystem::path& folder) {
   try {
     subscribe();
   } catch (const std::exception& error) {
-    const auto lock = injection->spool->lock();
-    injection->spool->note(error.what(), true);
+    const auto lock = injection->recording->lock();
+    injection->recording->note(error.what(), true);
   }
   (void)std::atexit(end_recording);  // fails without memory alone: then what is still buffered is missing
   std::thread(flush_now_and_then).detach();
-  // A copy of this process has no CUDA; it must not write to its parent's spool either.
+  // A copy of this process has no CUDA; it must not write to its parent's recording either.
   pthread_atfork(nullptr, nullptr, [] { injection->ended = true; });
   if (injection->options.capture_range) return;
   if (injection->options.start_after_seconds > 0.0 || injection->options.duration_seconds > 0.0) {
@@ -322,7 +322,7 @@ void begin_once() noexcept {
   static std::once_flag once;
   try {
     std::call_once(once, [] {
-      const char* const folder = std::getenv(spool_folder_variable);
+      const char* const folder = std::getenv(recording_folder_variable);
       if (folder != nullptr && *folder != '\0') begin(folder);
     });
   } catch (...) {  // the program must run on

@@ -126,10 +126,10 @@ std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
   return hash ^ (hash >> 29U);
 }
 
-LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool,
+LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording,
                              const InjectionOptions& options)
     : library_(std::move(library)),
-      spool_(spool),
+      recording_(recording),
       options_(options),
       plan_{.first = std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)},
       lacking_(options.counter_sets.size()) {}
@@ -290,24 +290,24 @@ void LaunchCounter::rest() {
   }
 }
 
-/// Into the spool, what the batch holds.
+/// Into the recording, what the batch holds.
 void LaunchCounter::write(Device& device) {
   const auto& names = options_.counter_sets[set_];
   for (const auto& [correlation, ranges] : device.profiler->read(true)) {
-    const auto lock = spool_.lock();
+    const auto lock = recording_.lock();
     std::vector<std::pair<std::uint32_t, double>> values;
     for (std::size_t i = 0; i < names.size() && i < ranges.values.size(); ++i)
       if (ranges.values[i] && std::isfinite(*ranges.values[i]))
-        values.emplace_back(spool_.name(names[i]), *ranges.values[i]);
-    if (!ranges.lost.empty()) spool_.note(ranges.lost, true);
-    spool_.counted(static_cast<std::uint32_t>(correlation), values);
+        values.emplace_back(recording_.name(names[i]), *ranges.values[i]);
+    if (!ranges.lost.empty()) recording_.note(ranges.lost, true);
+    recording_.counted(static_cast<std::uint32_t>(correlation), values);
   }
 }
 
 void LaunchCounter::end(const std::string& reason) {
   ended_ = true;
-  const auto lock = spool_.lock();
-  spool_.note(reason, true);
+  const auto lock = recording_.lock();
+  recording_.note(reason, true);
 }
 
 void LaunchCounter::finish() {
@@ -324,10 +324,10 @@ void LaunchCounter::finish() {
   ended_ = true;
   if (counted_ == 0) return;
   spend(reading_out, start);
-  const auto spool_lock = spool_.lock();
+  const auto recording_lock = recording_.lock();
   const auto put = [&](const char* what, std::uint32_t count, std::uint64_t nanoseconds) {
-    const std::uint32_t name = spool_.name(what);
-    spool_.add(CostRecord{.name = name, .count = count, .nanoseconds = halves(nanoseconds)});
+    const std::uint32_t name = recording_.name(what);
+    recording_.add(CostRecord{.name = name, .count = count, .nanoseconds = halves(nanoseconds)});
   };
   const std::uint64_t each =
       costs_[waiting].nanoseconds + costs_[counting].nanoseconds + costs_[reading_out].nanoseconds;

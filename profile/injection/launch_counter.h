@@ -19,10 +19,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bench/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_library.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/options.h"
-#include "profile/spool.h"
+#include "profile/recording.h"
 
 namespace gpubench::profile {
 
@@ -59,7 +59,7 @@ class DeviceWaiter {
 
 class LaunchCounter {
  public:
-  LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool,
+  LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording,
                 const InjectionOptions& options);
 
   /// Before a launch. True where it is counted; then `after` must follow on the same thread. While it is, other
@@ -96,7 +96,7 @@ class LaunchCounter {
   void end(const std::string& reason);
 
   std::shared_ptr<const bench::CuptiLibrary> library_;
-  SpoolWriter& spool_;
+  RecordingWriter& recording_;
   InjectionOptions options_;
   CountingPlan plan_;
   std::mutex mutex_;  ///< held from `before` to `after` of a counted launch

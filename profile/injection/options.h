@@ -10,7 +10,7 @@
 namespace gpubench::profile {
 
 struct InjectionOptions {
-  std::uint64_t max_bytes = std::uint64_t{4} << 30U;   ///< of one process's spool
+  std::uint64_t max_bytes = std::uint64_t{4} << 30U;   ///< of one process's recording
   double start_after_seconds = 0.0;                    ///< since CUDA was initialised
   double duration_seconds = 0.0;                       ///< 0: to the end
   bool capture_range = false;                          ///< only between cudaProfilerStart and cudaProfilerStop

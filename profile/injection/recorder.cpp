@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 
 namespace gpubench::profile {
 namespace {
@@ -71,8 +71,8 @@ std::uint8_t device_number(std::uint32_t device) { return static_cast<std::uint8
 
 }  // namespace
 
-Recorder::Recorder(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool)
-    : library_(std::move(library)), spool_(spool) {
+Recorder::Recorder(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording)
+    : library_(std::move(library)), recording_(recording) {
   recorder = this;
 }
 
@@ -84,7 +84,7 @@ void Recorder::attach() {
 }
 
 void Recorder::start() {
-  if (recording_) return;
+  if (active_) return;
   for (const CUpti_ActivityKind kind : recorded_kinds) enable(kind);
   for (const CUpti_CallbackId call : silent_calls) (void)library_->cuptiActivityEnableRuntimeApi(call, 0);
   for (CUpti_CallbackId call = 1; call < CUPTI_DRIVER_TRACE_CBID_SIZE; ++call) {
@@ -93,12 +93,12 @@ void Recorder::start() {
         !is_driver_call_of_interest(name))
       (void)library_->cuptiActivityEnableDriverApi(call, 0);
   }
-  recording_ = true;
+  active_ = true;
 }
 
 void Recorder::stop() {
-  if (!recording_) return;
-  recording_ = false;
+  if (!active_) return;
+  active_ = false;
   flush(true);  // what CUPTI holds of a kind is lost with the kind
   for (const CUpti_ActivityKind kind : recorded_kinds) (void)library_->cuptiActivityDisable(kind);
 }
@@ -106,8 +106,8 @@ void Recorder::stop() {
 void Recorder::enable(CUpti_ActivityKind kind) {
   const CUptiResult result = library_->cuptiActivityEnable(kind);
   if (result == CUPTI_SUCCESS) return;
-  const auto lock = spool_.lock();
-  spool_.note(fmt::format("Some of what the program did is not recorded: {}.",
+  const auto lock = recording_.lock();
+  recording_.note(fmt::format("Some of what the program did is not recorded: {}.",
                           library_->error_text(result, "cuptiActivityEnable")));
 }
 
@@ -144,7 +144,7 @@ void Recorder::take(CUcontext context, std::uint32_t stream, std::uint8_t* buffe
 
 void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
   const std::uint64_t start = now_ns();
-  const auto lock = spool_.lock();
+  const auto lock = recording_.lock();
   CUpti_Activity* next = nullptr;
   while (library_->cuptiActivityGetNextRecord(buffer, bytes, &next) == CUPTI_SUCCESS) {
     record(*next);
@@ -152,8 +152,8 @@ void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffe
   }
   std::size_t lost = 0;
   if (library_->cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS && lost > 0)
-    spool_.add(DroppedRecord{.count = static_cast<std::uint32_t>(lost)});
-  spool_.flush();
+    recording_.add(DroppedRecord{.count = static_cast<std::uint32_t>(lost)});
+  recording_.flush();
   nanoseconds_ += now_ns() - start;
 }
 
@@ -179,11 +179,11 @@ void Recorder::record(const CUpti_Activity& record) {
 void Recorder::kernel(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityKernel9>(activity);  // longer ones of newer versions begin like it
   if (record.end < record.start || record.end == 0) {
-    spool_.add(DroppedRecord{.count = 1});
+    recording_.add(DroppedRecord{.count = 1});
     return;
   }
-  const std::uint32_t name = spool_.name(record.name == nullptr ? "a kernel without a name" : record.name);
-  const traces::LaunchShape shape = {.grid = {size(record.gridX), size(record.gridY), size(record.gridZ)},
+  const std::uint32_t name = recording_.name(record.name == nullptr ? "a kernel without a name" : record.name);
+  const timeline::LaunchShape shape = {.grid = {size(record.gridX), size(record.gridY), size(record.gridZ)},
                                      .block = {size(record.blockX), size(record.blockY), size(record.blockZ)},
                                      .registers = record.registersPerThread,
                                      .static_shared_bytes = size(record.staticSharedMemory),
@@ -192,17 +192,17 @@ void Recorder::kernel(const CUpti_Activity& activity) {
   KernelRecord kept{.in_graph = static_cast<std::uint8_t>(record.graphNodeId != 0),
                     .correlation = record.correlationId,
                     .start = halves(record.start),
-                    .shape = spool_.shape(device_number(record.deviceId), name, shape),
+                    .shape = recording_.shape(device_number(record.deviceId), name, shape),
                     .stream = record.streamId};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::copy(const CUpti_Activity& activity, bool between_gpus) {
   // Both kinds of records have these members at these places.
   const auto& record = as<CUpti_ActivityMemcpy5>(activity);
   if (record.end < record.start || record.end == 0) {
-    spool_.add(DroppedRecord{.count = 1});
+    recording_.add(DroppedRecord{.count = 1});
     return;
   }
   const auto& peer = as<CUpti_ActivityMemcpyPtoP4>(activity);
@@ -218,44 +218,44 @@ void Recorder::copy(const CUpti_Activity& activity, bool between_gpus) {
   CommandRecord kept{.in_graph = static_cast<std::uint8_t>((between_gpus ? peer.graphNodeId : record.graphNodeId) != 0),
                      .correlation = between_gpus ? peer.correlationId : record.correlationId,
                      .start = halves(record.start),
-                     .name = spool_.name(fmt::format("copy, {} to {}", memory(record.srcKind),
+                     .name = recording_.name(fmt::format("copy, {} to {}", memory(record.srcKind),
                                                      between_gpus ? "another device" : memory(record.dstKind))),
                      .stream = record.streamId,
                      .device = record.deviceId,
                      .bytes = halves(record.bytes)};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::fill(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityMemset4>(activity);
   if (record.end < record.start || record.end == 0) {
-    spool_.add(DroppedRecord{.count = 1});
+    recording_.add(DroppedRecord{.count = 1});
     return;
   }
   CommandRecord kept{.in_graph = static_cast<std::uint8_t>(record.graphNodeId != 0),
                      .correlation = record.correlationId,
                      .start = halves(record.start),
-                     .name = spool_.name("fill"),
+                     .name = recording_.name("fill"),
                      .stream = record.streamId,
                      .device = record.deviceId,
                      .bytes = halves(record.bytes)};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::synchronization(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivitySynchronization>(activity);  // a longer one of newer versions begins like it
   if (record.end < record.start || record.end == 0) return;
   const auto type = static_cast<std::size_t>(record.type);
-  const auto& names = traces::synchronization_names;
+  const auto& names = timeline::synchronization_names;
   CallRecord kept{.kind = RecordKind::synchronization,
                   .type = static_cast<std::uint8_t>(type < names.size() ? type : 0),
                   .correlation = record.correlationId,
                   .start = halves(record.start),
-                  .name = spool_.name(names[type < names.size() ? type : 0])};
+                  .name = recording_.name(names[type < names.size() ? type : 0])};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::call(const CUpti_Activity& activity, CUpti_CallbackDomain domain) {
@@ -265,48 +265,48 @@ void Recorder::call(const CUpti_Activity& activity, CUpti_CallbackDomain domain)
   if (name == 0) {
     const char* text = nullptr;
     (void)library_->cuptiGetCallbackName(domain, record.cbid, &text);
-    name = spool_.name(text == nullptr ? fmt::format("call {}", record.cbid) : text);
+    name = recording_.name(text == nullptr ? fmt::format("call {}", record.cbid) : text);
   }
   CallRecord kept{
       .correlation = record.correlationId, .start = halves(record.start), .name = name, .thread = record.threadId};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::marker(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityMarker2>(activity);
   const bool instant = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS) != 0;
   const bool ends = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0;
-  spool_.add(MarkerRecord{.phase = instant ? MarkerPhase::instant
+  recording_.add(MarkerRecord{.phase = instant ? MarkerPhase::instant
                                    : ends  ? MarkerPhase::end
                                            : MarkerPhase::begin,
                           .number = record.id,
                           .time = halves(record.timestamp),
                           .thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? record.objectId.pt.threadId : 0,
-                          .name = ends || record.name == nullptr ? 0 : spool_.name(record.name)});
+                          .name = ends || record.name == nullptr ? 0 : recording_.name(record.name)});
 }
 
 void Recorder::memory(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityMemory4>(activity);
   const auto kind = [&] {
     if (record.isAsync != 0 || record.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID)
-      return traces::MemoryKind::pool;
+      return timeline::MemoryKind::pool;
     switch (record.memoryKind) {
       case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
-      case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return traces::MemoryKind::device;
+      case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return timeline::MemoryKind::device;
       case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
-      case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return traces::MemoryKind::managed;
-      case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return traces::MemoryKind::pinned;
-      default: return traces::MemoryKind::other;
+      case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return timeline::MemoryKind::managed;
+      case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return timeline::MemoryKind::pinned;
+      default: return timeline::MemoryKind::other;
     }
   }();
   const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   std::string_view source = record.source == nullptr ? "" : record.source;
   source = source.substr(source.rfind('/') + 1);
-  spool_.add(MemoryRecord{.freed = static_cast<std::uint8_t>(freed),
+  recording_.add(MemoryRecord{.freed = static_cast<std::uint8_t>(freed),
                           .memory = kind,
                           .device = device_number(record.deviceId),
-                          .source = spool_.name(source),
+                          .source = recording_.name(source),
                           .time = halves(record.timestamp),
                           .address = halves(record.address),
                           .bytes = halves(record.bytes)});
@@ -314,7 +314,7 @@ void Recorder::memory(const CUpti_Activity& activity) {
 
 void Recorder::pool(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityMemoryPool2>(activity);
-  spool_.add(PoolRecord{.device = device_number(record.deviceId),
+  recording_.add(PoolRecord{.device = device_number(record.deviceId),
                         .time = halves(record.timestamp),
                         .address = halves(record.address),
                         .reserved = halves(record.size),
@@ -336,18 +336,18 @@ void Recorder::overhead(const CUpti_Activity& activity) {
   CallRecord kept{.kind = RecordKind::overhead,
                   .correlation = 0,
                   .start = halves(record.start),
-                  .name = spool_.name(name),
+                  .name = recording_.name(name),
                   .thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? record.objectId.pt.threadId : 0};
   set_duration(kept, record.end - record.start);
-  spool_.add(kept);
+  recording_.add(kept);
 }
 
 void Recorder::device(const CUpti_Activity& activity) {
   const auto& record = as<CUpti_ActivityDevice4>(activity);
   if (!devices_.insert(record.id).second) return;
   const auto put = [&](std::string_view key, std::string_view value) {
-    const std::uint32_t key_number = spool_.name(key);
-    spool_.add(PropertyRecord{.device = device_number(record.id), .key = key_number, .value = spool_.name(value)});
+    const std::uint32_t key_number = recording_.name(key);
+    recording_.add(PropertyRecord{.device = device_number(record.id), .key = key_number, .value = recording_.name(value)});
   };
   put("name", record.name == nullptr ? "" : record.name);
   put("uuid", bench::uuid_text(record.uuid.bytes));
@@ -362,8 +362,8 @@ void Recorder::device(const CUpti_Activity& activity) {
 }
 
 void Recorder::write_cost() {
-  const auto lock = spool_.lock();
-  spool_.add(CostRecord{.name = spool_.name("a record, written on CUPTI's own thread"),
+  const auto lock = recording_.lock();
+  recording_.add(CostRecord{.name = recording_.name("a record, written on CUPTI's own thread"),
                         .count = records_read_,
                         .nanoseconds = halves(nanoseconds_)});
 }

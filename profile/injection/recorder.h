@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's records of a program, into a spool.
+// CUPTI's records of a program, into a recording.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bench/cuda/cupti_library.h"
-#include "profile/spool.h"
+#include "gpu/cuda/cupti_library.h"
+#include "profile/recording.h"
 
 namespace gpubench::profile {
 
@@ -27,7 +27,7 @@ inline std::uint64_t now_ns() {
 /// One in a process, as there is one CUPTI. Records from `start` to `stop`, which may alternate.
 class Recorder {
  public:
-  Recorder(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool);
+  Recorder(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording);
   Recorder& operator=(Recorder&&) = delete;  ///< not copied, not moved
 
   /// Takes CUPTI's buffers, and records names, devices and ranges from here on. Throws MetricsUnavailable.
@@ -59,9 +59,9 @@ class Recorder {
   void device(const CUpti_Activity& record);
 
   std::shared_ptr<const bench::CuptiLibrary> library_;
-  SpoolWriter& spool_;
+  RecordingWriter& recording_;
   std::atomic<std::uint32_t> passed_over_ = 0;
-  bool recording_ = false;
+  bool active_ = false;
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   std::set<std::uint32_t> devices_;
   std::uint32_t records_read_ = 0;

@@ -21,7 +21,7 @@
 #include "python/src/parts.h"
 
 #ifdef GPUBENCH_WITH_CUDA
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #endif
 
 namespace nb = nanobind;

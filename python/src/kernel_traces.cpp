@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "python/src/parts.h"
-#include "tracer/recording.h"
+#include "kernel_trace/recording.h"
 #ifdef GPUBENCH_WITH_CUDA
-#include "tracer/cuda.h"
+#include "kernel_trace/cuda.h"
 #endif
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/counters/metrics.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
@@ -37,12 +37,12 @@ namespace {
 
 ConsoleStyle style_of(bool color, int width) { return {color, width, false, true}; }
 
-std::optional<Clock> clock_of(const std::optional<std::string>& name) {
+std::optional<TimingMode> clock_of(const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
-  const auto found = std::ranges::find(clock_names, *name);
-  if (found == clock_names.end())
+  const auto found = std::ranges::find(timing_mode_names, *name);
+  if (found == timing_mode_names.end())
     throw UsageError("There is no clock '" + *name + "'. Give one of device, stream, latency and host.");
-  return static_cast<Clock>(found - clock_names.begin());
+  return static_cast<TimingMode>(found - timing_mode_names.begin());
 }
 
 std::vector<Run> copies_of(const std::vector<const Run*>& runs) {

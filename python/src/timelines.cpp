@@ -11,12 +11,12 @@
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
 #include "python/src/parts.h"
-#include "traces/analyses.h"
-#include "traces/breakdown.h"
-#include "traces/flame.h"
-#include "traces/kernels.h"
-#include "traces/readers.h"
-#include "traces/writers.h"
+#include "timeline/analyses/analyses.h"
+#include "timeline/analyses/breakdown.h"
+#include "timeline/analyses/flame.h"
+#include "timeline/analyses/kernels.h"
+#include "timeline/readers.h"
+#include "timeline/writers.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,13 +24,13 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-using traces::Timeline;
+using timeline::Timeline;
 
 constexpr double ns_in_us = 1e3;
 double us(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / ns_in_us; }
 
 nb::dict activity_of(const Timeline& timeline) {
-  const traces::Activity activity = traces::activity(timeline);
+  const timeline::Activity activity = timeline::activity(timeline);
   nb::dict result;
   result["total_us"] = us(activity.total_ns);
   result["host_us"] = us(activity.host_ns);
@@ -41,7 +41,7 @@ nb::dict activity_of(const Timeline& timeline) {
 
 nb::list breakdown_of(const Timeline& timeline) {
   nb::list result;
-  for (const traces::Breakdown& part : traces::breakdowns(timeline)) {
+  for (const timeline::Breakdown& part : timeline::breakdowns(timeline)) {
     nb::dict one;
     one["process"] = part.process;
     one["device"] = part.device;
@@ -59,11 +59,11 @@ nb::list breakdown_of(const Timeline& timeline) {
 
 nb::list kernels_of(const Timeline& timeline) {
   nb::list result;
-  for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name)) {
+  for (const timeline::KernelTime& kernel : timeline::kernel_times(timeline, timeline::KernelsBy::name)) {
     nb::dict one;
-    const traces::Distribution& durations = kernel.durations_ns;
+    const timeline::Distribution& durations = kernel.durations_ns;
     one["name"] = timeline.names.text(kernel.name);
-    one["kind"] = std::string(traces::name_of(kernel.kind));
+    one["kind"] = std::string(timeline::name_of(kernel.kind));
     one["time_us"] = us(kernel.total_ns);
     one["self_us"] = us(kernel.self_ns);
     one["count"] = durations.count;
@@ -76,54 +76,54 @@ nb::list kernels_of(const Timeline& timeline) {
   return result;
 }
 
-traces::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
+timeline::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
                             bool group_small_kernels, bool by_thread) {
-  traces::FlameOptions options;
+  timeline::FlameOptions options;
   options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * ns_in_us);
   options.max_depth = max_depth;
   if (!group_small_kernels) options.small_kernel_share = 0.0;
   options.by_thread = by_thread;
-  return traces::flame(timeline, options);
+  return timeline::flame(timeline, options);
 }
 
-traces::FlameWeight weight_of(const traces::FlameGraph& graph, const std::string& name) {
+timeline::FlameWeight weight_of(const timeline::FlameGraph& graph, const std::string& name) {
   if (name.empty()) return graph.natural_weight();
   if (name != "host" && name != "gpu") throw std::invalid_argument("a weight is host or gpu, not '" + name + "'");
-  return name == "gpu" ? traces::FlameWeight::gpu : traces::FlameWeight::host;
+  return name == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
 }
 
 Run run_of(const Timeline& timeline) {
   Run run;
   run.context = gather_context("gpubench", {});
-  run.program = traces::analyze(timeline);
+  run.program = timeline::analyze(timeline);
   return run;
 }
 
 }  // namespace
 
 void bind_timelines(nb::module_& module) {
-  nb::class_<traces::FlameGraph>(module, "FlameGraph", "Time by stack.")
+  nb::class_<timeline::FlameGraph>(module, "FlameGraph", "Time by stack.")
       .def(
           "json",
-          [](const traces::FlameGraph& self, const std::string& weight) {
-            return traces::flame_json(self, weight_of(self, weight));
+          [](const timeline::FlameGraph& self, const std::string& weight) {
+            return timeline::flame_json(self, weight_of(self, weight));
           },
           "weight"_a = "", Release())
       .def(
           "folded",
-          [](const traces::FlameGraph& self, const std::string& weight) {
-            return traces::folded(self, weight_of(self, weight));
+          [](const timeline::FlameGraph& self, const std::string& weight) {
+            return timeline::folded(self, weight_of(self, weight));
           },
           "weight"_a = "", Release())
       .def(
           "speedscope",
-          [](const traces::FlameGraph& self, const std::string& name) { return traces::speedscope(self, name); },
+          [](const timeline::FlameGraph& self, const std::string& name) { return timeline::speedscope(self, name); },
           "name"_a = "gpubench", Release());
   nb::class_<Timeline>(module, "Timeline", "A trace as the engine holds it. gpubench.Timeline is what users have.")
       .def_static(
-          "read", [](const std::string& file) { return traces::read_chrome_json(file); }, "file"_a, Release())
+          "read", [](const std::string& file) { return timeline::read_chrome_json(file); }, "file"_a, Release())
       .def_static(
-          "from_json", [](const std::string& text) { return traces::chrome_json(text, "this text"); }, "text"_a,
+          "from_json", [](const std::string& text) { return timeline::chrome_json(text, "this text"); }, "text"_a,
           Release())
       .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
@@ -140,7 +140,7 @@ void bind_timelines(nb::module_& module) {
           "title"_a, Release())
       .def("analyze", &run_of, "As a run whose `program` says where the time went.", Release())
       .def(
-          "write", [](const Timeline& self, const std::string& file) { traces::write(self, file); }, "file"_a,
+          "write", [](const Timeline& self, const std::string& file) { timeline::write(self, file); }, "file"_a,
           Release());
 }
 

@@ -11,7 +11,7 @@
 namespace gpubench::reports::charts {
 namespace {
 
-using traces::SliceKind;
+using timeline::SliceKind;
 
 constexpr int row_height = 19;
 constexpr double least_pixels = 0.4;  // of a frame that is drawn
@@ -101,7 +101,7 @@ template <class Graph>
 FlameTable plain_table(const Graph& graph) {
   FlameTable table;
   for (const auto& node : graph.nodes) {
-    table.parents.push_back(node.parent == traces::FlameNode::no_parent ? -1 : static_cast<std::int64_t>(node.parent));
+    table.parents.push_back(node.parent == timeline::FlameNode::no_parent ? -1 : static_cast<std::int64_t>(node.parent));
     table.names.push_back(node.name);
     table.tones.push_back(tone_of(node.kind));
   }
@@ -124,16 +124,16 @@ const std::vector<std::string>& flame_tones() {
   return tones;
 }
 
-FlameTable table_of(const traces::FlameGraph& graph, std::size_t max_frames) {
-  using traces::FlameNode;
+FlameTable table_of(const timeline::FlameGraph& graph, std::size_t max_frames) {
+  using timeline::FlameNode;
   FlameTable table = plain_table(graph);
   table.self = {column(graph.nodes, &FlameNode::host_self_ns), column(graph.nodes, &FlameNode::gpu_self_ns)};
   table.counts = {column(graph.nodes, &FlameNode::count)};
   return shrunk(std::move(table), max_frames);
 }
 
-FlameTable table_of(const traces::FlameDiff& diff, std::size_t max_frames) {
-  using traces::FlameChange;
+FlameTable table_of(const timeline::FlameDiff& diff, std::size_t max_frames) {
+  using timeline::FlameChange;
   FlameTable table = plain_table(diff);
   table.is_diff = true;
   table.self = {column(diff.nodes, &FlameChange::base_self_ns), column(diff.nodes, &FlameChange::new_self_ns)};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reports/charts/charts.h"
-#include "traces/flame.h"
+#include "timeline/analyses/flame.h"
 
 namespace gpubench::reports::charts {
 
@@ -25,8 +25,8 @@ struct FlameTable {
   std::size_t left_out = 0;  ///< frames too small to keep; their time is their parents'
 };
 /// At most about so many frames, those with the most time.
-FlameTable table_of(const traces::FlameGraph& graph, std::size_t max_frames);
-FlameTable table_of(const traces::FlameDiff& diff, std::size_t max_frames);
+FlameTable table_of(const timeline::FlameGraph& graph, std::size_t max_frames);
+FlameTable table_of(const timeline::FlameDiff& diff, std::size_t max_frames);
 
 const std::vector<std::string>& flame_tones();
 

@@ -133,7 +133,7 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
-  if (const Summary* const on_device = seconds_by(measurement, Clock::device)) put(row, "on_device", on_device->median);
+  if (const Summary* const on_device = seconds_by(measurement, TimingMode::device)) put(row, "on_device", on_device->median);
   put_course(row, measurement);
   if (measurement.conditions) put_text(row, "held", printable(joined(measurement.conditions->throttle_reasons, ", ")));
   put_text(row, "clock_hz_source", printable(measurement.clock_hz_source));

@@ -27,7 +27,7 @@ std::string_view color_of(compare::Change change) {
 std::string points_text(const compare::Comparison& comparison, const ConsoleStyle& style) {
   if (comparison.points.empty()) return "";
   std::set<std::string> devices;
-  std::set<Clock> clocks;
+  std::set<TimingMode> clocks;
   for (const auto& point : comparison.points) devices.insert(point.device), clocks.insert(point.clock);
   std::vector<Column> columns = {{"point"}, {"clock"}, {"base", true}, {"new", true}, {"change"}, {"95 % of new/base"},
                                  {"regime"}};

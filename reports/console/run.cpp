@@ -105,7 +105,7 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Cha
                                  {"confidence"}};
   for (const Point* point : timed) {
     const Measurement& measurement = point->measurement;
-    const Summary* on_device = seconds_by(measurement, Clock::device);
+    const Summary* on_device = seconds_by(measurement, TimingMode::device);
     const Verdict* verdict = point->verdict ? &*point->verdict : nullptr;
     const bool certain = verdict != nullptr && verdict->certainty == Certainty::certain;
     add_row(columns, {{printable(label(measurement))},

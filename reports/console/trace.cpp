@@ -19,12 +19,12 @@
 #include "reports/console/program.h"
 #include "reports/program.h"
 #include "reports/shared_text.h"
-#include "traces/analyses.h"
+#include "timeline/analyses/analyses.h"
 
 namespace gpubench::reports {
 namespace {
 
-using traces::Timeline;
+using timeline::Timeline;
 
 constexpr std::size_t shown_findings = 3;
 constexpr std::size_t shown_rows = 20;
@@ -61,12 +61,12 @@ std::string findings_text(const Program& program, const ConsoleStyle& style) {
   return text;
 }
 
-std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+std::string gpu_table(const Timeline& timeline, const timeline::Summary& summary, const ConsoleStyle& style) {
   std::vector<Column> columns = {{"GPU"},         {"time", true},   {"compute", true}, {"communication", true},
                                  {"alone", true}, {"copies", true}, {"idle", true}};
-  for (const traces::Breakdown& gpu : summary.gpus) {
+  for (const timeline::Breakdown& gpu : summary.gpus) {
     const std::int64_t span = gpu.span_ns();
-    add_row(columns, {{printable(traces::gpu_name(timeline, gpu.process, gpu.device))},
+    add_row(columns, {{printable(timeline::gpu_name(timeline, gpu.process, gpu.device))},
                       {time(span)},
                       {share(gpu.compute_ns(), span)},
                       {share(gpu.communication_ns(), span)},
@@ -75,8 +75,8 @@ std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, 
                       {share(gpu.idle_ns(), span), gpu.idle_ns() * 2 > span ? color::yellow : color::none}});
   }
   std::vector<std::string> models;
-  for (const traces::Breakdown& gpu : summary.gpus)
-    if (std::string model = traces::gpu_model(timeline, gpu.process, gpu.device);
+  for (const timeline::Breakdown& gpu : summary.gpus)
+    if (std::string model = timeline::gpu_model(timeline, gpu.process, gpu.device);
         !model.empty() && std::ranges::find(models, model) == models.end())
       models.push_back(std::move(model));
   return heading("Time of the GPUs, from first to last work", style) +
@@ -86,7 +86,7 @@ std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, 
               : paragraph("GPU: ", printable(fmt::format("{}", fmt::join(models, ", "))), color::none, style));
 }
 
-std::string kernel_rows(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t shown,
+std::string kernel_rows(const Timeline& timeline, const std::vector<timeline::KernelTime>& kernels, std::size_t shown,
                         const std::vector<std::string>& places, std::string_view place_header,
                         const ConsoleStyle& style) {
   std::vector<Column> columns = {{"kernel, copy or fill"}};
@@ -121,12 +121,12 @@ std::string kernel_rows(const Timeline& timeline, const std::vector<traces::Kern
          rest(kernels.size(), shown, left, all, style);
 }
 
-std::string iteration_lines(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+std::string iteration_lines(const Timeline& timeline, const timeline::Summary& summary, const ConsoleStyle& style) {
   if (summary.iterations.empty()) return {};
-  const auto labels = traces::process_labels(timeline);
+  const auto labels = timeline::process_labels(timeline);
   std::string text;
   for (std::size_t i = 0; i < std::min(summary.iterations.size(), max_console_lines); ++i) {
-    const traces::Iterations& one = summary.iterations[i];
+    const timeline::Iterations& one = summary.iterations[i];
     const auto& took = one.duration_ns;
     text += paragraph("",
                       printable(fmt::format("{}{}{} iterations ({}): median {}, from {} to {}", labels[one.process],
@@ -138,12 +138,12 @@ std::string iteration_lines(const Timeline& timeline, const traces::Summary& sum
   return heading("Iterations", style) + text;
 }
 
-std::string rank_table(const Timeline& timeline, const traces::Stragglers& all, const ConsoleStyle& style) {
+std::string rank_table(const Timeline& timeline, const timeline::Stragglers& all, const ConsoleStyle& style) {
   if (all.collectives.empty()) return {};
-  const auto labels = traces::process_labels(timeline);
+  const auto labels = timeline::process_labels(timeline);
   std::vector<Column> columns = {{"rank"}, {"entered last", true}, {"waited", true}, {"kept others waiting", true}};
   bool clocks = false;
-  for (const traces::RankWait& rank : all.ranks) {
+  for (const timeline::RankWait& rank : all.ranks) {
     clocks = clocks || rank.clock_ns != 0;
     add_row(columns, {{printable(labels[rank.process])},
                       {fmt::format("{} of {}", rank.last, all.collectives.size())},
@@ -160,19 +160,19 @@ std::string rank_table(const Timeline& timeline, const traces::Stragglers& all, 
   return text;
 }
 
-std::string copy_table(const traces::Summary& summary, const Timeline& timeline, const ConsoleStyle& style) {
+std::string copy_table(const timeline::Summary& summary, const Timeline& timeline, const ConsoleStyle& style) {
   if (summary.copies.empty()) return {};
   std::vector<Column> columns = {{"copies and fills"}, {"count", true},  {"time", true},
                                  {"bytes", true},      {"median", true}, {"max", true}};
   for (std::size_t i = 0; i < std::min(summary.copies.size(), max_console_lines); ++i) {
-    const traces::CopyTimes& copy = summary.copies[i];
+    const timeline::CopyTimes& copy = summary.copies[i];
     const bool one = summary.gpus.size() < 2;
     const auto rate = [&](double value) {
       return Cell{copy.bytes_per_second.count > 0 ? format_bytes_per_second(value) : ""};
     };
     add_row(columns,
             {{printable(one ? copy.name
-                            : fmt::format("{}, {}", copy.name, traces::gpu_name(timeline, copy.process, copy.device)))},
+                            : fmt::format("{}, {}", copy.name, timeline::gpu_name(timeline, copy.process, copy.device)))},
              {count(copy.count)},
              {time(copy.time_ns)},
              {copy.count > copy.without_bytes ? format_bytes(static_cast<double>(copy.bytes)) : ""},
@@ -245,7 +245,7 @@ std::string trace_memory_text(const Program& program, const ConsoleStyle& style)
   return text;
 }
 
-std::string trace_summary_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+std::string trace_summary_text(const Timeline& timeline, const timeline::Summary& summary, const ConsoleStyle& style) {
   if (summary.gpus.empty() && summary.program.findings.empty() && !timeline.slices.empty())
     return paragraph("",
                      fmt::format("{} of the host alone, with these functions and operators:",
@@ -266,7 +266,7 @@ std::string trace_summary_text(const Timeline& timeline, const traces::Summary& 
   return text;
 }
 
-std::string trace_idle_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+std::string trace_idle_text(const Timeline& timeline, const timeline::Summary& summary, const ConsoleStyle& style) {
   std::string text;
   for (const GpuTime& gpu : summary.program.gpus) {
     std::vector<Column> columns = {
@@ -280,18 +280,18 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
   }
   std::vector<Column> columns = {
       {"stream, by HTA's causes"}, {"host wait", true}, {"kernel wait", true}, {"other", true}};
-  for (const traces::StreamIdle& idle : summary.idle) {
-    const traces::Track& track = timeline.tracks[idle.track];
-    add_row(columns, {{printable(fmt::format("{} {}", traces::gpu_name(timeline, track.process, track.device),
+  for (const timeline::StreamIdle& idle : summary.idle) {
+    const timeline::Track& track = timeline.tracks[idle.track];
+    add_row(columns, {{printable(fmt::format("{} {}", timeline::gpu_name(timeline, track.process, track.device),
                                              track.name.empty() ? fmt::format("stream {}", track.id) : track.name))},
                       {time(idle.host_ns)},
                       {time(idle.kernel_ns)},
                       {time(idle.other_ns)}});
   }
   text += "\n" + table_text(columns, min_shown_name, style);
-  for (const traces::LaunchTimes& launch : summary.launches) {
+  for (const timeline::LaunchTimes& launch : summary.launches) {
     if (launch.call_ns.count == 0) continue;
-    const std::string lead = printable(traces::gpu_name(timeline, launch.process, launch.device)) + " launches: ";
+    const std::string lead = printable(timeline::gpu_name(timeline, launch.process, launch.device)) + " launches: ";
     text += (&launch == summary.launches.data() ? "\n" : "") +
             paragraph(lead,
                       fmt::format("{}; a call takes {} (median), its work starts {} after it and lasts {}; {} of the "
@@ -299,14 +299,14 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
                                   count(launch.call_ns.count), format_seconds(launch.call_ns.p50 / 1e9),
                                   format_seconds(launch.delay_ns.p50 / 1e9), format_seconds(launch.work_ns.p50 / 1e9),
                                   share(launch.shorter_work, launch.call_ns.count), count(launch.late_starts),
-                                  time(traces::late_start_ns)),
+                                  time(timeline::late_start_ns)),
                       color::none, style);
   }
   if (!summary.launch_bound.empty()) {
     std::vector<Column> bound = {{"bound by launches"}, {"from", true}, {"for", true}, {"works", true}, {"idle", true}};
     for (std::size_t i = 0; i < std::min(summary.launch_bound.size(), max_console_lines); ++i) {
-      const traces::LaunchBound& one = summary.launch_bound[i];
-      add_row(bound, {{printable(traces::gpu_name(timeline, one.process, one.device))},
+      const timeline::LaunchBound& one = summary.launch_bound[i];
+      add_row(bound, {{printable(timeline::gpu_name(timeline, one.process, one.device))},
                       {time(one.start_ns)},
                       {time(one.end_ns - one.start_ns)},
                       {count(one.works)},
@@ -322,23 +322,23 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
 
 std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const ConsoleStyle& style) {
   if (by != KernelTable::operation) {
-    traces::Names paths;
+    timeline::StringPool paths;
     const auto kernels = kernel_times(timeline,
-                                      by == KernelTable::name     ? traces::KernelsBy::name
-                                      : by == KernelTable::stream ? traces::KernelsBy::stream
-                                                                  : traces::KernelsBy::range,
+                                      by == KernelTable::name     ? timeline::KernelsBy::name
+                                      : by == KernelTable::stream ? timeline::KernelsBy::stream
+                                                                  : timeline::KernelsBy::range,
                                       &paths);
     std::vector<std::string> places;
     for (const auto& kernel : kernels) {
       if (by == KernelTable::range) places.push_back(kernel.place == 0 ? "(none)" : paths.text(kernel.place));
       if (by != KernelTable::stream) continue;
-      const traces::Track& track = timeline.tracks[kernel.place];
-      places.push_back(fmt::format("{} {}", traces::gpu_name(timeline, track.process, track.device),
+      const timeline::Track& track = timeline.tracks[kernel.place];
+      places.push_back(fmt::format("{} {}", timeline::gpu_name(timeline, track.process, track.device),
                                    track.name.empty() ? fmt::format("stream {}", track.id) : track.name));
     }
     return kernel_rows(timeline, kernels, shown_rows, places, by == KernelTable::stream ? "stream" : "range", style);
   }
-  const auto operators = traces::operator_times(timeline);
+  const auto operators = timeline::operator_times(timeline);
   std::int64_t all = 0, left = 0, host = 0;
   for (const auto& one : operators) {
     all += one.gpu_self_ns;
@@ -370,7 +370,7 @@ std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const C
          rest(operators.size(), shown_rows, left, gpu ? all : host, style);
 }
 
-std::string critical_path_text(const Timeline& timeline, const traces::CriticalPath& path, const ConsoleStyle& style) {
+std::string critical_path_text(const Timeline& timeline, const timeline::CriticalPath& path, const ConsoleStyle& style) {
   const std::int64_t whole = path.end_ns - path.start_ns;
   if (path.parts.empty()) return paragraph("", "The trace holds no work and no call.", color::none, style);
   std::string text = paragraph(
@@ -382,7 +382,7 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
   std::vector<std::size_t> order(path.by_kind.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return path.by_kind[i]; });
-  constexpr std::array<std::string_view, traces::path_kind_names.size()> words = {"kernels",
+  constexpr std::array<std::string_view, timeline::path_kind_names.size()> words = {"kernels",
                                                                                   "communication",
                                                                                   "copies and fills",
                                                                                   "launches",
@@ -398,13 +398,13 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
   std::vector<Column> columns = {{"what"}, {"kind"}, {"times", true}, {"time", true}, {"share", true}};
   std::int64_t left = 0;
   for (std::size_t i = 0; i < path.sums.size(); ++i) {
-    const traces::PathSum& sum = path.sums[i];
+    const timeline::PathSum& sum = path.sums[i];
     if (i >= shown_rows) {
       left += sum.total_ns;
       continue;
     }
     add_row(columns, {{sum.name == 0 ? "(nothing recorded)" : name_in_trace(timeline, sum.name)},
-                      {std::string(traces::name_of(sum.kind))},
+                      {std::string(timeline::name_of(sum.kind))},
                       {count(sum.count)},
                       {time(sum.total_ns)},
                       {share(sum.total_ns, whole)}});
@@ -417,21 +417,21 @@ namespace {
 
 std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds)); }
 
-std::string trace_change_text(const traces::Change& change) {
+std::string trace_change_text(const timeline::Change& change) {
   if (change.base.seconds <= 0.0) return change.next.seconds > 0.0 ? "new" : "";
   if (change.next.seconds <= 0.0) return "gone";
   const double ratio = change.next.seconds / change.base.seconds - 1.0;
   return fmt::format("{}{}", ratio < 0 ? "-" : "+", format_percent(std::abs(ratio)));
 }
 
-DifferenceTables::Table change_table(std::string_view header, const std::vector<traces::Change>& changes,
+DifferenceTables::Table change_table(std::string_view header, const std::vector<timeline::Change>& changes,
                                      std::size_t shown) {
   DifferenceTables::Table table{std::string(header), {}, changes.size() - std::min(changes.size(), shown)};
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(changes.size(), shown); ++i) names.push_back(changes[i].name);
   names = distinct_kernel_names(names);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const traces::Change& change = changes[i];
+    const timeline::Change& change = changes[i];
     table.rows.push_back({.name = printable(names[i]),
                           .base = format_seconds(change.base.seconds),
                           .next = format_seconds(change.next.seconds),
@@ -492,7 +492,7 @@ std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& f
   return result;
 }
 
-DifferenceTables difference_tables(const traces::Difference& difference, std::size_t shown) {
+DifferenceTables difference_tables(const timeline::Difference& difference, std::size_t shown) {
   DifferenceTables all;
   std::string reason = difference.reason;
   if (!reason.empty() && difference.by.empty())
@@ -503,10 +503,10 @@ DifferenceTables difference_tables(const traces::Difference& difference, std::si
   if (!reason.empty())
     all.notes.push_back(difference.by.empty() ? reason + ", so that there are no intervals."
                                               : fmt::format("There are no intervals: {}.", reason));
-  const auto add = [&](std::string_view header, const std::vector<traces::Change>& changes, std::size_t most) {
+  const auto add = [&](std::string_view header, const std::vector<timeline::Change>& changes, std::size_t most) {
     if (!changes.empty()) all.tables.push_back(change_table(header, changes, most));
   };
-  std::vector<traces::Change> whole = {difference.iteration};
+  std::vector<timeline::Change> whole = {difference.iteration};
   if (difference.gpu.base.seconds > 0.0 || difference.gpu.next.seconds > 0.0) whole.push_back(difference.gpu);
   add(difference.by.empty() ? "trace" : "iteration", whole, whole.size());
   add("kernel, copy or fill", difference.kernels, shown);
@@ -518,7 +518,7 @@ DifferenceTables difference_tables(const traces::Difference& difference, std::si
   return all;
 }
 
-std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style) {
+std::string difference_text(const timeline::Difference& difference, const ConsoleStyle& style) {
   const DifferenceTables all = difference_tables(difference, max_console_kernels);
   std::string text;
   for (const std::string& note : all.notes)

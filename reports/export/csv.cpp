@@ -92,7 +92,7 @@ Lists lists_of(const Point& point) {
     lists.user_counters[counter.name + (counter.unit.empty() ? "" : "_" + counter.unit)] = csv_number(counter.value);
   if (!point.verdict) return lists;
   for (const Share& share : point.verdict->shares) lists.shares[share.resource] = csv_number(share.fraction);
-  for (const Vote& vote : point.verdict->votes)
+  for (const CrossCheck& vote : point.verdict->votes)
     lists.checks[std::string(name_of(vote.experiment))] = std::string(name_of(vote.outcome));
   return lists;
 }
@@ -118,7 +118,7 @@ void add_named(CsvRecord& record, std::string_view prefix, const Named& columns,
 }
 
 void add_on_device(CsvRecord& record, const Measurement& measurement) {
-  const Summary* const seconds = seconds_by(measurement, Clock::device);
+  const Summary* const seconds = seconds_by(measurement, TimingMode::device);
   const auto number = [&](double value) { return seconds != nullptr ? csv_number(value) : ""; };
   const Summary summary = seconds != nullptr ? *seconds : Summary{};
   record.insert(record.end(), {{"on_device_s", number(summary.median)},

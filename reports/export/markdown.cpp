@@ -56,7 +56,7 @@ std::vector<std::string> row_of(const Run& run, const Point& point, const Shown&
   cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
   cells.push_back(spread_text(measurement));
   if (shown.on_device) {
-    const Summary* const on_device = seconds_by(measurement, Clock::device);
+    const Summary* const on_device = seconds_by(measurement, TimingMode::device);
     cells.push_back(on_device != nullptr ? format_seconds(on_device->median, 4) : "");
   }
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");

@@ -8,15 +8,15 @@
 #include "core/base/units.h"
 #include "reports/export/tables.h"
 #include "reports/trace.h"
-#include "traces/analyses.h"
-#include "traces/flame.h"
-#include "traces/rows.h"
+#include "timeline/analyses/analyses.h"
+#include "timeline/analyses/flame.h"
+#include "timeline/analyses/rows.h"
 
 namespace gpubench::reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using traces::Timeline;
+using timeline::Timeline;
 
 constexpr std::size_t max_kernels = 1000;
 constexpr std::size_t top_kernels = 10;
@@ -35,7 +35,7 @@ double milliseconds(double s) { return s * 1e3; }
 Json maybe(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 /// Quantities in `unit`: 1e9 for seconds from nanoseconds.
-Json of(const traces::Distribution& values, double unit) {
+Json of(const timeline::Distribution& values, double unit) {
   return {{"count", values.count},      {"sum", values.sum / unit},
           {"mean", values.mean / unit}, {"stddev", values.deviation / unit},
           {"min", values.min / unit},   {"p25", values.p25 / unit},
@@ -72,11 +72,11 @@ Json findings(const Program& program) {
   });
 }
 
-Json gpus(const Timeline& timeline, const traces::Summary& summary) {
-  const auto labels = traces::process_labels(timeline);
-  return list(summary.gpus, [&](const traces::Breakdown& gpu) {
+Json gpus(const Timeline& timeline, const timeline::Summary& summary) {
+  const auto labels = timeline::process_labels(timeline);
+  return list(summary.gpus, [&](const timeline::Breakdown& gpu) {
     Json one = {{"device", gpu.device < 0 ? "gpu" : "cuda:" + std::to_string(gpu.device)},
-                {"model", traces::gpu_model(timeline, gpu.process, gpu.device)},
+                {"model", timeline::gpu_model(timeline, gpu.process, gpu.device)},
                 {"process", labels[gpu.process]},
                 {"rank", timeline.processes[gpu.process].rank ? Json(*timeline.processes[gpu.process].rank) : Json()},
                 {"span_seconds", seconds_of(gpu.span_ns())},
@@ -96,10 +96,10 @@ Json gpus(const Timeline& timeline, const traces::Summary& summary) {
   });
 }
 
-Json stream_idle(const Timeline& timeline, const traces::Summary& summary) {
-  return list(summary.idle, [&](const traces::StreamIdle& idle) {
-    const traces::Track& track = timeline.tracks[idle.track];
-    return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
+Json stream_idle(const Timeline& timeline, const timeline::Summary& summary) {
+  return list(summary.idle, [&](const timeline::StreamIdle& idle) {
+    const timeline::Track& track = timeline.tracks[idle.track];
+    return Json{{"gpu", timeline::gpu_name(timeline, track.process, track.device)},
                 {"stream", track.id},
                 {"host_wait_seconds", seconds_of(idle.host_ns)},
                 {"kernel_wait_seconds", seconds_of(idle.kernel_ns)},
@@ -107,9 +107,9 @@ Json stream_idle(const Timeline& timeline, const traces::Summary& summary) {
   });
 }
 
-Json launches(const Timeline& timeline, const traces::Summary& summary) {
-  return list(summary.launches, [&](const traces::LaunchTimes& one) {
-    return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+Json launches(const Timeline& timeline, const timeline::Summary& summary) {
+  return list(summary.launches, [&](const timeline::LaunchTimes& one) {
+    return Json{{"gpu", timeline::gpu_name(timeline, one.process, one.device)},
                 {"call_seconds", of(one.call_ns, 1e9)},
                 {"work_seconds", of(one.work_ns, 1e9)},
                 {"delay_seconds", of(one.delay_ns, 1e9)},
@@ -120,9 +120,9 @@ Json launches(const Timeline& timeline, const traces::Summary& summary) {
   });
 }
 
-Json launch_bound(const Timeline& timeline, const traces::Summary& summary) {
-  return list(summary.launch_bound, [&](const traces::LaunchBound& one) {
-    return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+Json launch_bound(const Timeline& timeline, const timeline::Summary& summary) {
+  return list(summary.launch_bound, [&](const timeline::LaunchBound& one) {
+    return Json{{"gpu", timeline::gpu_name(timeline, one.process, one.device)},
                 {"start_seconds", seconds_of(one.start_ns)},
                 {"end_seconds", seconds_of(one.end_ns)},
                 {"idle_seconds", seconds_of(one.idle_ns)},
@@ -156,14 +156,14 @@ struct Allocator {
 Allocator allocator_of(const Timeline& timeline) {
   Allocator all;
   const auto add = [](std::optional<double>& sum, double value) { sum = sum.value_or(0.0) + value; };
-  for (const traces::CounterTrack& counter : timeline.counters) {
+  for (const timeline::CounterTrack& counter : timeline.counters) {
     if (counter.samples.empty()) continue;
     double most = 0.0;
-    for (const traces::CounterSample& sample : counter.samples) most = std::max(most, sample.value);
-    if (counter.name.starts_with(traces::allocated_counter)) {
+    for (const timeline::CounterSample& sample : counter.samples) most = std::max(most, sample.value);
+    if (counter.name.starts_with(timeline::allocated_counter)) {
       add(all.allocated, counter.samples.back().value);
       add(all.peak, most);
-    } else if (counter.name.starts_with(traces::reserved_counter)) {
+    } else if (counter.name.starts_with(timeline::reserved_counter)) {
       add(all.reserved, counter.samples.back().value);
     }
   }
@@ -173,23 +173,23 @@ Allocator allocator_of(const Timeline& timeline) {
 std::string name_in(const Timeline& timeline, std::uint32_t name) { return timeline.names.text(name); }
 
 Json flame_of(const Timeline& timeline) {
-  traces::FlameOptions options;
+  timeline::FlameOptions options;
   options.max_depth = 64;
   options.by_thread = false;
   options.min_duration_ns = 0;
   if (!timeline.slices.empty()) {
     std::int64_t end = 0;
-    for (const traces::Slice& slice : timeline.slices) end = std::max(end, slice.end_ns());
+    for (const timeline::Slice& slice : timeline.slices) end = std::max(end, slice.end_ns());
     options.min_duration_ns = (end - timeline.slices.front().start_ns) / 1000;
   }
-  const traces::FlameGraph graph = traces::flame(timeline, options);
-  return Json::parse(traces::flame_json(graph, graph.natural_weight()), nullptr, false);
+  const timeline::FlameGraph graph = timeline::flame(timeline, options);
+  return Json::parse(timeline::flame_json(graph, graph.natural_weight()), nullptr, false);
 }
 
 Json rows(const Timeline& timeline, KernelTable by) {
   Json all = Json::array();
   if (by == KernelTable::operation) {
-    for (const traces::OperatorTime& one : traces::operator_times(timeline))
+    for (const timeline::OperatorTime& one : timeline::operator_times(timeline))
       all.push_back({{"operator", name_in(timeline, one.name)},
                      {"count", one.count},
                      {"gpu_self_seconds", seconds_of(one.gpu_self_ns)},
@@ -199,18 +199,18 @@ Json rows(const Timeline& timeline, KernelTable by) {
                      {"host_total_seconds", seconds_of(one.host_ns)}});
     return all;
   }
-  traces::Names paths;
+  timeline::StringPool paths;
   const auto kernels = kernel_times(timeline,
-                                    by == KernelTable::name     ? traces::KernelsBy::name
-                                    : by == KernelTable::stream ? traces::KernelsBy::stream
-                                                                : traces::KernelsBy::range,
+                                    by == KernelTable::name     ? timeline::KernelsBy::name
+                                    : by == KernelTable::stream ? timeline::KernelsBy::stream
+                                                                : timeline::KernelsBy::range,
                                     &paths);
-  for (const traces::KernelTime& kernel : kernels) {
+  for (const timeline::KernelTime& kernel : kernels) {
     Json one = {{"name", name_in(timeline, kernel.name)}, {"kind", name_of(kernel.kind)}};
     if (by == KernelTable::range) one["range"] = paths.text(kernel.place);
     if (by == KernelTable::stream) {
-      const traces::Track& track = timeline.tracks[kernel.place];
-      one["gpu"] = traces::gpu_name(timeline, track.process, track.device);
+      const timeline::Track& track = timeline.tracks[kernel.place];
+      one["gpu"] = timeline::gpu_name(timeline, track.process, track.device);
       one["stream"] = track.id;
     }
     one["count"] = kernel.durations_ns.count;
@@ -227,7 +227,7 @@ Json rows(const Timeline& timeline, KernelTable by) {
 }
 
 /// Of `trace summary` and of /api/profiler alike: what HTA and the seed's sessions call them.
-Json kernel_fields(const Timeline& timeline, const traces::KernelTime& kernel) {
+Json kernel_fields(const Timeline& timeline, const timeline::KernelTime& kernel) {
   return {{"name", name_in(timeline, kernel.name)},        {"kind", name_of(kernel.kind)},
           {"cuda_time_us", microseconds(kernel.total_ns)}, {"time_us", microseconds(kernel.total_ns)},
           {"self_time_us", microseconds(kernel.self_ns)},  {"count", kernel.durations_ns.count},
@@ -235,15 +235,15 @@ Json kernel_fields(const Timeline& timeline, const traces::KernelTime& kernel) {
           {"p99_us", kernel.durations_ns.p99 / 1e3}};
 }
 
-Json kernel_list(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t most) {
+Json kernel_list(const Timeline& timeline, const std::vector<timeline::KernelTime>& kernels, std::size_t most) {
   Json all = Json::array();
   for (std::size_t i = 0; i < std::min(kernels.size(), most); ++i) all.push_back(kernel_fields(timeline, kernels[i]));
   return all;
 }
 
 /// The fields of an HTA report. Without work on a GPU there is no percentage, rather than zero.
-Json hta_fields(const Timeline& timeline, const traces::Summary& summary) {
-  const traces::Breakdown all = traces::together(summary.gpus);
+Json hta_fields(const Timeline& timeline, const timeline::Summary& summary) {
+  const timeline::Breakdown all = timeline::together(summary.gpus);
   const std::vector<Finding>& findings = summary.program.findings;
   const auto percent = [&](std::int64_t part) {
     return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
@@ -257,14 +257,14 @@ Json hta_fields(const Timeline& timeline, const traces::Summary& summary) {
           {"bottlenecks", list(findings, [](const Finding& one) { return Json(one.evidence); })}};
 }
 
-Json activity_fields(const traces::Activity& activity) {
+Json activity_fields(const timeline::Activity& activity) {
   return {{"total_time_us", microseconds(activity.total_ns)},
           {"cpu_active_time_us", microseconds(activity.host_ns)},
           {"gpu_active_time_us", microseconds(activity.gpu_ns)},
           {"overlap_time_us", microseconds(activity.both_ns)}};
 }
 
-Json of(const traces::Change& change) {
+Json of(const timeline::Change& change) {
   return {{"name", change.name},
           {"base_seconds", change.base.seconds},
           {"new_seconds", change.next.seconds},
@@ -279,7 +279,7 @@ Json of(const traces::Change& change) {
 
 }  // namespace
 
-std::string trace_summary_json(const Timeline& timeline, const traces::Summary& summary,
+std::string trace_summary_json(const Timeline& timeline, const timeline::Summary& summary,
                                const std::vector<std::string>& traces, const WorkVerdicts* verdicts) {
   const Program& program = summary.program;
   const Allocator allocator = allocator_of(timeline);
@@ -290,9 +290,9 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
     for (const char* field : {"peak_memory_mb", "allocated_memory_mb", "reserved_memory_mb"})
       absent[field] = "the trace tells nothing of the allocator: record with profile_memory=True";
   double busy = 0.0;
-  for (const traces::Breakdown& gpu : summary.gpus)
+  for (const timeline::Breakdown& gpu : summary.gpus)
     busy += seconds_of(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
-  const auto labels = traces::process_labels(timeline);
+  const auto labels = timeline::process_labels(timeline);
   Json json = {{"schema", "gpubench trace summary"}, {"schema_version", 1}, {"traces", traces}};
   json.update(hta_fields(timeline, summary));
   json.update({
@@ -314,8 +314,8 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                {"launches", launches(timeline, summary)},
                {"launch_bound", launch_bound(timeline, summary)},
                {"copies", list(summary.copies,
-                               [&](const traces::CopyTimes& one) {
-                                 return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+                               [&](const timeline::CopyTimes& one) {
+                                 return Json{{"gpu", timeline::gpu_name(timeline, one.process, one.device)},
                                              {"name", one.name},
                                              {"count", one.count},
                                              {"bytes", one.bytes},
@@ -325,12 +325,12 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                                              {"over_time", curve(one.steps, "bytes_per_second")}};
                                })},
                {"iterations", list(summary.iterations,
-                                   [&](const traces::Iterations& one) {
+                                   [&](const timeline::Iterations& one) {
                                      return Json{{"process", labels[one.process]},
                                                  {"by", one.by},
                                                  {"seconds", of(one.duration_ns, 1e9)},
                                                  {"slow", one.slow()},
-                                                 {"each", list(one.all, [](const traces::Iteration& each) {
+                                                 {"each", list(one.all, [](const timeline::Iteration& each) {
                                                     return Json{{"start_seconds", seconds_of(each.start_ns)},
                                                                 {"seconds", seconds_of(each.end_ns - each.start_ns)},
                                                                 {"works", each.works},
@@ -338,7 +338,7 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                                                   })}};
                                    })},
                {"ranks", list(summary.stragglers.ranks,
-                              [&](const traces::RankWait& one) {
+                              [&](const timeline::RankWait& one) {
                                 return Json{{"process", labels[one.process]},
                                             {"collectives", summary.stragglers.collectives.size()},
                                             {"entered_last", one.last},
@@ -377,16 +377,16 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
   return valid_text(json);
 }
 
-std::string trace_idle_json(const Timeline& timeline, const traces::Summary& summary) {
+std::string trace_idle_json(const Timeline& timeline, const timeline::Summary& summary) {
   return valid_text({{"schema", "gpubench trace idle"},
                      {"schema_version", 1},
                      {"gpus", gpus(timeline, summary)},
                      {"streams", stream_idle(timeline, summary)},
                      {"launches", launches(timeline, summary)},
-                     {"queues", list(traces::queue_lengths(timeline),
-                                     [&](const traces::QueueLength& queue) {
-                                       const traces::Track& track = timeline.tracks[queue.track];
-                                       return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
+                     {"queues", list(timeline::queue_lengths(timeline),
+                                     [&](const timeline::QueueLength& queue) {
+                                       const timeline::Track& track = timeline.tracks[queue.track];
+                                       return Json{{"gpu", timeline::gpu_name(timeline, track.process, track.device)},
                                                    {"stream", track.id},
                                                    {"mean", queue.mean},
                                                    {"empty_share", queue.empty_share},
@@ -430,17 +430,17 @@ std::string trace_kernels_csv(const Timeline& timeline, KernelTable by) {
   return text;
 }
 
-std::string critical_path_json(const Timeline& timeline, const traces::CriticalPath& path) {
+std::string critical_path_json(const Timeline& timeline, const timeline::CriticalPath& path) {
   Json kinds = Json::object(), parts = Json::array();
   for (std::size_t i = 0; i < path.by_kind.size(); ++i)
-    kinds[std::string(traces::path_kind_names[i])] = seconds_of(path.by_kind[i]);
+    kinds[std::string(timeline::path_kind_names[i])] = seconds_of(path.by_kind[i]);
   for (std::size_t i = 0; i < std::min(path.parts.size(), max_parts); ++i) {
-    const traces::PathPart& part = path.parts[i];
+    const timeline::PathPart& part = path.parts[i];
     parts.push_back(
         {{"kind", name_of(part.kind)},
          {"start_seconds", seconds_of(part.start_ns)},
          {"seconds", seconds_of(part.end_ns - part.start_ns)},
-         {"name", part.kind == traces::PathKind::host ? "" : name_in(timeline, timeline.slices[part.slice].name)},
+         {"name", part.kind == timeline::PathKind::host ? "" : name_in(timeline, timeline.slices[part.slice].name)},
          {"track", timeline.tracks[part.track].name}});
   }
   return valid_text({{"schema", "gpubench trace critical-path"},
@@ -449,7 +449,7 @@ std::string critical_path_json(const Timeline& timeline, const traces::CriticalP
                      {"end_seconds", seconds_of(path.end_ns)},
                      {"seconds_by_kind", std::move(kinds)},
                      {"sums", list(path.sums,
-                                   [&](const traces::PathSum& sum) {
+                                   [&](const timeline::PathSum& sum) {
                                      return Json{{"kind", name_of(sum.kind)},
                                                  {"name", name_in(timeline, sum.name)},
                                                  {"count", sum.count},
@@ -461,23 +461,23 @@ std::string critical_path_json(const Timeline& timeline, const traces::CriticalP
 }
 
 std::string api_hta_json(const Timeline& timeline) {
-  const traces::Summary summary = traces::summarize(timeline);
+  const timeline::Summary summary = timeline::summarize(timeline);
   Json json = hta_fields(timeline, summary);
   if (summary.gpus.empty()) json["reason"] = "no work on a GPU was recorded";
   return valid_text(json);
 }
 
 std::string api_kernels_json(const Timeline& timeline) {
-  const auto kernels = traces::kernel_times(timeline, traces::KernelsBy::name);
+  const auto kernels = timeline::kernel_times(timeline, timeline::KernelsBy::name);
   return valid_text({{"kernels", kernel_list(timeline, kernels, kernels.size())}});
 }
 
 std::string api_timeline_json(const Timeline& timeline) {
-  const traces::Rows rows = traces::rows(timeline, {.max_bars = max_bars});
-  Json json = activity_fields(traces::activity(timeline));
+  const timeline::Rows rows = timeline::rows(timeline, {.max_bars = max_bars});
+  Json json = activity_fields(timeline::activity(timeline));
   json["joined_below_us"] = microseconds(rows.step_ns);
-  json["tracks"] = list(rows.rows, [&](const traces::BarRow& row) {
-    return Json{{"name", row.name}, {"level", row.level}, {"slices", list(row.bars, [&](const traces::Bar& bar) {
+  json["tracks"] = list(rows.rows, [&](const timeline::BarRow& row) {
+    return Json{{"name", row.name}, {"level", row.level}, {"slices", list(row.bars, [&](const timeline::Bar& bar) {
                                                              return Json{{"name", name_in(timeline, bar.name)},
                                                                          {"kind", name_of(bar.kind)},
                                                                          {"start_us", microseconds(bar.start_ns)},
@@ -490,7 +490,7 @@ std::string api_timeline_json(const Timeline& timeline) {
 }
 
 std::string api_memory_json(const Timeline& timeline) {
-  const Program program = traces::analyze(timeline);
+  const Program program = timeline::analyze(timeline);
   Json json = {{"memory", list(program.memory, [](const ProgramMemory& one) {
                   Json points = Json::array();
                   for (std::size_t i = 0; i < one.curve_seconds.size(); ++i)
@@ -508,9 +508,9 @@ std::string api_memory_json(const Timeline& timeline) {
   return valid_text(json);
 }
 
-std::string difference_json(const traces::Difference& difference) {
-  const auto table = [](const std::vector<traces::Change>& changes) {
-    return list(changes, [](const traces::Change& change) { return of(change); });
+std::string difference_json(const timeline::Difference& difference) {
+  const auto table = [](const std::vector<timeline::Change>& changes) {
+    return list(changes, [](const timeline::Change& change) { return of(change); });
   };
   return valid_text({{"schema", "gpubench trace diff"},
                      {"schema_version", 1},

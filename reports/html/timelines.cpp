@@ -15,7 +15,7 @@
 #include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
 #include "reports/html/page.h"
-#include "traces/rows.h"
+#include "timeline/analyses/rows.h"
 
 namespace gpubench::reports {
 namespace {
@@ -190,25 +190,25 @@ std::string picture_of(const charts::FlameTable& table, std::size_t self, const 
       "svg");
 }
 
-std::string before_and_after(const traces::FlameDiff& diff) {
+std::string before_and_after(const timeline::FlameDiff& diff) {
   std::int64_t before = 0, after = 0;
-  for (const traces::FlameChange& node : diff.nodes) {
+  for (const timeline::FlameChange& node : diff.nodes) {
     before += node.base_self_ns;
     after += node.new_self_ns;
   }
-  return fmt::format("{}: {} before, {} after.", traces::title_of(diff.weight), seconds_text(before),
+  return fmt::format("{}: {} before, {} after.", timeline::title_of(diff.weight), seconds_text(before),
                      seconds_text(after));
 }
 
 }  // namespace
 
-std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& about) {
-  const traces::Rows all = traces::rows(timeline);
+std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about) {
+  const timeline::Rows all = timeline::rows(timeline);
   Numbers numbers;
   charts::Json rows = charts::Json::array(), names = charts::Json::array(), kinds = charts::Json::array();
   // Of each name and kind a number.
-  std::vector<std::vector<std::int32_t>> number(traces::slice_kind_names.size());
-  const auto number_of = [&](const traces::Bar& bar) {
+  std::vector<std::vector<std::int32_t>> number(timeline::slice_kind_names.size());
+  const auto number_of = [&](const timeline::Bar& bar) {
     auto& known = number[static_cast<std::size_t>(bar.kind)];
     if (known.empty()) known.assign(timeline.names.size(), -1);
     std::int32_t& place = known[bar.name];
@@ -216,30 +216,30 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
       place = static_cast<std::int32_t>(names.size());
       const std::string& name = timeline.names.text(bar.name);
       names.push_back(name.empty() ? "(no name)" : printable(name));
-      kinds.push_back(traces::name_of(bar.kind));
+      kinds.push_back(timeline::name_of(bar.kind));
     }
     return static_cast<std::uint64_t>(place);
   };
   std::size_t tracks = 0;
-  for (const traces::BarRow& row : all.rows) {
+  for (const timeline::BarRow& row : all.rows) {
     const std::string name = printable(row.name);
-    const bool joined = std::ranges::any_of(row.bars, [](const traces::Bar& bar) { return bar.count > 1; });
-    const bool linked = std::ranges::any_of(row.bars, [](const traces::Bar& bar) { return bar.correlation != 0; });
+    const bool joined = std::ranges::any_of(row.bars, [](const timeline::Bar& bar) { return bar.count > 1; });
+    const bool linked = std::ranges::any_of(row.bars, [](const timeline::Bar& bar) { return bar.correlation != 0; });
     tracks += row.level == 0 ? 1 : 0;
     std::int64_t last = all.start_ns;
-    for (const traces::Bar& bar : row.bars) {
+    for (const timeline::Bar& bar : row.bars) {
       numbers.put(static_cast<std::uint64_t>(bar.start_ns - last));
       last = bar.start_ns;
     }
-    for (const traces::Bar& bar : row.bars) numbers.put(static_cast<std::uint64_t>(bar.end_ns - bar.start_ns));
-    for (const traces::Bar& bar : row.bars) numbers.put(number_of(bar));
+    for (const timeline::Bar& bar : row.bars) numbers.put(static_cast<std::uint64_t>(bar.end_ns - bar.start_ns));
+    for (const timeline::Bar& bar : row.bars) numbers.put(number_of(bar));
     if (joined) {
-      for (const traces::Bar& bar : row.bars) numbers.put(bar.count - 1);
-      for (const traces::Bar& bar : row.bars)
+      for (const timeline::Bar& bar : row.bars) numbers.put(bar.count - 1);
+      for (const timeline::Bar& bar : row.bars)
         numbers.put(static_cast<std::uint64_t>(std::max<std::int64_t>(bar.end_ns - bar.start_ns - bar.busy_ns, 0)));
     }
     std::int64_t correlation = 0;
-    for (const traces::Bar& bar : row.bars) {
+    for (const timeline::Bar& bar : row.bars) {
       if (!linked) break;
       numbers.put_signed(bar.correlation - correlation);
       correlation = bar.correlation;
@@ -298,8 +298,8 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
                    {page::script_trace(), page::script_trace_hash()}}});
 }
 
-std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about) {
-  using traces::FlameWeight;
+std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about) {
+  using timeline::FlameWeight;
   const charts::FlameTable table = charts::table_of(graph, max_frames);
   charts::Json data = data_of(table);
   std::vector<std::string> tones;
@@ -313,8 +313,8 @@ std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weig
   std::string options;
   for (const auto& [one, value] : {std::pair(FlameWeight::gpu, "gpu"), std::pair(FlameWeight::host, "host")})
     options += fmt::format("<option value=\"{}\"{}>{}</option>", value, one == weight ? " selected" : "",
-                           traces::title_of(one));
-  const traces::FlameNode& root = graph.nodes.front();
+                           timeline::title_of(one));
+  const timeline::FlameNode& root = graph.nodes.front();
   const std::string summary =
       fmt::format("{} of the GPU, {} of the host's threads, in {}.", seconds_text(root.gpu_total_ns),
                   seconds_text(root.host_total_ns), plural_of(graph.nodes.size() - 1, "frame"));
@@ -326,7 +326,7 @@ std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weig
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
 }
 
-std::string flame_html(const traces::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about) {
+std::string flame_html(const timeline::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about) {
   const charts::FlameTable table = charts::table_of(diff, max_frames);
   charts::Json data = data_of(table);
   data.update({{"kind", "diff"},
@@ -378,13 +378,13 @@ std::string text_html(const std::string& title, const std::string& lines, const 
                  {}, {{{page::script_page(), page::script_page_hash()}}});
 }
 
-std::string flame_svg(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about) {
+std::string flame_svg(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about) {
   return picture_of(
-      charts::table_of(graph, max_frames_of_picture), weight == traces::FlameWeight::host ? 0 : 1, about.title,
-      fmt::format("{}, {} in all", traces::title_of(weight), seconds_text(graph.nodes.front().total(weight))));
+      charts::table_of(graph, max_frames_of_picture), weight == timeline::FlameWeight::host ? 0 : 1, about.title,
+      fmt::format("{}, {} in all", timeline::title_of(weight), seconds_text(graph.nodes.front().total(weight))));
 }
 
-std::string flame_svg(const traces::FlameDiff& diff, const AboutTrace& about) {
+std::string flame_svg(const timeline::FlameDiff& diff, const AboutTrace& about) {
   return picture_of(charts::table_of(diff, max_frames_of_picture), 0, about.title, before_and_after(diff));
 }
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "tests/bench/device_timed.h"
 
 namespace gpubench::bench {
@@ -94,7 +94,7 @@ TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
 TEST(Agreement, AMeasurementByTheDeviceClockIsItsOwnDeviceTime) {
   Measurement measurement = timed(1.0, 1.0);
   measurement.timings.resize(1);
-  measurement.make_primary().clock = Clock::device;
+  measurement.make_primary().clock = TimingMode::device;
   measurement.make_primary().seconds->median = 2.0e-6;
   measurement.make_primary().seconds->median_ci95 = {2.0e-6, 2.0e-6};
   measurement.make_primary().kernel_overhead_seconds = Estimate{0.5e-6, {}};

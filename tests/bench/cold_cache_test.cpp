@@ -163,7 +163,7 @@ TEST_F(ColdCaches, AreFlushedAndSettledBeforeEachSample) {
   clock.time(5);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 8", "time", "flush", "settle 8", "time"));
   EXPECT_EQ(clock.max_executions(), 1'000'000);
-  EXPECT_EQ(clock.clock(), Clock::host);
+  EXPECT_EQ(clock.clock(), TimingMode::host);
   EXPECT_EQ(clock.method(3),
             "fake clock; cold: 12 copies of its buffer in turn, the L2 flushed before each sample, whose first 8 "
             "executions do not count");

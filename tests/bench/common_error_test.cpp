@@ -35,7 +35,7 @@ Measurement compared_point(const std::string& operation, double true_seconds, do
   ActivityCheck& check = measurement.activity.emplace();
   check.agreement = Agreement::agrees;
   check.seconds = Estimate{true_seconds + noise + launches * 0.7e-6, {}};
-  check.expected_seconds = Estimate{seconds_by(measurement, Clock::device)->median + launches * 0.7e-6, {}};
+  check.expected_seconds = Estimate{seconds_by(measurement, TimingMode::device)->median + launches * 0.7e-6, {}};
   check.tolerance_seconds = std::max(0.2e-6 * launches, 0.03 * true_seconds);
   return measurement;
 }

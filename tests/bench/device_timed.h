@@ -9,12 +9,12 @@ namespace gpubench::bench {
 /// Timed by the clock "stream", with a device time beside it: both +- 1 %.
 inline Measurement timed(double device_seconds, double kernel_overhead_seconds) {
   Measurement measurement;
-  measurement.make_primary().clock = Clock::stream;
+  measurement.make_primary().clock = TimingMode::stream;
   measurement.cache_state = "warm";
   measurement.make_primary().seconds = Summary{};
   measurement.make_primary().seconds->median = 3.0 * device_seconds;
   Timing device;
-  device.clock = Clock::device;
+  device.clock = TimingMode::device;
   device.seconds = Summary{};
   device.seconds->median = device_seconds;
   device.seconds->median_ci95 = {device_seconds, device_seconds};

@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -76,7 +76,7 @@ TEST(DifferenceClock, NothingComesOutNearZeroAndEnds) {
 
 TEST(DifferenceClock, SaysHow) {
   DifferenceClock clock(std::make_unique<FakeChains>(), 10, 0.0, "nothing taken off");
-  EXPECT_EQ(clock.clock(), Clock::device);
+  EXPECT_EQ(clock.clock(), TimingMode::device);
   EXPECT_EQ(clock.method(90), "fake chains of 10 and 100 executions, the difference of their times; nothing taken off");
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 
 namespace gpubench::bench {
 
@@ -37,7 +37,7 @@ class FakeClock final : public Timer {
   }
   [[nodiscard]] double min_batch_seconds() const override { return min_batch_; }
   double now() override { return world->now; }
-  [[nodiscard]] Clock clock() const override { return Clock::host; }
+  [[nodiscard]] TimingMode clock() const override { return TimingMode::host; }
   [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
 
   std::int64_t batches = 0;

@@ -15,7 +15,7 @@
 #include <stdexcept>
 
 #include "bench/counters/post_timing_pass.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
 
 namespace gpubench::bench {
@@ -215,7 +215,7 @@ TEST(GoogleRunner, NamesOperationAndArguments) {
   ASSERT_TRUE(measured[0].seconds());
   EXPECT_EQ(measured[0].seconds()->count + measured[0].primary().dropped_samples, 5)
       << "a busy machine changes its clock";
-  EXPECT_EQ(measured[0].primary().clock, Clock::host);
+  EXPECT_EQ(measured[0].primary().clock, TimingMode::host);
 }
 
 TEST(GoogleRunner, TemplatesAndCapturesAreNamedAsGoogleNamesThem) {

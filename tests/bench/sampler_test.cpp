@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "core/model/measurement.h"
 #include "tests/bench/fake_clock.h"
 

@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "bench/clocks/timer.h"
+#include "bench/timing/timer.h"
 #include "bench/counters/post_timing_pass.h"
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/memory.h"
 #include "core/storage/storage.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links between GPUs, on machines that have several.
+// Correlations between GPUs, on machines that have several.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/cuda/workbench.h"
+#include "calibrate/cuda/calibration_context.h"
 
 namespace gpubench::calibrate {
 namespace {
 
 TEST(CudaLinks, EachGpuSendsItsOwnCopyWhenBothSendAtOnce) {
   if (bench::gpus().size() < 2) GTEST_SKIP() << "needs two GPUs that reach each other's memory";
-  Workbench bench(bench::gpus().front(), CalibrationOptions{});
+  CudaCalibrationContext bench(bench::gpus().front(), CalibrationOptions{});
   measure_links(bench);
   const Calibration& found = bench.calibration;
   for (const auto& absent : found.absent)

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
 

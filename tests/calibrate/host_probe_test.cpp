@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/check/health.h"
-#include "calibrate/host/workbench.h"
+#include "calibrate/host/calibration_context.h"
 
 namespace gpubench::calibrate {
 namespace {

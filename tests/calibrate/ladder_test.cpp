@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/workbench.h"
+#include "calibrate/calibration_context.h"
 
 namespace gpubench::calibrate {
 namespace {

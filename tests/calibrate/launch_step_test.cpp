@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "calibrate/workbench.h"
+#include "calibrate/calibration_context.h"
 
 namespace gpubench::calibrate {
 namespace {

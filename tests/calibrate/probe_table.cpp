@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "core/base/time.h"
 #include "core/storage/storage.h"

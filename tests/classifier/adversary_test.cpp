@@ -94,12 +94,12 @@ class Adversary {
 
     SimulatedPoint result;
     Measurement& m = result.measurement = measured(stream * std::exp(0.01 * normal()), declared);
-    m.make_primary().clock = Clock::stream;
+    m.make_primary().clock = TimingMode::stream;
     m.clock_hz = clock * clock_hz;
     if (clock < 1.0 && chance(0.7)) m.conditions.emplace().throttle_reasons = {"power cap"};
     if (!chance(0.1)) {
       m.timings.push_back(measured(device * std::exp(0.01 * normal()), {}).primary());
-      m.timings.back().clock = Clock::device;
+      m.timings.back().clock = TimingMode::device;
     }
     double starting = 0.0;
     if (!chance(0.2)) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "classifier/case.h"
+#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
 #include "tests/classifier/machines.h"
 

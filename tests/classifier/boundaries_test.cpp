@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "classifier/case.h"
+#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
-#include "classifier/rules.h"
-#include "classifier/sweeps.h"
+#include "classifier/verdict/rules.h"
+#include "classifier/run/sweeps.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -363,7 +363,7 @@ TEST(Boundaries, LaunchesThatClimbInStepsAreKnownLessWell) {
   const auto spread = [&](double step) {
     machine.launch_step_seconds = step;
     auto measurement = measured(2e-6, {});
-    measurement.make_primary().clock = Clock::stream;
+    measurement.make_primary().clock = TimingMode::stream;
     return sigma_beside_model(time_of(measurement), measurement, machine);
   };
   EXPECT_NEAR(spread(0.0), 0.0051, 0.0001);

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "classifier/case.h"
-#include "classifier/machine.h"
+#include "classifier/verdict/point_analysis.h"
+#include "classifier/model/machine.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -24,7 +24,7 @@ Time at(double seconds, double sigma) {
 }
 
 /// What the rules would decide of it does not count.
-Case case_of(const Decision& decision, const Time& time, const Prediction& prediction) {
+PointAnalysis case_of(const Decision& decision, const Time& time, const Prediction& prediction) {
   static const Measurement measurement;
   static const Machine machine;
   return {measurement, machine, time, prediction, decision};
@@ -71,7 +71,7 @@ TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
   prediction.counted = true;
   Measurement measurement;
   const auto probability = [&] {
-    Case it(measurement, gpu, at(9.0, 0.0), prediction, Decision{Regime::latency, "latency"});
+    PointAnalysis it(measurement, gpu, at(9.0, 0.0), prediction, Decision{Regime::latency, "latency"});
     it.figures.busy = 0.3;
     return confidence_of(it).probability;
   };

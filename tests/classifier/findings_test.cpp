@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/fit.h"
+#include "classifier/model/fit.h"
 
 #include <gtest/gtest.h>
 

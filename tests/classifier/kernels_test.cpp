@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations of several kernels: a verdict for each, and clocks that contradict each other.
-#include "classifier/kernels.h"
+#include "classifier/run/kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ KernelGroup kernel(const char* name, double seconds, std::int64_t launches = 1) 
   return group;
 }
 
-void add_clock(Measurement& measurement, Clock clock, double seconds) {
+void add_clock(Measurement& measurement, TimingMode clock, double seconds) {
   Timing timing = measurement.primary();
   timing.clock = clock;
   timing.seconds->median = seconds;
@@ -78,12 +78,12 @@ void add_clock(Measurement& measurement, Clock clock, double seconds) {
 Point of_two_kernels() {
   Point point;
   Measurement& measurement = point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
-  measurement.make_primary().clock = Clock::stream;
+  measurement.make_primary().clock = TimingMode::stream;
   measurement.kernels = {kernel("void copy<int>(int*)", 1.02e-3), kernel("empty()", 1e-6, 10)};
   measurement.kernels[0].counters = {{"dram_read_bytes", 2e9, "bytes", "test"},
                                      {"dram_write_bytes", 2e9, "bytes", "test"},
                                      {"l2_bytes", 4e9, "bytes", "test"}};
-  add_clock(measurement, Clock::device, 1.02e-3);
+  add_clock(measurement, TimingMode::device, 1.02e-3);
   return point;
 }
 
@@ -155,12 +155,12 @@ TEST(Kernels, CopiesHaveNoVerdictAndOddFiguresDoNoHarm) {
 TEST(Clocks, ADeviceTimeAboveTheStreamsIsNoGroundForCertainty) {
   Point point;
   point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
-  point.measurement.make_primary().clock = Clock::stream;
-  add_clock(point.measurement, Clock::device, 1.05e-3);
+  point.measurement.make_primary().clock = TimingMode::stream;
+  add_clock(point.measurement, TimingMode::device, 1.05e-3);
   EXPECT_FALSE(device_over_stream(point.measurement)) << "within 2 %";
   EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::certain);
   point.measurement.timings.pop_back();
-  add_clock(point.measurement, Clock::device, 1.6e-3);
+  add_clock(point.measurement, TimingMode::device, 1.6e-3);
   ASSERT_TRUE(device_over_stream(point.measurement));
   const Verdict verdict = *run_of(point).points[0].verdict;
   EXPECT_EQ(verdict.regime, Regime::memory) << "the stream's time counts";
@@ -173,7 +173,7 @@ TEST(Clocks, ADeviceTimeAboveTheStreamsIsNoGroundForCertainty) {
 TEST(Clocks, RecordsThatContradictAreNoGroundForCertaintyEither) {
   Point point;
   point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
-  point.measurement.make_primary().clock = Clock::stream;
+  point.measurement.make_primary().clock = TimingMode::stream;
   point.measurement.activity.emplace().agreement = Agreement::disagrees;
   EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::certain) << "of an older run";
   point.measurement.activity->recording_seconds = Estimate{1e-7, {1e-7, 1e-7}};

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/model.h"
+#include "classifier/model/model.h"
 #include "core/model/calibration.h"
 #include "core/model/measurement.h"
 #include "core/model/run.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/model.h"
+#include "classifier/model/model.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "classifier/case.h"
+#include "classifier/verdict/point_analysis.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -497,7 +497,7 @@ TEST(ModelInput, TheFixedCostOfItsLaunchShapes) {
   auto measurement = measured(1e-6, {});
   EXPECT_FALSE(model_input_of(measurement).kernel_overhead_seconds);
   Timing device;
-  device.clock = Clock::device;
+  device.clock = TimingMode::device;
   device.kernel_overhead_seconds = Estimate{0.5e-6, {0.4e-6, 0.6e-6}};
   measurement.timings.push_back(device);
   EXPECT_EQ(model_input_of(measurement).kernel_overhead_seconds, 0.5e-6);

@@ -117,9 +117,9 @@ void add_what_else_there_may_be(Measurement& measurement, std::mt19937_64& rando
   measurement.counters.push_back(
       {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", odd_number(random, 50.0), "", ""});
   measurement.grid = Grid{static_cast<std::int64_t>(random()), static_cast<std::int64_t>(random() % 3)};
-  measurement.make_primary().clock = Clock::stream;
+  measurement.make_primary().clock = TimingMode::stream;
   Timing device;
-  device.clock = Clock::device;
+  device.clock = TimingMode::device;
   device.seconds = measurement.seconds();
   device.seconds->median = odd_number(random, 1e-5);
   device.kernel_overhead_seconds = Estimate{odd_number(random, 1e-6), {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/rules.h"
+#include "classifier/verdict/rules.h"
 
 #include <gtest/gtest.h>
 

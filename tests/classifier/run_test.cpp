@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "classifier/classifier.h"
-#include "classifier/rules.h"
+#include "classifier/verdict/rules.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

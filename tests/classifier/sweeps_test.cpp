@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/sweeps.h"
+#include "classifier/run/sweeps.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "classifier/classifier.h"
-#include "classifier/rules.h"
+#include "classifier/verdict/rules.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "classifier/case.h"
+#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
 #include "tests/classifier/machines.h"
 
@@ -290,8 +290,8 @@ TEST(Classify, LaunchesOfManyKernelsWithoutADeviceClockDecideNothing) {
   EXPECT_LE(verdict.confidence, 0.5);
   EXPECT_THAT(verdict.evidence, HasSubstr("launching its 40 kernels may take 80.0 us of that: only a device time can"));
   many.timings.push_back(measured(97e-6, {}).primary());
-  many.timings.front().clock = Clock::stream;
-  many.timings.back().clock = Clock::device;
+  many.timings.front().clock = TimingMode::stream;
+  many.timings.back().clock = TimingMode::device;
   EXPECT_EQ(classify(many, gpu()).certainty, Certainty::certain) << "the device works all the time";
 }
 

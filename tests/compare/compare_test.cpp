@@ -217,38 +217,38 @@ TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, because another run used another cache state")));
 }
 
-CompareOptions by_clock(Clock clock) {
+CompareOptions by_clock(TimingMode clock) {
   CompareOptions options = quiet();
   options.clock = clock;
   return options;
 }
 
 TEST(CompareClocks, TheClockAskedForIsCompared) {
-  const auto base = clocked({{Clock::stream, 3.0}, {Clock::device, 2.0}}),
-             next = clocked({{Clock::stream, 3.3}, {Clock::device, 2.0}});
+  const auto base = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}}),
+             next = clocked({{TimingMode::stream, 3.3}, {TimingMode::device, 2.0}});
   const auto own = compare(base, next, quiet());
   ASSERT_EQ(own.points.size(), 1U);
-  EXPECT_EQ(own.points[0].clock, Clock::stream);
+  EXPECT_EQ(own.points[0].clock, TimingMode::stream);
   EXPECT_EQ(own.points[0].change, Change::slower);
-  const auto device = compare(base, next, by_clock(Clock::device));
+  const auto device = compare(base, next, by_clock(TimingMode::device));
   ASSERT_EQ(device.points.size(), 1U);
-  EXPECT_EQ(device.points[0].clock, Clock::device);
+  EXPECT_EQ(device.points[0].clock, TimingMode::device);
   EXPECT_NEAR(device.points[0].new_seconds, 2.0, 1e-9);
   EXPECT_EQ(device.points[0].change, Change::same);
 }
 
 TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
-  gpubench::Run base = clocked({{Clock::stream, 3.0}, {Clock::device, 2.0}}, "both"), next = base;
+  gpubench::Run base = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}}, "both"), next = base;
   const auto add_point = [](gpubench::Run& run, const gpubench::Run& other) { run.points.push_back(other.points[0]); };
-  add_point(base, clocked({{Clock::stream, 1.0}, {Clock::device, 1.0}}, "base alone"));
-  add_point(next, clocked({{Clock::stream, 1.0}}, "base alone"));
-  add_point(base, clocked({{Clock::stream, 1.0}}, "neither"));
-  add_point(next, clocked({{Clock::latency, 1.0}}, "neither"));
-  add_point(base, clocked({{Clock::stream, 1.0}, {Clock::device, 1.0}}, "failed"));
-  add_point(next, clocked({{Clock::stream, 1.0}, {Clock::device, 1.0}}, "failed"));
+  add_point(base, clocked({{TimingMode::stream, 1.0}, {TimingMode::device, 1.0}}, "base alone"));
+  add_point(next, clocked({{TimingMode::stream, 1.0}}, "base alone"));
+  add_point(base, clocked({{TimingMode::stream, 1.0}}, "neither"));
+  add_point(next, clocked({{TimingMode::latency, 1.0}}, "neither"));
+  add_point(base, clocked({{TimingMode::stream, 1.0}, {TimingMode::device, 1.0}}, "failed"));
+  add_point(next, clocked({{TimingMode::stream, 1.0}, {TimingMode::device, 1.0}}, "failed"));
   next.points.back().measurement.timings[1].seconds.reset();
   next.points.back().measurement.timings[1].reason = "cannot be captured";
-  const auto comparison = compare(base, next, by_clock(Clock::device));
+  const auto comparison = compare(base, next, by_clock(TimingMode::device));
   ASSERT_EQ(comparison.points.size(), 1U);
   EXPECT_EQ(comparison.points[0].name, "both");
   ASSERT_EQ(comparison.left_out.size(), 3U);
@@ -259,17 +259,17 @@ TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
 }
 
 TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
-  const auto base = clocked({{Clock::stream, 3.0}, {Clock::device, 2.0}}), next = clocked({{Clock::device, 2.0}});
+  const auto base = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}}), next = clocked({{TimingMode::device, 2.0}});
   for (const auto& comparison : {compare(base, next, quiet()), compare(next, base, quiet())}) {
     ASSERT_EQ(comparison.points.size(), 1U);
-    EXPECT_EQ(comparison.points[0].clock, Clock::device);
+    EXPECT_EQ(comparison.points[0].clock, TimingMode::device);
     EXPECT_EQ(comparison.points[0].change, Change::same);
     EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both sides have (first: op)")));
   }
 }
 
 TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
-  const auto comparison = compare(clocked({{Clock::stream, 3.0}}), clocked({{Clock::latency, 3.0}}), quiet());
+  const auto comparison = compare(clocked({{TimingMode::stream, 3.0}}), clocked({{TimingMode::latency, 3.0}}), quiet());
   EXPECT_THAT(comparison.points, IsEmpty());
   ASSERT_EQ(comparison.left_out.size(), 1U);
   EXPECT_EQ(comparison.left_out[0].reason,
@@ -278,12 +278,12 @@ TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
 }
 
 TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
-  const auto both = clocked({{Clock::stream, 3.0}, {Clock::device, 2.0}});
-  auto other = clocked({{Clock::device, 2.0}});
+  const auto both = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}});
+  auto other = clocked({{TimingMode::device, 2.0}});
   other.context.created_utc = "1";
   const auto comparison = compare({both}, {both, other}, quiet());
   ASSERT_EQ(comparison.points.size(), 1U);
-  EXPECT_EQ(comparison.points[0].clock, Clock::device);
+  EXPECT_EQ(comparison.points[0].clock, TimingMode::device);
   EXPECT_EQ(comparison.points[0].new_processes, 2);
 }
 

@@ -82,7 +82,7 @@ inline std::vector<Run> processes(double seconds, const std::vector<double>& fac
 }
 
 /// Timed by clocks, the first of which is the point's own.
-inline Run clocked(const std::vector<std::pair<Clock, double>>& clocks, const std::string& name = "op") {
+inline Run clocked(const std::vector<std::pair<TimingMode, double>>& clocks, const std::string& name = "op") {
   Run run = run_with(around(clocks.front().second), name);
   Measurement& measurement = run.points[0].measurement;
   measurement.make_primary().clock = clocks.front().first;

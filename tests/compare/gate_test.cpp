@@ -125,9 +125,9 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
 void add_device_clock(std::vector<gpubench::Run>& runs, double factor) {
   for (gpubench::Run& run : runs)
     for (Point& point : run.points) {
-      point.measurement.make_primary().clock = Clock::stream;
+      point.measurement.make_primary().clock = TimingMode::stream;
       Timing timing;
-      timing.clock = Clock::device;
+      timing.clock = TimingMode::device;
       timing.seconds = statistics::summarize(std::vector<double>(10, factor * point.measurement.seconds()->median));
       point.measurement.timings = {point.measurement.primary(), timing};
     }
@@ -139,18 +139,18 @@ TEST(Gate, TheClockThatTheBaselineIsForIsCompared) {
     std::vector<storage::BaselineEntry> entries;
     for (int i = 0; i < updates; ++i) {
       entries.push_back(machine.entry(i + 1, 3, 1.0, "a"));
-      entries.back().clock = Clock::device;
+      entries.back().clock = TimingMode::device;
       add_device_clock(entries.back().runs, 0.5);
     }
     auto next = machine.update(3, 1.0, "a");
     add_device_clock(next, 1.0);
     const auto device = check_against(entries, next, {});
     ASSERT_EQ(device.points.size(), std::size_t{points}) << updates;
-    EXPECT_EQ(device.points[0].clock, Clock::device);
+    EXPECT_EQ(device.points[0].clock, TimingMode::device);
     EXPECT_NEAR(device.points[0].ratio.value, 2.0, 0.04);
     EXPECT_EQ(changed(device), points);
     CompareOptions options;
-    options.clock = Clock::stream;
+    options.clock = TimingMode::stream;
     EXPECT_EQ(changed(check_against(entries, next, options)), 0) << updates;
   }
 }

@@ -36,7 +36,7 @@ elif command == "ab":
 elif command == "profile" and "--" in arguments:
     tests = pathlib.Path(__file__).resolve().parent.parent  # a recording of an H200 stands for the program's own
     arguments = [argument for argument in arguments[:arguments.index("--")] if not argument.startswith("--keep")]
-    arguments += [f"--spools={tests / 'profile/data'}", f"--calibration={tests.parent / 'docs/results/h200/calibration-full.json'}"]
+    arguments += [f"--recording={tests / 'profile/data'}", f"--calibration={tests.parent / 'docs/results/h200/calibration-full.json'}"]
 elif command == "serve":  # until it is stopped
     arguments = ["serve", "--help"]
 elif command == "calibration":

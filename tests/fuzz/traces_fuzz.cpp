@@ -9,43 +9,43 @@
 
 #include "core/storage/storage.h"
 #include "tests/fuzz/fuzz.h"
-#include "traces/analyses.h"
-#include "traces/readers.h"
-#include "traces/readers/bytes.h"
-#include "traces/writers.h"
+#include "timeline/analyses/analyses.h"
+#include "timeline/readers.h"
+#include "timeline/readers/bytes.h"
+#include "timeline/writers.h"
 
 namespace {
 
 using namespace gpubench;
 
-void check(const traces::Timeline& timeline) {
-  const Program program = traces::analyze(timeline);
+void check(const timeline::Timeline& timeline) {
+  const Program program = timeline::analyze(timeline);
   for (const GpuTime& gpu : program.gpus) require(gpu.busy_seconds <= gpu.wall_seconds * (1.0 + 1e-9));
-  traces::Names paths;
-  require(traces::range_paths(timeline, paths).size() == timeline.slices.size());
-  for (const traces::Flow& flow : timeline.flows)
+  timeline::StringPool paths;
+  require(timeline::range_paths(timeline, paths).size() == timeline.slices.size());
+  for (const timeline::Flow& flow : timeline.flows)
     require(flow.from < timeline.slices.size() && flow.to < timeline.slices.size());
-  for (const traces::Mark& mark : timeline.marks) require(mark.track < timeline.tracks.size());
-  for (const traces::Slice& slice : timeline.slices) require(slice.duration_ns >= 0);
+  for (const timeline::Instant& mark : timeline.marks) require(mark.track < timeline.tracks.size());
+  for (const timeline::Slice& slice : timeline.slices) require(slice.duration_ns >= 0);
   std::string chrome, perfetto;
-  traces::write_chrome_json(timeline, [&](std::string_view part) { chrome += part; });
-  require(traces::chrome_json(chrome, "again").slices.size() == timeline.slices.size());
-  traces::write_perfetto(timeline, [&](std::string_view part) { perfetto += part; });
+  timeline::write_chrome_json(timeline, [&](std::string_view part) { chrome += part; });
+  require(timeline::chrome_json(chrome, "again").slices.size() == timeline.slices.size());
+  timeline::write_perfetto(timeline, [&](std::string_view part) { perfetto += part; });
   if (!timeline.slices.empty())
-    require(traces::perfetto_trace(*traces::bytes_of(perfetto), "again").slices.size() == timeline.slices.size());
+    require(timeline::perfetto_trace(*timeline::bytes_of(perfetto), "again").slices.size() == timeline.slices.size());
 }
 
 [[maybe_unused]] void trace(std::string_view text) {
-  const traces::Timeline timeline = traces::chrome_json(text, "input");
+  const timeline::Timeline timeline = timeline::chrome_json(text, "input");
   check(timeline);
-  const auto bytes = traces::bytes_of(text);
+  const auto bytes = timeline::bytes_of(text);
   // Small windows cut it elsewhere; only what is broken may be read differently then.
-  const traces::Timeline again = traces::chrome_json(*bytes, "input", 128);
+  const timeline::Timeline again = timeline::chrome_json(*bytes, "input", 128);
   require(!timeline.warnings.empty() || again.slices.size() == timeline.slices.size());
 }
 
 [[maybe_unused]] void perfetto_trace(std::string_view text) {
-  check(traces::perfetto_trace(*traces::bytes_of(text), "input"));
+  check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
 }
 
 /// SQLite opens files by their names.
@@ -59,7 +59,7 @@ void check(const traces::Timeline& timeline) {
       std::filesystem::remove(file, ignored);
     }
   } remove;
-  check(traces::read_nsight(file));
+  check(timeline::read_nsight(file));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::testing {

@@ -8,7 +8,7 @@
 
 #include "bench/memory/memory.h"
 #include "kernels/cublaslt.h"
-#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda/compute.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::kernels {

@@ -12,8 +12,8 @@
 #include <set>
 
 #include "bench/memory/memory.h"
-#include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/memory.h"
 #include "kernels/probes/random_sector.h"
 #include "tests/kernels/cuda_fixture.h"
 

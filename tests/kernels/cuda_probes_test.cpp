@@ -2,10 +2,10 @@
 // The probes do the work they claim: results, bytes and operations, no times.
 #include <cmath>
 
-#include "bench/cuda/nvml.h"
-#include "bench/devices.h"
-#include "kernels/probes/cuda_clock.h"
-#include "kernels/probes/cuda_memory.h"
+#include "gpu/cuda/nvml.h"
+#include "gpu/devices.h"
+#include "kernels/probes/cuda/clock.h"
+#include "kernels/probes/cuda/memory.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::probes {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/kernels.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::probes {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/probes/host_probes.h"
+#include "kernels/probes/host/probes.h"
 
 namespace gpubench::probes {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 
 namespace gpubench::operations {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/operations/operations.h"
-#include "kernels/probes/host_kernels.h"
+#include "kernels/probes/host/kernels.h"
 #include "tests/kernels/close.h"
 #include "tests/kernels/naive.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/google/google_runner.h"
-#include "main/commands/plan.h"
+#include "main/run/plan.h"
 
 namespace gpubench {
 namespace {
@@ -34,7 +34,7 @@ Point judged(const bench::PointName& name, Regime regime) {
   point.measurement.operation = name.operation;
   point.measurement.arguments = name.arguments;
   point.measurement.device = "cpu";
-  point.measurement.make_primary().clock = Clock::host;
+  point.measurement.make_primary().clock = TimingMode::host;
   point.measurement.make_primary().seconds = Summary{};
   point.measurement.make_primary().seconds->count = 10;
   point.measurement.make_primary().seconds->median = 1e-3;

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "main/commands/plan.h"
+#include "main/run/plan.h"
 
 namespace gpubench {
 namespace {

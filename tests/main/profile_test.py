@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, SPOOL, CALIBRATION = sys.argv[1:4]
+PROGRAM, RECORDING, CALIBRATION = sys.argv[1:4]
 HAS_LIBRARY = (pathlib.Path(PROGRAM).parent / "libgpubench_injection.so").exists()
 
 
@@ -71,7 +71,7 @@ class Wrong(unittest.TestCase):
     def test_expressions_and_files(self):
         for arguments, words in ((["--kernels=(", "--", "true"], "is no regular expression"),
                                  (["--out=x.xyz", "--", "true"], "the extension is unknown"),
-                                 (["--spools=/no-such-folder"], "Give --spools the folder that --keep named"),
+                                 (["--recording=/no-such-folder"], "Give --recording the folder that --keep named"),
                                  (["--capture-range=nvtx", "--", "true"], "takes cudaProfilerApi")):
             result = gpubench(*arguments)
             self.assertEqual(result.returncode, 64, arguments)
@@ -80,11 +80,11 @@ class Wrong(unittest.TestCase):
 
     def test_a_folder_without_a_recording(self):
         with tempfile.TemporaryDirectory() as folder:
-            result = gpubench(f"--spools={folder}")
+            result = gpubench(f"--recording={folder}")
             self.assertEqual(result.returncode, 64, result.stderr)
             self.assertIn("holds no recording", result.stderr)
             (pathlib.Path(folder) / "1.gpspool").write_text("none")
-            result = gpubench(f"--spools={folder}")
+            result = gpubench(f"--recording={folder}")
             self.assertEqual(result.returncode, 64, result.stderr)
             self.assertIn("1.gpspool", result.stderr)
 
@@ -94,11 +94,11 @@ class OfAKeptRecording(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        (self.folder / "1.gpspool").write_bytes(pathlib.Path(SPOOL).read_bytes())
+        (self.folder / "1.gpspool").write_bytes(pathlib.Path(RECORDING).read_bytes())
 
     def test_is_judged_without_the_gpu_and_written_in_every_format(self):
         outputs = [self.folder / name for name in ("run.json", "run.html", "run.csv", "run.md", "run.perfetto-trace", "run.trace.json")]
-        result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", *(f"--out={file}" for file in outputs))
+        result = gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}", *(f"--out={file}" for file in outputs))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout, "")
         for words in ("624 kernel launches", "multiply_add", "compute", "triad", "DRAM"):
@@ -115,7 +115,7 @@ class OfAKeptRecording(unittest.TestCase):
 
     def scaled(self, name, factor, count=3):
         """Runs of this recording as so many processes would write them, times of triad by this factor."""
-        self.assertEqual(gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", f"--out={self.folder}/run.json", "--quiet").returncode, 0)
+        self.assertEqual(gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}", f"--out={self.folder}/run.json", "--quiet").returncode, 0)
         folder = self.folder / name
         folder.mkdir()
         for i in range(count):
@@ -150,7 +150,7 @@ class OfAKeptRecording(unittest.TestCase):
         sides = []
         for name in ("base", "next"):
             script = self.folder / name
-            script.write_text(f'#!/bin/sh\nexec "{PROGRAM}" profile "$@" "--spools={self.folder}" "--calibration={CALIBRATION}"\n')
+            script.write_text(f'#!/bin/sh\nexec "{PROGRAM}" profile "$@" "--recording={self.folder}" "--calibration={CALIBRATION}"\n')
             script.chmod(0o755)
             sides.append(script)
         result = subprocess.run([PROGRAM, "ab", *sides, "--pairs=2", f"--out={self.folder}/ab.json"], capture_output=True, text=True, timeout=300)
@@ -159,12 +159,12 @@ class OfAKeptRecording(unittest.TestCase):
         self.assertTrue(any("triad" in json.dumps(point) for point in points))
 
     def test_can_be_narrowed(self):
-        result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", "--range=arithmetic", "--kernels=^multiply")
+        result = gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}", "--range=arithmetic", "--kernels=^multiply")
         self.assertIn("multiply_add", result.stderr)
         self.assertNotIn("triad", result.stderr)
 
     def test_without_ceilings_of_its_gpu_there_are_no_verdicts(self):
-        result = gpubench(f"--spools={self.folder}")
+        result = gpubench(f"--recording={self.folder}")
         self.assertEqual(result.returncode, 0)
         self.assertIn("is not in this machine", result.stderr)
 

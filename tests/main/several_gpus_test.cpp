@@ -2,7 +2,7 @@
 // What is said of several GPUs, and of a calibration that has drifted.
 #include <gtest/gtest.h>
 
-#include "main/commands/run_ceilings.h"
+#include "main/run/run_ceilings.h"
 
 namespace gpubench {
 namespace {

@@ -57,11 +57,11 @@ class Trace(unittest.TestCase):
         self.assertIn("needs --out=FILE", self.refused("trace", "convert", KINETO))
 
     def test_any_format(self):
-        spool = TRACES.parent.parent / "profile" / "data" / "plain_program.gpspool"
-        as_spool = self.fine("trace", "kernels", spool)
+        recording = TRACES.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        as_recording = self.fine("trace", "kernels", recording)
         for written in ("copy.perfetto-trace", "copy.trace.json"):
-            self.fine("trace", "convert", spool, "-o", self.folder / written)
-            self.assertEqual(self.fine("trace", "kernels", self.folder / written), as_spool)
+            self.fine("trace", "convert", recording, "-o", self.folder / written)
+            self.assertEqual(self.fine("trace", "kernels", self.folder / written), as_recording)
         self.assertIn("saxpy", self.fine("trace", "kernels", TRACES / "official.perfetto-trace"))
 
     def test_two_files_of_one_rank(self):
@@ -166,16 +166,16 @@ class Kept(Trace):
             self.assertIn(words, summary["verdicts_rest"])
 
     def test_verdicts_of_own_recordings_are_by_counters(self):
-        spool = DATA.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        recording = DATA.parent.parent / "profile" / "data" / "plain_program.gpspool"
         (self.folder / "kept").mkdir()
-        shutil.copy(spool, self.folder / "kept" / "1.gpspool")
-        for place in (spool, self.folder / "kept"):
+        shutil.copy(recording, self.folder / "kept" / "1.gpspool")
+        for place in (recording, self.folder / "kept"):
             summary = json.loads(self.fine("trace", "summary", place, f"--calibration={CALIBRATION}", "--json"))
             regimes = {row["kernel"]: (row["regime"], row["calls"]) for row in summary["verdicts"] if "/in:step" in row["name"]}
             self.assertEqual(regimes["triad"], ("memory", 6))
             self.assertEqual(regimes["multiply_add"], ("compute", 6))
             self.assertIn("Counters were read", summary["verdicts_rest"])
-        self.assertIn("What limits the kernels, by their counters", self.fine("trace", "summary", spool, f"--calibration={CALIBRATION}"))
+        self.assertIn("What limits the kernels, by their counters", self.fine("trace", "summary", recording, f"--calibration={CALIBRATION}"))
 
     def test_what_can_be_read_is_kept(self):
         import gzip

@@ -123,7 +123,7 @@ TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
 /// Timed by both clocks.
 Point sorting(double stream_seconds, double device_seconds) {
   Point result = point("sort/1024", absent("none"));
-  for (const auto& [clock, seconds] : {std::pair(Clock::stream, stream_seconds), {Clock::device, device_seconds}}) {
+  for (const auto& [clock, seconds] : {std::pair(TimingMode::stream, stream_seconds), {TimingMode::device, device_seconds}}) {
     Timing& timing = result.measurement.timings.emplace_back();
     timing.clock = clock;
     timing.seconds = Summary{20, seconds, seconds, seconds, seconds, seconds, seconds, 0.0, {seconds, seconds}};

@@ -28,9 +28,9 @@ std::string console_text(const gpubench::Run& base, const gpubench::Run& next,
 }
 
 TEST(ComparisonText, NamesTheClockThatWasAskedFor) {
-  const gpubench::Run run = clocked({{Clock::stream, 3.0}, {Clock::device, 2.0}});
+  const gpubench::Run run = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}});
   compare::CompareOptions options = quiet();
-  options.clock = Clock::device;
+  options.clock = TimingMode::device;
   const auto comparison = compare::compare(run, run, options);
   EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("Times compared: device (the operation alone)."));
   EXPECT_THAT(markdown(comparison), HasSubstr("| device |"));
@@ -50,8 +50,8 @@ TEST(ComparisonText, NamesWhatIsLeftOut) {
 }
 
 TEST(ComparisonText, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
-  gpubench::Run base = clocked({{Clock::stream, 3.0}});
-  base.points.push_back(clocked({{Clock::host, 1.0}}, "on the host").points[0]);
+  gpubench::Run base = clocked({{TimingMode::stream, 3.0}});
+  base.points.push_back(clocked({{TimingMode::host, 1.0}}, "on the host").points[0]);
   const std::string text = console(compare::compare(base, base, quiet()), {false, 200});
   EXPECT_THAT(text, HasSubstr(" clock "));
   EXPECT_THAT(text, HasSubstr("Times compared: stream (launched back to back) at 1 point, host at 1 point."));
@@ -82,7 +82,7 @@ TEST(ComparisonText, AChangeOfTheLimitIsSaidInWords) {
 }
 
 TEST(ComparisonText, SaysWhatItRestsOn) {
-  EXPECT_THAT(console_text(clocked({{Clock::stream, 3.0}}), clocked({{Clock::latency, 3.0}})),
+  EXPECT_THAT(console_text(clocked({{TimingMode::stream, 3.0}}), clocked({{TimingMode::latency, 3.0}})),
               HasSubstr("not comparable: no point can be compared"));
   EXPECT_THAT(console_text(run_with(around(1.0)), run_with(around(1.05)), {}),
               HasSubstr("one run a side does not show"));

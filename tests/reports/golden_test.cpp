@@ -125,7 +125,7 @@ TEST(Files, HaveOneColumnForEachArgumentShareCounterAndPipe) {
   run.points[6].measurement.user_counters = {{"matrix", 128.0, "bytes"}};
   run.points[6].measurement.arguments.push_back({"type", 0, "bf16"});
   Timing on_device = run.points[0].measurement.primary();
-  on_device.clock = Clock::device;
+  on_device.clock = TimingMode::device;
   on_device.seconds->median = 1.25e-6;
   run.points[0].measurement.timings.push_back(on_device);
   const std::string table = csv(run);

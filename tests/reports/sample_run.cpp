@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::testing {
@@ -81,7 +81,7 @@ Measurement timed(const std::string& operation, std::vector<Argument> arguments,
   for (const double step : spread) timing.samples_seconds.push_back(seconds * (1.0 + step / 1000.0));
   timing.seconds = statistics::summarize(timing.samples_seconds);
   timing.executions_per_sample = seconds < 1e-4 ? 64 : 1;
-  timing.clock = Clock::stream;
+  timing.clock = TimingMode::stream;
   timing.method = "CUDA events around 64 executions";
   timing.stop_reason = seconds < 1e-3 ? StopReason::interval : StopReason::budget;
   result.cache_state = "warm";

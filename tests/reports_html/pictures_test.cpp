@@ -19,7 +19,7 @@
 #include "reports/reports.h"
 #include "reports/timelines.h"
 #include "tests/reports_html/synthetic_run.h"
-#include "tests/traces/sample_timeline.h"
+#include "tests/timeline/sample_timeline.h"
 
 namespace gpubench::reports {
 namespace {
@@ -294,12 +294,12 @@ TEST_F(Drawing, HostileTextIsTextInAnSvg) {
 
 TEST_F(Drawing, FlameGraphsAndTheirDiffs) {
   testing::Sample sample;
-  sample.slice(traces::SliceKind::range, sample.ranges, 0, 900, "step </text><script>");
+  sample.slice(timeline::SliceKind::range, sample.ranges, 0, 900, "step </text><script>");
   sample.kernel(10, 20, 30, 530, "gemm<float>");
-  const auto graph = traces::flame(sample.sorted());
+  const auto graph = timeline::flame(sample.sorted());
   const AboutTrace about = {"train.json.gz", "0", {}};
-  for (const std::string& svg : {flame_svg(graph, traces::FlameWeight::gpu, about),
-                                 flame_svg(traces::diff(graph, graph, traces::FlameWeight::gpu), about)}) {
+  for (const std::string& svg : {flame_svg(graph, timeline::FlameWeight::gpu, about),
+                                 flame_svg(timeline::diff(graph, graph, timeline::FlameWeight::gpu), about)}) {
     EXPECT_THAT(svg, HasSubstr("train.json.gz"));
     EXPECT_THAT(svg, HasSubstr("gemm&lt;float&gt;"));
     EXPECT_THAT(svg, HasSubstr("500 ns"));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 
 namespace gpubench::testing {
 namespace {
@@ -250,7 +250,7 @@ Point point(const std::string& name, std::vector<Argument> arguments, const Work
   for (int i = 0; i < 31; ++i) timing.samples_seconds.push_back(seconds * std::exp(noise(random)));
   timing.seconds = summary_of(timing.samples_seconds);
   timing.executions_per_sample = 20;
-  timing.clock = calibration.device.kind == DeviceKind::cuda ? Clock::stream : Clock::host;
+  timing.clock = calibration.device.kind == DeviceKind::cuda ? TimingMode::stream : TimingMode::host;
   timing.method = "event pairs around 20 executions, the launch not taken off";
   measurement.cache_state = "warm";
   measurement.verified = true;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "classifier/findings.h"
+#include "classifier/run/findings.h"
 #include "compare/compare.h"
 #include "core/storage/storage.h"
 #include "reports/comparisons.h"
@@ -14,8 +14,8 @@
 #include "reports/timelines.h"
 #include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
-#include "tests/traces/sample_timeline.h"
-#include "traces/difference.h"
+#include "tests/timeline/sample_timeline.h"
+#include "timeline/analyses/difference.h"
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr const char* hostile =
 
 /// A step of a training program, over and over. `factor`: how long its large kernel takes.
 gpubench::testing::Sample trace_of(int steps, bool is_hostile = false, int factor = 1) {
-  using gpubench::traces::SliceKind;
+  using gpubench::timeline::SliceKind;
   gpubench::testing::Sample sample;
   if (is_hostile) sample.timeline.tracks[sample.thread].name = hostile;
   std::minstd_rand random;  // many steps differ, or they pack too well
@@ -55,13 +55,13 @@ std::string trace_page(const std::string& kind) {
     return reports::timeline_html(trace_of(plain == "timeline" ? 5 : 125'000, is_hostile).timeline, about);
   if (plain == "empty-timeline") return reports::timeline_html({}, about);
   if (plain != "flame" && plain != "flame-diff") return {};
-  traces::FlameOptions options;
+  timeline::FlameOptions options;
   options.by_thread = plain == "flame";
-  const auto graph = traces::flame(trace_of(5, is_hostile).timeline, options);
-  if (plain == "flame") return reports::flame_html(graph, traces::FlameWeight::gpu, about);
-  const auto slower = traces::flame(trace_of(5, is_hostile, 2).timeline, options);
-  const auto difference = traces::difference(trace_of(5, is_hostile).timeline, trace_of(5, is_hostile, 2).timeline);
-  return reports::flame_html(traces::diff(graph, slower, traces::FlameWeight::gpu),
+  const auto graph = timeline::flame(trace_of(5, is_hostile).timeline, options);
+  if (plain == "flame") return reports::flame_html(graph, timeline::FlameWeight::gpu, about);
+  const auto slower = timeline::flame(trace_of(5, is_hostile, 2).timeline, options);
+  const auto difference = timeline::difference(trace_of(5, is_hostile).timeline, trace_of(5, is_hostile, 2).timeline);
+  return reports::flame_html(timeline::diff(graph, slower, timeline::FlameWeight::gpu),
                              reports::difference_tables(difference, 10), about);
 }
 

@@ -34,7 +34,7 @@ constexpr std::array<Planted, 4> errors = {{{1.0, 0.0}, {0.95, 0.0}, {1.05, 0.0}
 Measurement planted(Measurement measurement, const Planted& error) {
   const double offset = error.seconds_a_kernel * kernels_of(*measurement.activity, measurement);
   for (Timing& timing : measurement.timings)
-    if (timing.clock == Clock::device && timing.seconds) {
+    if (timing.clock == TimingMode::device && timing.seconds) {
       Summary& seconds = *timing.seconds;
       for (double* each : {&seconds.median, &seconds.median_ci95.low, &seconds.median_ci95.high})
         *each = *each * error.factor + offset;
@@ -52,12 +52,12 @@ Agreement judged_again(const Measurement& measurement, const Planted& error) {
 }
 
 bool is_compared(const Measurement& measurement) {
-  return seconds_by(measurement, Clock::device) != nullptr && measurement.activity &&
+  return seconds_by(measurement, TimingMode::device) != nullptr && measurement.activity &&
          measurement.activity->agreement != Agreement::not_compared;
 }
 
 double seconds_a_kernel(const Measurement& measurement) {
-  return seconds_by(measurement, Clock::device)->median / kernels_of(*measurement.activity, measurement);
+  return seconds_by(measurement, TimingMode::device)->median / kernels_of(*measurement.activity, measurement);
 }
 
 /// Of a run with each of these errors: the same points at the same place.

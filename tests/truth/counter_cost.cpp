@@ -15,8 +15,8 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
-#include "bench/cuda/handles.h"
-#include "bench/devices.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "bench/point_runner.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "bench/cuda/handles.h"
-#include "bench/devices.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "bench/devices.h"
+#include "gpu/devices.h"
 
 namespace gpubench::truth {
 

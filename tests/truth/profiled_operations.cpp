@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "bench/counters/post_timing_pass.h"
-#include "bench/cuda/handles.h"
-#include "bench/cuda/harness_kernels.h"
-#include "bench/devices.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/cuda/harness_kernels.h"
+#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
-#include "main/commands/plan.h"
+#include "main/run/plan.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {

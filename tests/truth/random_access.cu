@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda/handles.h"
+#include "gpu/cuda/handles.h"
 #include "gpubench/vectors.h"
-#include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/cuda/memory.h"
 #include "kernels/probes/random_sector.h"
 #include "tests/truth/gpu_main.h"
 

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/case.h"
+#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
-#include "classifier/sweeps.h"
-#include "classifier/votes.h"
+#include "classifier/run/sweeps.h"
+#include "classifier/verdict/cross_checks.h"
 #include "core/storage/storage.h"
 
 namespace gpubench {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/clocks/timer.h"
-#include "bench/cuda/handles.h"
-#include "bench/devices.h"
+#include "bench/timing/timer.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/gpu_main.h"
@@ -40,7 +40,7 @@ class Truth {
   }
 
   void device_row(const Case& one) {
-    const auto timing = gpu_.timing(Clock::device, {batch_of(one, cycles_of(one))});
+    const auto timing = gpu_.timing(TimingMode::device, {batch_of(one, cycles_of(one))});
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const auto device = bench::AdaptiveSampler({}).sample(*timing.clock).summary();
     fmt::print("{},{},{:g},{:.4f}\n", one.blocks, one.kernels, one.microseconds, device.median * 1e6);
@@ -55,15 +55,15 @@ class Truth {
       true_seconds.push_back(one.kernels * static_cast<double>(spin(cycles, one.blocks).cycles) / hertz);
     const double truth = statistics::median(true_seconds);
 
-    const auto timing = gpu_.timing(Clock::device, {batch});
+    const auto timing = gpu_.timing(TimingMode::device, {batch});
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const double start = timing.clock->now();
     const auto samples = bench::AdaptiveSampler({}).sample(*timing.clock);
     const double took = timing.clock->now() - start;
     const auto device = samples.summary();
-    const auto stream_clock = gpu_.timing(Clock::stream, {batch}).clock;
+    const auto stream_clock = gpu_.timing(TimingMode::stream, {batch}).clock;
     const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_clock).seconds);
-    const auto latency_clock = gpu_.timing(Clock::latency, {batch}).clock;
+    const auto latency_clock = gpu_.timing(TimingMode::latency, {batch}).clock;
     const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_clock).seconds);
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:+.2f} % | {:.2f} % | {:.3f} | {:.3f} | {:.3f} | {:.0f} |\n", one.blocks,
                one.kernels, truth * 1e6, device.median * 1e6, 100.0 * (device.median / truth - 1.0),

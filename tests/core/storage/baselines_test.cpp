@@ -30,7 +30,7 @@ class Baselines : public ::testing::Test {
     BaselineEntry result;
     result.label = label;
     result.added_utc = "2026-11-21T12:00:00Z";
-    if (!label.empty()) result.clock = Clock::device;  // which older entries do not have
+    if (!label.empty()) result.clock = TimingMode::device;  // which older entries do not have
     result.fingerprint = {{"cuda:0", device}, {"build", "optimised"}};
     result.runs = {slim(testing::random_run(3)), slim(testing::random_run(4))};
     return result;

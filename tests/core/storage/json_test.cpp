@@ -295,11 +295,11 @@ TEST(Json, ReadsTheTimingsOfSchema1) {
   };
   const Measurement measurement = run_from_json(run_of(timed), "run.json").points.at(0).measurement;
   ASSERT_EQ(measurement.timings.size(), 2U);
-  EXPECT_EQ(measurement.primary().clock, Clock::stream);
+  EXPECT_EQ(measurement.primary().clock, TimingMode::stream);
   EXPECT_EQ(measurement.seconds()->median, 1.5);
   EXPECT_EQ(measurement.primary().samples_seconds.size(), 2U);
   EXPECT_EQ(measurement.primary().stop_reason, StopReason::budget);
-  EXPECT_EQ(measurement.timings[1].clock, Clock::device);
+  EXPECT_EQ(measurement.timings[1].clock, TimingMode::device);
   EXPECT_EQ(measurement.timings[1].reason, "cannot");
   EXPECT_EQ(kernel_overhead_of(measurement)->value, 1.0);
   EXPECT_EQ(measurement.variants.at(0).ablation, less_traffic);

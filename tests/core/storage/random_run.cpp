@@ -222,7 +222,7 @@ Estimate estimate(Random& random) { return {random.any(), random.interval()}; }
 
 Timing timing(Random& random) {
   Timing result;
-  result.clock = random.of<Clock>(clock_names);
+  result.clock = random.of<TimingMode>(timing_mode_names);
   result.reason = random.text();
   result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
   if (random.flip()) result.seconds = summary(random, result.samples_seconds);
@@ -389,7 +389,7 @@ Verdict verdict(Random& random) {
                   random.text()};
   });
   result.votes = random.list(3, [&] {
-    return Vote{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),
+    return CrossCheck{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),
                 random.text()};
   });
   return result;

@@ -28,7 +28,7 @@ TEST(Slim, IsTheRunWithoutWhatComparingDoesNotNeed) {
 TEST(Slim, KeepsTimesClocksAndWhatTheOperationReports) {
   gpubench::Run run;
   Measurement& measurement = run.points.emplace_back().measurement;
-  for (const Clock clock : {Clock::stream, Clock::device}) {
+  for (const TimingMode clock : {TimingMode::stream, TimingMode::device}) {
     Timing& timing = measurement.timings.emplace_back();
     timing.clock = clock;
     timing.seconds = Summary{2, 1.0, 1.25, 1.5, 1.75, 2.0, 1.5, 0.5, {1.0, 2.0}};
@@ -39,7 +39,7 @@ TEST(Slim, KeepsTimesClocksAndWhatTheOperationReports) {
   measurement.counters = {{"dram_read_bytes", 1.0, "bytes", "test"}};
   const Measurement slim = slim_run_from_json(to_json(run), "run.json").points.at(0).measurement;
   ASSERT_EQ(slim.timings.size(), 2U);
-  EXPECT_EQ(slim.timings[1].clock, Clock::device);
+  EXPECT_EQ(slim.timings[1].clock, TimingMode::device);
   EXPECT_TRUE(slim.timings[1].seconds);
   EXPECT_EQ(slim.user_counters, measurement.user_counters);
   EXPECT_EQ(slim.label, "mine");

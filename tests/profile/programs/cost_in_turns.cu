@@ -120,9 +120,9 @@ int main(int argc, char** argv) {
     const auto of_recorder = std::make_shared<bench::CuptiLibrary>(*cupti);
     of_recorder->cuptiActivityRegisterCallbacks = keep_callbacks;
     const auto file = std::filesystem::temp_directory_path() / ("cost_in_turns." + std::to_string(getpid()));
-    profile::SpoolWriter spool(file, {}, std::uint64_t{8} << 30U);
+    profile::RecordingWriter recording(file, {}, std::uint64_t{8} << 30U);
     GPUBENCH_CUPTI_CALL(*cupti, cuptiActivityRegisterCallbacks, give, take);
-    profile::Recorder recorder(of_recorder, spool);
+    profile::Recorder recorder(of_recorder, recording);
     recorder.attach();
     (void)cudaFree(nullptr);
 

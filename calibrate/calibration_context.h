@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the calibrations of every kind of device have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "calibrate/calibrate.h"
+#include "core/model/calibration.h"
+#include "core/model/device.h"
+
+namespace gpubench::calibrate {
+
+inline constexpr double mebibyte = 1024.0 * 1024.0;
+inline constexpr double gibibyte = 1024.0 * mebibyte;
+inline constexpr const char* no_memory = "there is not enough memory for it";
+
+/// A device under calibration: groups of probes write what they find to `calibration`.
+class CalibrationContext {
+ public:
+  CalibrationContext(const Device& its_device, const CalibrationOptions& its_options)
+      : device(its_device), options(its_options), full(its_options.mode == Mode::full) {}
+
+  const Device& device;
+  const CalibrationOptions& options;
+  const bool full;
+  Calibration calibration;
+
+  /// The last-level cache as the device declares it; 0 where it does not.
+  [[nodiscard]] std::size_t cache_bytes() const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(device.last_level_cache_bytes, 0));
+  }
+  /// What follows is this part of the whole calibration, each from 0 to 1.
+  void stage(double begin, double end);
+  /// Tells that a step begins, `done` of the stage being done.
+  void step(std::string_view name, double done) const;
+  void absent(const std::string& resource, const std::string& reason);
+  void absent(std::initializer_list<const char*> resources, const std::string& reason);
+  /// Runs part of the calibration. Where the device, its memory or a thread fails it, the resources are absent with the
+  /// reason and it returns false.
+  bool attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
+  /// Rejects what cannot be right and ends the calibration.
+  Calibration finish();
+
+ private:
+  double stage_begin_ = 0.0;
+  double stage_end_ = 1.0;
+};
+
+/// The first words about a ceiling. The unit of its work follows from its own: "B" from "B/s", "access" for latencies.
+Ceiling new_ceiling(std::string resource, std::string unit, CeilingGroup group, std::string method);
+
+/// FLOP per byte of so many single-precision multiply-adds on each float read.
+constexpr double flops_per_byte(int multiply_adds) { return 2.0 * multiply_adds / sizeof(float); }
+/// The number of multiply-adds at which memory and arithmetic would take the same time, or what comes nearest.
+int ridge_step(std::span<const int> steps, const Ceiling& read, const Ceiling& fp32);
+std::string ridge_method(int multiply_adds, std::string_view from);
+/// Adds the ceiling of bytes at the ridge, and that of the multiply-adds which went with them (ridge-fp32-sustained).
+/// The latter's limit is that of `fp32` at the clock of these runs.
+void add_ridge(Calibration& calibration, Ceiling bytes, int multiply_adds);
+
+/// The height of the steps in which figures climb that should lie on a line: sqrt(12) times their rms distance from the
+/// line through them. For an even staircase with many figures on each step this is its height. 0 below three figures.
+double step_height(std::span<const double> figures);
+
+// Finding cache levels in bandwidth against working set. Pure: it measures nothing and knows no device.
+
+/// What a working-set ladder gave.
+struct Ladder {
+  std::vector<double> working_set_bytes;  ///< ascending
+  std::vector<std::vector<double>>
+      sweeps;  ///< for each pass over the ladder, bytes/s of every rung; same length as above
+};
+
+struct LevelOptions {
+  std::size_t max_levels = 3;
+  /// Plateaus are never quite flat: scatter about a plateau below this fraction is no reason to see two.
+  double flatness = 0.03;
+  /// A level must be at least this much faster than the next: 1.15 = 15 %.
+  double min_step = 1.15;
+  /// Longest transition between two plateaus, and longest rise before the first, in octaves of the working set.
+  double longest_ramp_octaves = 3.0;
+  std::size_t shortest_plateau = 3;  ///< in rungs
+};
+
+/// One plateau before the last.
+struct FoundLevel {
+  CacheLevel level;
+  std::vector<double> rates;  ///< bytes/s on the plateau, one for each sweep: the median over its rungs
+};
+
+struct LevelFit {
+  std::vector<FoundLevel> levels;   ///< from the fastest to the slowest
+  std::vector<LadderPoint> ladder;  ///< median over the sweeps
+  std::vector<double> beyond;       ///< bytes/s on the last plateau, one for each sweep
+};
+
+/// `per_octave` working sets an octave from `smallest` to `largest`, both included, multiples of `granularity`.
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity);
+/// The same with `dense` an octave up to `dense_bytes`, while a pass is cheap, and `sparse` beyond.
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int dense, double dense_bytes, int sparse,
+                               std::size_t granularity);
+
+/// Splits log(bandwidth) over log(working set), the median over the sweeps without single spikes, into plateaus joined
+/// by straight ramps, by dynamic programming (Jackson et al., IEEE Signal Processing Letters 12, 2005). The number of
+/// plateaus is the one with the least Bayesian information criterion (Schwarz, Annals of Statistics 6, 1978). The last
+/// lies beyond the caches: n plateaus make n - 1 levels, and too few rungs none. Half of the bytes miss a level at its
+/// capacity: there the time for a byte is halfway between its plateau and the next. The interval spans the rungs on
+/// both sides and what sweeps drawn anew give (bootstrap, 95 %). Throws std::invalid_argument on bad sweeps or sets.
+LevelFit find_levels(const Ladder& ladder, const LevelOptions& options = {});
+
+}  // namespace gpubench::calibrate

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/model/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double launch_prior_sigma = 0.3;
+constexpr double launch_beside_floor_sigma = 0.7;
+/// An operation's own latency beside what its launch costs.
+constexpr double latency_of_launch = 0.3;
+constexpr double latency_prior_sigma = 1.0;
+constexpr double efficiency_prior_sigma = 0.5;
+/// However a launch shape's own cost was misread, a launch keeps this part of what the others take.
+constexpr double min_of_launch = 0.1;
+constexpr double floor_exponent = 32.0;  // q: two queues of which the slower one counts
+
+int index_of(const std::vector<std::string>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+}
+
+/// Whether some size lies where the level at `level` of the demand hands over to the next.
+bool is_crossed(const std::vector<Observation>& observations, std::size_t level, std::size_t first_cache) {
+  bool inside = false;
+  bool beyond = false;
+  for (const auto& observation : observations) {
+    const auto& demand = observation.prediction.demand;
+    if (observation.prediction.counted || level >= demand.levels.size() || level < first_cache) continue;
+    const double capacity = demand.levels[level].capacity_bytes;
+    if (!std::isfinite(capacity) || level + 1 >= demand.levels.size()) continue;
+    inside = inside || demand.footprint_bytes <= 1.2 * capacity;
+    beyond = beyond || demand.footprint_bytes >= 0.8 * capacity;
+  }
+  return inside && beyond;
+}
+
+/// Some size has two throughput resources that are near each other.
+bool overlaps(const std::vector<Observation>& observations) {
+  return std::ranges::any_of(observations, [](const Observation& observation) {
+    const auto& prediction = observation.prediction;
+    std::vector<double> seconds = {prediction.memory_seconds()};
+    for (const auto& resource : prediction.resources)
+      if (resource.kind != ResourceKind::memory) seconds.push_back(resource.seconds);
+    std::ranges::sort(seconds, std::greater<>());
+    return seconds.size() > 1 && seconds[1] > 0.5 * seconds[0] && seconds[0] > 0.0;
+  });
+}
+
+double mean_fixed_seconds(const std::vector<Observation>& observations) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (const auto& observation : observations)
+    if (const auto& fixed = observation.prediction.kernel_overhead_seconds) {
+      sum += *fixed;
+      count += 1.0;
+    }
+  return count > 0.0 ? sum / count : 0.0;
+}
+
+}  // namespace
+
+double factor_of(double parameter) { return std::exp(std::clamp(parameter, -80.0, 80.0)); }
+
+int efficiency_index(const Layout& layout, std::string_view resource) {
+  const int index = index_of(layout.resources, resource);
+  return index < 0 ? -1 : layout.first_efficiency + index;
+}
+
+/// Memory levels as the form has them: inner caches merged into the next, the last one split in two.
+FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout) {
+  FitCase result;
+  result.observation = &observation;
+  result.demand = observation.prediction.demand;
+  const auto& resources = observation.prediction.resources;
+  auto& levels = result.demand.levels;
+  for (const auto& resource : resources) {
+    if (resource.kind == ResourceKind::start) {
+      result.start = {efficiency_index(layout, resource.resource), resource.seconds};
+      continue;
+    }
+    if (resource.kind == ResourceKind::pipe) {
+      if (resource.seconds > 0.0)
+        result.pipes.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
+      continue;
+    }
+    const auto& counted_cache = observation.prediction.counted_cache;
+    if (form.near_level && counted_cache && counted_cache->resource == resource.resource) {
+      result.near_at = static_cast<int>(result.level_efficiency.size());
+      result.near_fraction = counted_cache->near_fraction();
+    }
+    if (!observation.prediction.counted && result.level_efficiency.size() == levels.size()) {
+      result.random.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
+      continue;
+    }
+    result.level_efficiency.push_back(efficiency_index(layout, resource.resource));
+    if (observation.prediction.counted) result.counted_seconds.push_back(resource.seconds);
+  }
+  if (observation.prediction.counted || levels.empty()) return result;
+  const auto caches = static_cast<std::size_t>(
+      std::ranges::count_if(levels, [](const auto& each) { return std::isfinite(each.capacity_bytes); }));
+  const std::size_t merged = std::min(form.first_cache, caches);
+  // A cache of no capacity holds nothing, and keeps the others' places.
+  for (std::size_t i = 0; i < merged; ++i) levels[i].capacity_bytes = 0.0;
+  if (form.near_level && merged < caches) {
+    const auto place = static_cast<std::ptrdiff_t>(caches) - 1;
+    auto near = levels[caches - 1];
+    near.capacity_bytes *= 0.5;
+    levels.insert(levels.begin() + place, near);
+    result.level_efficiency.insert(result.level_efficiency.begin() + place, layout.near_efficiency);
+    result.near_at = static_cast<int>(place);
+  }
+  return result;
+}
+
+Eigen::VectorXd factors_of(const Eigen::VectorXd& parameters) { return parameters.unaryExpr(&factor_of); }
+
+namespace {
+
+/// The efficiency at a place; 1 where that is -1.
+double efficiency_at(const Eigen::VectorXd& factors, int index) { return index < 0 ? 1.0 : factors[index]; }
+
+/// The bytes of each level, with the capacities and the hit exponent of the factors.
+void split(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
+  bool moved = scratch.bytes.empty();
+  scratch.factors.resize(layout.capacities.size() + 1, 1.0);
+  const auto take = [&](std::size_t place, int index) {
+    if (index >= 0 && std::exchange(scratch.factors[place], factors[index]) != factors[index]) moved = true;
+  };
+  for (std::size_t i = 0; i < layout.capacities.size(); ++i) take(i, layout.capacities[i]);
+  take(layout.capacities.size(), layout.hit);
+  if (!moved) return;
+  scratch.demand = one.demand;
+  for (std::size_t i = 0; i < scratch.demand.levels.size(); ++i) {
+    auto& level = scratch.demand.levels[i];
+    // The near half shifts those behind it, and shares the place of the cache that it is half of.
+    const std::size_t place = one.near_at >= 0 && static_cast<int>(i) > one.near_at ? i - 1 : i;
+    if (place < layout.capacities.size() && layout.capacities[place] >= 0)
+      level.capacity_bytes *= factors[layout.capacities[place]];
+    if (layout.hit >= 0) level.hit_exponent.value *= factors[layout.hit];
+  }
+  scratch.demand.split(scratch.bytes);
+}
+
+}  // namespace
+
+double OverlapMemo::value(double exponent) {
+  const auto is_asked = [&](const Known& known) {
+    return known.exponent == exponent && known.seconds == asked_.seconds;
+  };
+  if (is_asked(known_[0])) return known_[0].value;
+  std::swap(known_[0], known_[1]);
+  if (is_asked(known_[0])) return known_[0].value;
+  OverlapSum sum(exponent);
+  for (const double seconds : asked_.seconds) sum.add(seconds);
+  known_[0].seconds = asked_.seconds;
+  known_[0].exponent = exponent;
+  known_[0].value = sum.value();
+  return known_[0].value;
+}
+
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
+  const Layout& layout = shared.layout;
+  const auto& prediction = one.observation->prediction;
+  const double overlap = layout.overlap < 0 ? shared.overlap : std::clamp(factors[layout.overlap], 1.0, 64.0);
+  double memory = 0.0;
+  if (prediction.counted) {
+    scratch.levels.clear();
+    for (std::size_t i = 0; i < one.counted_seconds.size(); ++i) {
+      // The halves of a cache follow one another, as levels that were not counted do.
+      const double near = static_cast<int>(i) == one.near_at ? one.near_fraction : 0.0;
+      scratch.levels.add(one.counted_seconds[i] * ((1.0 - near) / efficiency_at(factors, one.level_efficiency[i]) +
+                                                   near / efficiency_at(factors, layout.near_efficiency)));
+    }
+    memory = scratch.levels.value(overlap);
+  } else if (!one.demand.levels.empty()) {
+    split(layout, one, factors, scratch);
+    for (std::size_t i = 0; i < scratch.demand.levels.size(); ++i)
+      memory += scratch.bytes[i] * scratch.demand.levels[i].seconds_per_byte /
+                efficiency_at(factors, one.level_efficiency[i]);
+  }
+  for (const auto& [index, seconds] : one.random) memory += seconds / efficiency_at(factors, index);
+  scratch.busy.clear();
+  scratch.busy.add(memory);
+  for (const auto& [index, seconds] : one.pipes) scratch.busy.add(seconds / efficiency_at(factors, index));
+  scratch.device.clear();
+  scratch.device.add(prediction.wave_factor * scratch.busy.value(overlap));
+  scratch.device.add(one.start.second / efficiency_at(factors, one.start.first));
+  FittedTime time;
+  time.device_seconds = scratch.device.value(overlap);
+  if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
+  const double launch = factors[layout.launch];
+  const double shape =
+      prediction.kernel_overhead_seconds.value_or(shared.kernel_overhead_seconds) - shared.kernel_overhead_seconds;
+  time.seconds = std::max(launch + shape, min_of_launch * launch) + time.device_seconds;
+  if (layout.floor >= 0) {
+    scratch.slower.clear();
+    scratch.slower.add(factors[layout.floor]);
+    scratch.slower.add(time.seconds);
+    time.seconds = scratch.slower.value(floor_exponent);
+  }
+  return time;
+}
+
+Problem problem_of(const std::vector<Observation>& observations, const Form& form) {
+  Problem problem;
+  Layout& layout = problem.layout;
+  std::vector<double> means, precisions;
+  const auto add = [&](int& place, double mean, double sigma) {
+    place = static_cast<int>(means.size());
+    means.push_back(mean);
+    const double bounded = std::clamp(sigma, 1e-4, 1e3);
+    precisions.push_back(1.0 / (bounded * bounded));
+  };
+  const auto& first = observations.front().prediction;
+  problem.overlap = first.overlap.value;
+  problem.kernel_overhead_seconds = mean_fixed_seconds(observations);
+  const double launch = std::log(first.launch->seconds);
+  const bool has_device = std::ranges::any_of(
+      observations, [](const Observation& observation) { return observation.device_seconds.has_value(); });
+
+  add(layout.launch, form.launch_floor ? launch + std::log(0.6) : launch,
+      form.launch_floor || has_device ? launch_beside_floor_sigma : launch_prior_sigma);
+  if (form.launch_floor) add(layout.floor, launch, launch_prior_sigma);
+  if (has_device) add(layout.latency, launch + std::log(latency_of_launch), latency_prior_sigma);
+  if (overlaps(observations)) add(layout.overlap, std::log(first.overlap.value), first.overlap.sigma);
+  const auto& levels = first.demand.levels;
+  layout.capacities.assign(levels.size(), -1);
+  bool any = false;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (!is_crossed(observations, i, form.first_cache)) continue;
+    add(layout.capacities[i], 0.0, std::hypot(levels[i].capacity_sigma, model_sigma));
+    any = true;
+  }
+  if (any) add(layout.hit, 0.0, std::max(levels.front().hit_exponent.sigma, 0.05));
+
+  for (const auto& observation : observations)
+    for (const auto& resource : observation.prediction.resources)
+      if (resource.seconds > 0.0 && index_of(layout.resources, resource.resource) < 0)
+        layout.resources.emplace_back(resource.resource);
+  layout.first_efficiency = static_cast<int>(means.size());
+  int place = 0;
+  for (std::size_t i = 0; i < layout.resources.size(); ++i) add(place, 0.0, efficiency_prior_sigma);
+  if (form.near_level) add(layout.near_efficiency, 0.0, efficiency_prior_sigma);
+  layout.count = static_cast<int>(means.size());
+  problem.priors.mean = Eigen::Map<const Eigen::VectorXd>(means.data(), layout.count);
+  problem.priors.precision = Eigen::Map<const Eigen::VectorXd>(precisions.data(), layout.count);
+  for (const auto& observation : observations) problem.cases.push_back(fit_case_of(observation, form, layout));
+  return problem;
+}
+
+Residuals::Residuals(const Problem& problem) : problem_(problem), scratch_(problem.cases.size()) {
+  const auto add = [this](double seconds, double sigma) {
+    logarithms_.push_back(std::log(seconds));
+    sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
+  };
+  for (const auto& one : problem.cases) add(one.observation->seconds, one.observation->sigma);
+  for (const auto& one : problem.cases)
+    if (one.observation->device_seconds) add(*one.observation->device_seconds, one.observation->device_sigma);
+}
+
+void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
+  out.resize(count());
+  const Eigen::VectorXd factors = factors_of(parameters);
+  const Shared shared{problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds};
+  Eigen::Index device = static_cast<Eigen::Index>(problem_.cases.size());
+  for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
+    const auto time = evaluate(shared, problem_.cases[i], factors, scratch_[i]);
+    out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
+    if (!problem_.cases[i].observation->device_seconds) continue;
+    const auto place = static_cast<std::size_t>(device);
+    out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
+    ++device;
+  }
+}
+
+}  // namespace gpubench::classifier

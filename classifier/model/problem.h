@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation's sweep made ready to be fitted: parameters with their priors, and residuals as a function of them.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "classifier/model/fit.h"
+
+namespace gpubench::classifier {
+
+/// Spread of a point beside its own interval: between processes, and what the model does not know.
+inline constexpr double min_sigma = 0.01;
+
+/// e^parameter, within what figures may be, however hostile the input.
+double factor_of(double parameter);
+/// The place of a resource's efficiency in the parameters; -1 where it is not fitted.
+int efficiency_index(const Layout& layout, std::string_view resource);
+
+/// One normal prior a parameter.
+struct Priors {
+  Eigen::VectorXd mean;
+  Eigen::VectorXd precision;  ///< 1 / variance
+};
+
+/// The levels of one observation as the form has them, made ready once.
+struct FitCase {
+  const Observation* observation = nullptr;
+  MemoryDemand demand;
+  /// By level: which efficiency, or -1, and for counted levels their seconds.
+  std::vector<int> level_efficiency;
+  std::vector<double> counted_seconds;
+  std::vector<std::pair<int, double>> pipes;   ///< efficiency, seconds at the ceiling
+  std::vector<std::pair<int, double>> random;  ///< likewise, of accesses at random places
+  std::pair<int, double> start = {-1, 0.0};    ///< of blocks, likewise
+  int near_at = -1;                            ///< place of the near half, or -1
+  double near_fraction = 0.0;                  ///< of a counted cache's traffic; its place is near_at
+};
+
+struct Problem {
+  std::vector<FitCase> cases;
+  Layout layout;
+  Priors priors;
+  double overlap = overlap_prior.value;
+  double kernel_overhead_seconds = 0.0;  ///< as in Fit
+};
+
+/// At least one observation, each with a launch.
+Problem problem_of(const std::vector<Observation>& observations, const Form& form);
+/// The levels of one observation as the form has them.
+FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
+
+/// Times that overlap, and their sum as it was for the last two different lists: of the parameters that a derivative
+/// moves one by one, most leave a list as it is.
+class OverlapMemo {
+ public:
+  void clear() { asked_.seconds.clear(); }
+  void add(double seconds) { asked_.seconds.push_back(seconds); }
+  double value(double exponent);
+
+ private:
+  struct Known {
+    std::vector<double> seconds;
+    double exponent = 0.0;
+    double value = 0.0;
+  };
+  Known asked_;
+  std::array<Known, 2> known_;  ///< the one used last is the first
+};
+
+/// How the bytes of one case were last split, and its sums: most parameters do not move them, and they take powers.
+struct Scratch {
+  MemoryDemand demand;
+  std::vector<double> bytes;
+  std::vector<double> factors;  ///< of capacities and the hit exponent, as they were
+  OverlapMemo levels, busy, device, slower;
+};
+
+/// What all cases of a fit share.
+struct Shared {
+  const Layout& layout;
+  double overlap = overlap_prior.value;
+  double kernel_overhead_seconds = 0.0;
+};
+
+/// The fitted form's time of one case, by the factors of all parameters. `scratch` is of this case alone.
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch);
+
+/// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
+class Residuals {
+ public:
+  /// Of a problem that outlives them.
+  explicit Residuals(const Problem& problem);
+  [[nodiscard]] Eigen::Index count() const { return static_cast<Eigen::Index>(logarithms_.size()); }
+  [[nodiscard]] double sigma(Eigen::Index i) const { return sigmas_[static_cast<std::size_t>(i)]; }
+
+  void at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out);
+
+ private:
+  const Problem& problem_;
+  std::vector<double> logarithms_;
+  std::vector<double> sigmas_;
+  std::vector<Scratch> scratch_;  ///< by case
+};
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hardware itself says of a point: its busiest unit, what its warps wait for, and whether power held it back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "classifier/verdict/rules.h"
+#include "core/model/measurement.h"
+#include "core/model/resources.h"
+
+namespace gpubench::classifier {
+
+/// The busiest unit by the counters of `--metrics=units`.
+struct BusiestUnit {
+  std::string_view counter;  ///< lives as long as the program
+  double busy = 0.0;         ///< of its peak, while the device worked: 0.93
+  Decision decision;         ///< memory or compute, by the resource that the unit serves
+  bool in_turn = false;      ///< what it does waits for what it did before, so it is never busier
+};
+/// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
+/// one that the model needs longest. What keeps L1's data stage busy is told apart. Absent where no unit was counted.
+std::optional<BusiestUnit> witness_of(const Measurement& measurement, const Prediction& prediction);
+
+/// What DRAM was written beyond all that the multiprocessors moved, where that is a good part of what L2 moved: lines
+/// that others left in L2, or freed memory that the driver cleared. 0 where there are none or nothing tells.
+double stray_bytes(const Measurement& measurement, const Machine& machine);
+/// The same point without the counters that hold those.
+Measurement without_stray_bytes(Measurement measurement);
+
+/// The highest share of a unit that does not serve this resource; 0 where none was counted.
+double busy_beside(const Measurement& measurement, const Resource& resource);
+/// Whether a unit tells of both.
+bool shares_unit(const Resource& resource, std::string_view other);
+
+/// The atomic units of the slice of L2 that works most, where updates meet at few addresses: far busier than the mean.
+/// Additions of floating-point numbers at one address wait for each other: they are known by their rate.
+std::optional<BusiestUnit> contended_atomics(const Measurement& measurement, const Machine& machine);
+
+/// Whether they may, but their rate is not calibrated.
+bool may_add_in_turn(const Measurement& measurement, const Machine& machine);
+
+/// Why an operation keeps no unit busy.
+enum class Cause {
+  unknown,
+  few_blocks,
+  uneven_waves,
+  uneven_blocks,
+  barrier,
+  dependency,
+  shared_latency,
+  memory_latency,
+  queue,
+  elsewhere
+};
+inline bool is_by_grid(Cause cause) { return cause == Cause::few_blocks || cause == Cause::uneven_waves; }
+struct LatencyCause {
+  Cause cause = Cause::unknown;
+  std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown
+};
+/// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for. A load
+/// that takes much longer than from an idle DRAM waits in a queue: then more loads in flight help nothing. Where DRAM
+/// and L2 are idle meanwhile, the queue is elsewhere.
+LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine);
+
+/// The part of the time for which the mean multiprocessor has work; absent for several kernels, whose gaps count, and
+/// for short ones.
+std::optional<double> active_part(const Measurement& measurement);
+
+/// The share of the busiest unit that serves resources of this kind; 0 where none was counted.
+double busiest(const Measurement& measurement, ResourceKind kind);
+
+/// The clock of a point as a part of the machine's, where the power limit held it down; absent else.
+std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine);
+
+}  // namespace gpubench::classifier

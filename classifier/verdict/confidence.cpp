@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "classifier/verdict/point_analysis.h"
+#include "classifier/model/machine.h"
+#include "core/statistics/statistics.h"
+
+namespace gpubench::classifier {
+namespace {
+
+/// A verdict that contradicts its own ceilings is never better than a boundary case.
+constexpr double contradiction_cap = 0.75;
+/// What a missing ceiling may hide is unknown; never "certain" without it.
+constexpr double missing_factor = 0.8;
+
+/// Where nobody counted the bytes, a tenth of the draws move two, four or eight times what is declared, as accesses to
+/// every second, fourth or eighth float do (a sector has 32 bytes).
+constexpr double wasteful_beyond = 1.2815515655446004;  // standard deviations
+constexpr std::array wastes = {2.0, 4.0, max_waste};
+
+/// Of latency that nothing but the lack of another limit speaks for: 52 of 75 such verdicts of the suites are right
+/// without counters, 67 to 75 % when one family is left out (docs/results/h200/library.md).
+constexpr double uncounted_latency = 0.7;
+
+using RegimeCounts = std::array<std::size_t, regime_names.size()>;
+
+/// The factors of figures that many points share, as those of ceilings: most of the time of judging a run went to
+/// their exponentials. Each thread has its own.
+class SharedFactors {
+ public:
+  std::span<const double> of(double sigma, std::size_t column) {
+    std::vector<double>& factors = known_[{sigma, column}];
+    if (factors.empty())
+      std::ranges::transform(normal_draws(column), std::back_inserter(factors),
+                             [&](double z) { return std::exp(sigma * z); });
+    return factors;
+  }
+  /// Not while a span is in use.
+  void limit() {
+    constexpr std::size_t max = 1024;  // 16 MB
+    if (known_.size() > max) known_.clear();
+  }
+
+ private:
+  std::map<std::pair<double, std::size_t>, std::vector<double>> known_;
+};
+thread_local SharedFactors shared_factors;
+
+/// Even between 0 and 1, as `normal_draws`.
+std::span<const double> even_draws(std::size_t column) {
+  thread_local std::map<std::size_t, std::vector<double>> known;
+  std::vector<double>& draws = known[column];
+  if (draws.empty()) std::ranges::transform(normal_draws(column), std::back_inserter(draws), &statistics::normal_below);
+  return draws;
+}
+
+/// No draw is farther from zero.
+double max_draw() {
+  static const double max = [] {
+    double found = 0.0;
+    for (std::size_t column = 0; column < draw_columns; ++column)
+      for (const double z : normal_draws(column)) found = std::max(found, std::abs(z));
+    return found;
+  }();
+  return max;
+}
+
+constexpr double rounding = 1e-9;  ///< more than what rounding makes of a bound
+
+Interval operator*(const Interval& a, const Interval& b) { return {a.low * b.low, a.high * b.high}; }
+Interval operator*(double a, const Interval& b) { return {a * b.low, a * b.high}; }
+
+/// One figure's factor in each draw.
+class Factor {
+ public:
+  /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
+  Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
+  /// Of a figure that is the same for many points.
+  static Factor shared(double sigma, std::size_t column) {
+    Factor factor(sigma, column);
+    if (factor.sigma_ > 0.0) factor.known_ = shared_factors.of(factor.sigma_, column);
+    return factor;
+  }
+  [[nodiscard]] double at(std::size_t draw) const {
+    if (!known_.empty()) return known_[draw];
+    return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0;
+  }
+  /// Between which it is in all draws.
+  [[nodiscard]] Interval reach() const {
+    const double far = std::exp(sigma_ * max_draw());
+    return {(1.0 - rounding) / far, (1.0 + rounding) * far};
+  }
+  [[nodiscard]] double logarithm_reach() const { return sigma_ * max_draw(); }
+  [[nodiscard]] double logarithm_at(std::size_t draw) const { return sigma_ > 0.0 ? sigma_ * draws_[draw] : 0.0; }
+
+ private:
+  double sigma_;
+  std::span<const double> draws_;
+  std::span<const double> known_;
+};
+
+/// The memory's time in each draw. Levels and capacities err apart, the model errs on the memory as a whole.
+class MemoryDraws {
+ public:
+  MemoryDraws(const Prediction& prediction, double widening, std::size_t& column)
+      : prediction_(prediction), model_(Factor::shared(widening * model_sigma, column++)) {
+    for (const auto& resource : prediction.resources)
+      if (resource.kind == ResourceKind::memory) {
+        seconds_.push_back(resource.seconds);
+        rates_.push_back(Factor::shared(widening * resource.sigma, column++));
+      }
+    demand_ = prediction.demand;
+    for (const auto& level : demand_.levels) {
+      capacities_.push_back(Factor::shared(widening * std::hypot(level.capacity_sigma, model_sigma), column++));
+      exponents_.push_back(Factor::shared(widening * level.hit_exponent.sigma, column++));
+    }
+    // Where one level serves all, no error of a capacity sends bytes elsewhere.
+    const double min = 1e-6 * prediction.memory_seconds();
+    splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
+    for (const auto& level : demand_.levels)
+      logarithms_.push_back(std::log(demand_.footprint_bytes / level.capacity_bytes));
+  }
+
+  /// Between which `seconds` is, without the powers that most of the time of judging a run went to.
+  Interval bounds(std::size_t draw) {
+    if (prediction_.counted) return overlap_bounds(draw);
+    if (splits_vary_) split_nearly(draw);
+    const double sum = in_sequence(draw) * model_.at(draw);
+    return splits_vary_ ? Interval{(1.0 - 1e-9) * sum, (1.0 + 1e-9) * sum} : Interval{sum, sum};
+  }
+
+  /// Between which `seconds` is in all draws.
+  [[nodiscard]] Interval reach() const {
+    std::vector<Interval> seconds;
+    for (const double each : seconds_) seconds.push_back({each, each});
+    if (splits_vary_) spread_split(seconds);
+    OverlapSum low(prediction_.counted ? prediction_.overlap.value : 1.0), high = low;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      const Interval each = seconds[i] * rates_[i].reach();
+      low.add(each.low);
+      high.add(each.high);
+    }
+    return Interval{(1.0 - rounding) * low.value(), (1.0 + rounding) * high.value()} * model_.reach();
+  }
+
+  double seconds(std::size_t draw) {
+    if (splits_vary_) split(draw);
+    if (!prediction_.counted) return in_sequence(draw) * model_.at(draw);
+    OverlapSum overlapping(prediction_.overlap.value);
+    for (std::size_t i = 0; i < seconds_.size(); ++i) overlapping.add(seconds_[i] * rates_[i].at(draw));
+    return overlapping.value() * model_.at(draw);
+  }
+
+ private:
+  [[nodiscard]] double in_sequence(std::size_t draw) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) sum += seconds_[i] * rates_[i].at(draw);
+    return sum;
+  }
+
+  /// Each level's seconds between those of all draws, by themselves.
+  void spread_split(std::vector<Interval>& seconds) const {
+    Interval rest{demand_.other_bytes, demand_.other_bytes};
+    for (std::size_t i = 0; i < demand_.levels.size(); ++i) {
+      const auto& level = prediction_.demand.levels[i];
+      Interval bytes{rest.low + demand_.first_touch_bytes, rest.high + demand_.first_touch_bytes};
+      if (std::isfinite(level.capacity_bytes)) {
+        const Interval exponent = level.hit_exponent.value * exponents_[i].reach();
+        const double far = capacities_[i].logarithm_reach() + rounding;
+        const auto hits = [&](double logarithm) {
+          return Interval{1.0 / (1.0 + std::exp(exponent.high * logarithm)),
+                          1.0 / (1.0 + std::exp(exponent.low * logarithm))};
+        };
+        const Interval few = hits(logarithms_[i] + far), many = hits(logarithms_[i] - far);
+        const double least = std::min(few.low, few.high), most = std::max(many.low, many.high);
+        bytes = {rest.low * least, rest.high * most};
+        rest = {rest.low * (1.0 - most), rest.high * (1.0 - least)};
+      }
+      seconds[i] = level.seconds_per_byte * bytes;
+    }
+  }
+
+  /// max <= (sum x^p)^(1/p) <= max (1 + s / p), s the sum of the others' (x / max)^q for a q of at most p.
+  [[nodiscard]] Interval overlap_bounds(std::size_t draw) const {
+    const double exponent = prediction_.overlap.value;
+    double max = 0.0;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) max = std::max(max, seconds_[i] * rates_[i].at(draw));
+    double sum = -1.0;  // the greatest is among them
+    for (std::size_t i = 0; i < seconds_.size(); ++i)
+      sum += max > 0.0 ? power_bound(seconds_[i] * rates_[i].at(draw) / max, exponent) : 0.0;
+    const double model = model_.at(draw);
+    return {(1.0 - 1e-9) * max * model, (1.0 + 1e-9) * max * (1.0 + std::max(sum, 0.0) / exponent) * model};
+  }
+
+  /// As `split`, but for rounding.
+  void split_nearly(std::size_t draw) {
+    const auto& levels = prediction_.demand.levels;
+    double rest = demand_.other_bytes;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      double bytes = rest + demand_.first_touch_bytes;
+      if (std::isfinite(levels[i].capacity_bytes)) {
+        const double power = levels[i].hit_exponent.value * exponents_[i].at(draw) *
+                             (logarithms_[i] - capacities_[i].logarithm_at(draw));
+        bytes = rest / (1.0 + std::exp(power));
+        rest -= bytes;
+      }
+      seconds_[i] = bytes * levels[i].seconds_per_byte;
+    }
+  }
+
+  void split(std::size_t draw) {
+    auto& levels = demand_.levels;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const auto& base = prediction_.demand.levels[i];
+      levels[i].capacity_bytes = base.capacity_bytes * capacities_[i].at(draw);
+      levels[i].hit_exponent.value = base.hit_exponent.value * exponents_[i].at(draw);
+    }
+    demand_.split(bytes_);
+    for (std::size_t i = 0; i < levels.size(); ++i) seconds_[i] = bytes_[i] * levels[i].seconds_per_byte;
+  }
+
+  const Prediction& prediction_;
+  Factor model_;
+  std::vector<double> seconds_;
+  std::vector<Factor> rates_;
+  std::vector<Factor> capacities_;
+  std::vector<Factor> exponents_;
+  MemoryDemand demand_;
+  std::vector<double> bytes_;
+  std::vector<double> logarithms_;  ///< of the footprint over each level's capacity
+  bool splits_vary_ = false;
+};
+
+struct PipeDraws {
+  double seconds;
+  Factor factor;
+};
+
+/// Between which the figures are in all draws.
+struct Reach {
+  Interval seconds, device, launch, memory, pipe, start, busy;
+};
+
+enum class Always { no, yes, unsure };
+Always always(bool yes, bool no) { return yes ? Always::yes : no ? Always::no : Always::unsure; }
+
+/// Whether the launch takes most of the time in all draws, or in none. What it takes lies between `calibrated` and all
+/// that the device does not, as in Figures::overhead_seconds.
+Always launch_binds(const Figures& base, const Reach& reach) {
+  constexpr double above = 1.0 + rounding, below = 1.0 - rounding;
+  const double low = reach.launch.low / reach.seconds.high, high = reach.launch.high / reach.seconds.low;
+  if (!base.device_seconds) return always(low >= above * overhead_share, high < below * overhead_share);
+  const double beyond_low = 1.0 - reach.device.high / reach.seconds.low;
+  const double beyond_high = 1.0 - reach.device.low / reach.seconds.high;
+  const double calibrated = base.launch_seconds ? std::min(low * base.kernels, beyond_low) : beyond_low;
+  return always(calibrated >= above * overhead_share || low >= above * launch_floor_share,
+                beyond_high < below * overhead_share && high < below * launch_floor_share);
+}
+
+/// Whether no draw compares the figures beside the launch otherwise than they themselves do.
+bool is_same_beside_launch(const Figures& base, const Reach& reach) {
+  if (base.busy) {
+    const bool suspect = reach.busy.low >= busy_suspect || base.is_contended;
+    const bool unsuspected = reach.busy.high < busy_suspect && !base.is_contended;
+    if (reach.busy.low >= busy_limiter) return true;
+    if (!unsuspected && !(suspect && reach.busy.high < busy_limiter)) return false;
+  }
+  const Interval rest =
+      base.device_seconds
+          ? Interval{std::min(reach.device.low, reach.seconds.low), std::min(reach.device.high, reach.seconds.high)}
+          : Interval{reach.seconds.low - reach.launch.high, reach.seconds.high - reach.launch.low};
+  const auto [memory, pipe, start] = std::tie(reach.memory, reach.pipe, reach.start);
+  const double longest = std::max({memory.low, pipe.low, start.low});
+  if (!(longest > 0.0) || rest.high > latency_ratio * longest) {
+    Figures most = base;
+    most.memory_seconds = memory.high;
+    most.pipe_seconds = pipe.high;
+    most.start_seconds = start.high;
+    return !most.explains((1.0 - rounding) * rest.low);
+  }
+  if (start.low > std::max(memory.high, pipe.high)) return true;
+  return start.high <= std::max(memory.low, pipe.low) && (memory.low >= pipe.high || memory.high < pipe.low);
+}
+
+RegimeCounts draw_regimes(const PointAnalysis& it, double widening) {
+  const Time& time = it.time;
+  const Prediction& prediction = it.prediction;
+  shared_factors.limit();
+  std::size_t column = 0;
+  const Factor seconds(widening * time.sigma, column++);
+  const Factor device(widening * time.device_sigma, column++);
+  const Factor launch = Factor::shared(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
+  // What a launch costs beside other work is not quite what it costs beside nothing.
+  const Factor launch_model = Factor::shared(widening * model_sigma, column++);
+  MemoryDraws memory(prediction, widening, column);
+  std::vector<PipeDraws> pipes;
+  for (const auto& resource : prediction.resources)
+    if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
+      pipes.push_back({resource.seconds, Factor::shared(widening * std::hypot(resource.sigma, model_sigma), column++)});
+  RegimeCounts counts{};
+  const auto waste = normal_draws(column++);
+  const auto* const start_resource = prediction.largest(ResourceKind::start);
+  const Factor start = Factor::shared(
+      widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0), column++);
+  const Factor busy = Factor::shared(widening * model_sigma, column++);
+  const auto launch_parts = even_draws(column++);
+  const Figures& base = it.figures;
+  Figures figures = base;
+  // Only time that no ceiling accounts for asks for an explanation.
+  const bool may_waste = !prediction.counted && !base.busy && it.decision.regime == Regime::latency;
+  const Interval none{0.0, 0.0};
+  Reach reach{base.seconds * seconds.reach(),
+              base.device_seconds.value_or(0.0) * device.reach(),
+              base.launch_seconds.value_or(0.0) * launch.reach() * launch_model.reach(),
+              base.memory_seconds > 0.0 ? memory.reach() : none,
+              none,
+              base.start_seconds * start.reach(),
+              base.busy.value_or(0.0) * busy.reach()};
+  for (const auto& pipe : pipes) {
+    const Interval each = pipe.seconds * pipe.factor.reach();
+    reach.pipe = {std::max(reach.pipe.low, each.low), std::max(reach.pipe.high, each.high)};
+  }
+  if (may_waste) reach.memory.high *= max_waste;
+  // Most cases are clear without a draw.
+  const Always overhead = launch_binds(base, reach);
+  const bool clear = overhead == Always::no && is_same_beside_launch(base, reach);
+  if (overhead == Always::yes || clear) {
+    const Regime regime = clear ? base.regime_beside_launch() : Regime::overhead;
+    counts[static_cast<std::size_t>(regime)] = draw_count;
+    return counts;
+  }
+  for (std::size_t draw = 0; draw < draw_count; ++draw) {
+    figures.seconds = base.seconds * seconds.at(draw);
+    if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
+    if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
+    figures.launch_part = launch_parts[draw];
+    if (overhead != Always::no && figures.overhead_excess() >= 1.0) {
+      ++counts[static_cast<std::size_t>(Regime::overhead)];
+      continue;
+    }
+    figures.start_seconds = base.start_seconds * start.at(draw);
+    if (base.busy) figures.busy = *base.busy * busy.at(draw);
+    figures.pipe_seconds = 0.0;
+    for (const auto& pipe : pipes)
+      figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
+    const double wasted = may_waste && waste[draw] > wasteful_beyond ? wastes[draw % wastes.size()] : 1.0;
+    const auto regime_with = [&](double memory_seconds) {
+      figures.memory_seconds = memory_seconds * wasted;
+      return figures.regime_beside_launch();
+    };
+    const Interval bounds = base.memory_seconds > 0.0 ? memory.bounds(draw) : Interval{0.0, 0.0};
+    Regime regime = regime_with(bounds.low);
+    // More time of the memory moves a draw from latency towards memory, never back.
+    if (bounds.low != bounds.high && regime != regime_with(bounds.high)) regime = regime_with(memory.seconds(draw));
+    ++counts[static_cast<std::size_t>(regime)];
+  }
+  return counts;
+}
+
+/// The regime other than `own` with the most draws; `unknown` is none.
+Regime max_other(const RegimeCounts& counts, Regime own) {
+  Regime result = Regime::unknown;
+  std::size_t max = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto regime = static_cast<Regime>(i);
+    if (regime == own || regime == Regime::unknown || counts[i] <= max) continue;
+    max = counts[i];
+    result = regime;
+  }
+  return result;
+}
+
+/// How busy each unit is that was to be counted. A unit that was not seen may be the limit.
+bool sees_units(const PointAnalysis& it) {
+  return it.figures.busy && std::ranges::none_of(it.measurement.absent_counters, [](const AbsentCounter& absent) {
+           return absent.name.ends_with("_busy");
+         });
+}
+
+/// Latency beside a unit that is fairly busy or that nobody saw, unless the grid or, without counters, nothing speaks
+/// for it.
+bool is_doubtful_latency(const PointAnalysis& it) {
+  if (it.decision.regime != Regime::latency) return false;
+  if (limits_of_several_kernels(it)) return true;
+  if (it.figures.busy && (*it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine))) return true;
+  if (sees_units(it)) return false;
+  return !is_by_grid(it.cause.cause);
+}
+
+/// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
+bool may_be_arithmetic(const PointAnalysis& it) {
+  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::cuda || sees_units(it) ||
+      !it.measurement.work.flops.empty())
+    return false;
+  if (std::ranges::any_of(it.measurement.counters,
+                          [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
+    return false;
+  return !is_by_grid(it.cause.cause);
+}
+
+/// What launching takes, and that a few blocks leave the chip idle, is known without a ceiling of the work.
+bool rests_on_work(const PointAnalysis& it) {
+  return !is_launch(it.decision) && !(it.decision.regime == Regime::latency && it.prediction.wave_factor >= idle_grid);
+}
+
+constexpr double either_way = 0.5;
+
+/// Whether memory would take as long as the blocks take to start, if twice the declared bytes moved.
+bool moves_as_long(const PointAnalysis& it) { return wastes.front() * it.memory_seconds >= it.figures.start_seconds; }
+
+/// Without counters the bytes of a verdict are a guess; the time may have another reason.
+constexpr double of_whole_sectors = 0.8;
+
+double lowered(double probability, const PointAnalysis& it) {
+  const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::cuda;
+  if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
+  if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
+  if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
+  // Links are not counted.
+  if (it.cause.cause == Cause::elsewhere || ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
+    probability = std::min(probability, uncounted_latency);
+  // Under load a time says little, and less the less of its cores a point had.
+  if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});
+  const auto& launch = it.prediction.launch;
+  if (!launch || (!it.prediction.missing.empty() && rests_on_work(it))) probability *= missing_factor;
+  if (launches_may_decide(it)) probability = std::min(probability, either_way);
+  if (!counted && it.decision.limiter == block_start && moves_as_long(it))
+    probability = std::min(probability, never_certain);
+  if (it.excess_over_ceiling) probability = std::min(probability, contradiction_cap / *it.excess_over_ceiling);
+  // A clock of the device alone says what the launch takes, whatever its ceiling is worth.
+  if (it.is_below_launch && !it.time.device_seconds)
+    probability = std::min(probability, contradiction_cap * it.time.seconds / launch->seconds);
+  return probability;
+}
+
+}  // namespace
+
+double sigma_of(const Summary& summary) {
+  const double sigma = sigma_of(summary.median, summary.median_ci95, summary.count);
+  return summary.count < 6 ? std::max(sigma, unknown_sigma) : sigma;
+}
+
+Confidence confidence_of(const PointAnalysis& it) {
+  const Regime own = it.decision.regime;
+  if (own == Regime::unknown) return {};
+  const auto counts = draw_regimes(it, 1.0);
+  const auto share = [&](Regime regime) {
+    return static_cast<double>(counts[static_cast<std::size_t>(regime)]) / static_cast<double>(draw_count);
+  };
+  Confidence result{lowered(share(own), it), max_other(counts, own), 0.0};
+  if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
+  for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
+    result.runner_up = max_other(draw_regimes(it, widening), own);
+  return result;
+}
+
+Certainty certainty_of(double probability) {
+  if (probability >= 0.95) return Certainty::certain;
+  return probability >= 0.8 ? Certainty::likely : Certainty::boundary;
+}
+
+}  // namespace gpubench::classifier

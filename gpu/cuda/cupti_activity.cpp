@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "bench/activity/activity_pass.h"
+#include "gpu/cuda/cupti_library.h"
+#include "core/model/command_names.h"
+
+namespace gpubench::bench {
+namespace {
+
+// An older or newer CUPTI than the build's may be loaded, with shorter or longer records. Read are only members that
+// lie at the same place in all of them: kernels of CUDA 11.0 to 13, copies and fills since ever.
+using KernelRecord = CUpti_ActivityKernel9;
+using CopyRecord = CUpti_ActivityMemcpy5;
+using FillRecord = CUpti_ActivityMemset4;
+constexpr std::size_t kernel_bytes = offsetof(KernelRecord, name) + sizeof(KernelRecord::name);
+constexpr std::size_t copy_bytes = offsetof(CopyRecord, end) + sizeof(CopyRecord::end);
+constexpr std::size_t fill_bytes = offsetof(FillRecord, end) + sizeof(FillRecord::end);
+#if CUPTI_API_VERSION >= 130000
+static_assert(offsetof(KernelRecord, name) == offsetof(CUpti_ActivityKernel10, name) &&
+              offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
+              offsetof(KernelRecord, localMemoryPerThread) == offsetof(CUpti_ActivityKernel10, localMemoryPerThread) &&
+              offsetof(KernelRecord, blockZ) == offsetof(CUpti_ActivityKernel10, blockZ));
+#endif
+
+/// KERNEL without CONCURRENT runs kernels one by one, also those that belong together.
+constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                              CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr std::array one_by_one_kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                         CUPTI_ACTIVITY_KIND_MEMSET};
+
+constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+
+/// Buffers that CUPTI has filled. Its callbacks are bare functions and know no object, so there is one of this in a
+/// process, as there is one CUPTI; they come from threads of its own.
+struct FilledBuffers {
+  std::mutex mutex;
+  std::set<std::uint8_t*> given;  ///< that CUPTI fills. Others are of another user, such as PyTorch's profiler
+  std::vector<FilledBuffer> buffers;
+
+  [[nodiscard]] std::vector<FilledBuffer> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(buffers, {});
+  }
+};
+
+/// Never destroyed: CUPTI may hand over a last buffer while the process ends.
+FilledBuffers& filled_buffers() {
+  static auto* const buffers = new FilledBuffers;
+  return *buffers;
+}
+
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
+  *bytes = *buffer == nullptr ? 0 : buffer_bytes;
+  *max_records = 0;  // as many as it holds
+  const std::lock_guard lock(filled_buffers().mutex);
+  if (*buffer != nullptr) filled_buffers().given.insert(*buffer);
+}
+
+/// Reads nothing yet: CUPTI must not be called from here. What another user gave before is neither ours to read nor to
+/// release.
+void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
+  const std::lock_guard lock(filled_buffers().mutex);
+  if (filled_buffers().given.erase(buffer) == 0) return;
+  filled_buffers().buffers.push_back({{buffer, std::free}, bytes});
+}
+
+/// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
+class Recording {
+ public:
+  Recording(const CuptiLibrary& library, bool one_by_one) : library_(library) {
+    try {
+      for (const CUpti_ActivityKind kind : one_by_one ? one_by_one_kinds : kinds) {
+        GPUBENCH_CUPTI_CALL(library_, cuptiActivityEnable, kind);
+        enabled_.push_back(kind);
+      }
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+  ~Recording() { abandon(); }
+  Recording& operator=(Recording&&) = delete;  ///< not copied, not moved
+
+  /// All buffers are handed over when this returns. Flushed before and after: records of a kind that is off already
+  /// need not come any more, and some may come only then.
+  void stop() {
+    flush();
+    while (!enabled_.empty()) {
+      const CUpti_ActivityKind kind = enabled_.back();
+      enabled_.pop_back();
+      GPUBENCH_CUPTI_CALL(library_, cuptiActivityDisable, kind);
+    }
+    flush();
+  }
+
+ private:
+  void flush() const { GPUBENCH_CUPTI_CALL(library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+  void abandon() noexcept {
+    if (enabled_.empty()) return;
+    for (const CUpti_ActivityKind kind : enabled_) library_.cuptiActivityDisable(kind);
+    enabled_.clear();
+    library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
+
+  const CuptiLibrary& library_;
+  std::vector<CUpti_ActivityKind> enabled_;
+};
+
+class CuptiActivity final : public ActivitySource {
+ public:
+  explicit CuptiActivity(std::shared_ptr<const CuptiLibrary> library) : library_(std::move(library)) {
+    register_activity_buffers(*library_);
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "cupti activity"; }
+
+  ActivityRecords record(const std::function<void()>& run, bool one_by_one) override {
+    // Whatever a recording that broke off has left.
+    std::size_t dropped_before = 0;
+    (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
+    (void)filled_buffers().take();
+    Recording recording(*library_, one_by_one);
+    run();
+    recording.stop();
+    ActivityRecords result;
+    for (const FilledBuffer& buffer : filled_buffers().take()) read(buffer, result);
+    result.dropped = count_dropped();
+    return result;
+  }
+
+ private:
+  /// Since the last call.
+  [[nodiscard]] std::int64_t count_dropped() const {
+    std::size_t dropped = 0;
+    GPUBENCH_CUPTI_CALL(*library_, cuptiActivityGetNumDroppedRecords, nullptr, 0, &dropped);
+    return static_cast<std::int64_t>(dropped);
+  }
+
+  void read(const FilledBuffer& buffer, ActivityRecords& result) const {
+    for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
+      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
+        result.records.push_back(of_kernel(as<KernelRecord>(record, left, kernel_bytes)));
+      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+        result.records.push_back(of_copy(as<CopyRecord>(record, left, copy_bytes)));
+      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+        result.records.push_back(of_fill(as<FillRecord>(record, left, fill_bytes)));
+    });
+  }
+
+  template <class Record>
+  const Record& as(const CUpti_Activity* record, std::size_t left, std::size_t needed) const {
+    if (left < needed) throw_unknown_layout();
+    return *reinterpret_cast<const Record*>(record);
+  }
+
+  static ActivityRecord of_copy(const CopyRecord& record) {
+    return {std::nullopt,   record.start, record.end, CommandKind::copy, std::string(name_of_copy(record.copyKind)),
+            size_of(record)};
+  }
+  static ActivityRecord of_fill(const FillRecord& record) {
+    return {std::nullopt,   record.start, record.end, CommandKind::fill, std::string(command_name::fill),
+            size_of(record)};
+  }
+  static std::int64_t size_of(const auto& record) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(record.bytes, std::numeric_limits<std::int64_t>::max()));
+  }
+  static std::string_view name_of_copy(std::uint8_t kind) {
+    switch (kind) {
+      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return command_name::host_to_device;
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return command_name::device_to_host;
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return command_name::device_to_device;
+      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "copy, host to host";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "copy, GPU to GPU";
+      default: return command_name::copy;
+    }
+  }
+
+  [[nodiscard]] ActivityRecord of_kernel(const KernelRecord& record) const {
+    KernelLaunch kernel;
+    kernel.grid = {record.gridX, record.gridY, record.gridZ};
+    kernel.block = {record.blockX, record.blockY, record.blockZ};
+    // What no kernel can be was not read where it lies.
+    constexpr std::int64_t max_threads = 1024;
+    const std::int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+    if (std::min({record.gridX, record.gridY, record.gridZ, record.blockX, record.blockY, record.blockZ}) < 1 ||
+        threads > max_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
+      throw_unknown_layout();
+    kernel.name = record.name != nullptr ? demangled(record.name) : "a kernel without a name";
+    kernel.registers = record.registersPerThread;
+    kernel.static_shared_bytes = record.staticSharedMemory;
+    kernel.dynamic_shared_bytes = record.dynamicSharedMemory;
+    kernel.local_bytes = record.localMemoryPerThread;
+    return {std::move(kernel), record.start, record.end};
+  }
+
+  [[noreturn]] void throw_unknown_layout() const {
+    std::uint32_t version = 0;
+    GPUBENCH_CUPTI_CALL(*library_, cuptiGetVersion, &version);
+    throw MetricsUnavailable(fmt::format(
+        "{} (version {}) lays its records out in another way than version {}, which gpubench was built with; set "
+        "GPUBENCH_CUPTI to the libcupti of that toolkit",
+        library_->path(), version, CUPTI_API_VERSION));
+  }
+
+  std::shared_ptr<const CuptiLibrary> library_;
+};
+
+}  // namespace
+
+/// Each time: another user of this process may have put callbacks of its own there since.
+void register_activity_buffers(const CuptiLibrary& library) {
+  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
+}
+
+std::vector<FilledBuffer> take_filled_buffers() { return filled_buffers().take(); }
+
+std::unique_ptr<ActivitySource> open_cupti_activity() { return std::make_unique<CuptiActivity>(load_cupti()); }
+
+}  // namespace gpubench::bench

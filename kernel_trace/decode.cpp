@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+#include "core/base/parallel.h"
+#include "kernel_trace/recording.h"
+
+namespace gpubench::kernel_trace {
+namespace {
+
+struct Slot {
+  std::uint32_t first, word;
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(word & 15U); }
+  [[nodiscard]] std::uint16_t id() const {
+    return static_cast<std::uint16_t>(kind() == Kind::scope ? (word >> 4 & 0xFFU) | word >> 28 << 8
+                                                            : word >> 4 & max_ids);
+  }
+  [[nodiscard]] std::uint16_t payload() const { return static_cast<std::uint16_t>(word >> 16); }
+};
+static_assert(sizeof(Slot) == 8);
+
+/// What two warps may share: an end of an asynchronous range or of a flow.
+struct FlowEndpoint {
+  std::int64_t time;
+  std::uint32_t warp, event;
+  Kind kind;
+  std::uint16_t id, token;
+};
+
+/// Of a few slices what they held. Times are clocks first, then nanoseconds.
+struct Part {
+  std::vector<WarpRecord> warps;
+  std::vector<Span> spans;
+  std::vector<Instant> moments;
+  std::vector<Value> values;
+  std::vector<FlowEndpoint> endpoints;
+  std::vector<std::pair<std::uint32_t, ClockPair>> pairs;  // with their warp
+  std::vector<std::int64_t> opened;                        // of each warp by the timer
+  std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0, foreign = 0;
+  bool at_least = false;  // more was dropped than is known
+};
+
+SliceHeader header_at(const std::byte* place) {
+  SliceHeader header;
+  std::memcpy(&header, place, sizeof header);
+  return header;
+}
+
+struct ScopeTime {
+  std::int64_t clocks, error;  ///< at most so far off
+};
+ScopeTime scope_time(std::uint32_t word) {
+  const std::uint32_t bits = (word & scope_duration_bits) >> 12;
+  const std::uint32_t exponent = (bits / 2048 + 1) % 32;  // a float's is 127 more, of which there are five bits
+  const std::int64_t mantissa = 2048 + bits % 2048;
+  if (exponent <= 11) return {mantissa >> (11 - exponent), 0};
+  const std::int64_t half = (std::int64_t{1} << (exponent - 11)) / 2;
+  return {(mantissa << (exponent - 11)) + half, half};
+}
+
+/// The low half of the clock when an event was stored.
+std::uint32_t stored_at(const Slot& slot) {
+  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_time(slot.word).clocks)
+                                    : slot.first;
+}
+
+/// Slots of one slice in the order in which they were written.
+class Slots {
+ public:
+  Slots(const std::byte* place, const SliceHeader& header, std::uint32_t slots) : place_(place + sizeof(SliceHeader)) {
+    ring_ = (header.flags & slice_ring) != 0;
+    capacity_ = ring_ ? ring_slots(slots) : slots;
+    knows_count_ = (header.flags & (slice_closed | slice_counted)) != 0;
+    const bool full = capacity_ > 0 && at(capacity_ - 1).word != 0;
+    if (full && ring_) {
+      count_ = capacity_;
+      first_ = knows_count_ ? header.count & (capacity_ - 1) : oldest();
+    } else if (full && (header.flags & slice_overwrites) != 0) {
+      count_ = knows_count_ && header.count == capacity_ ? capacity_ : capacity_ - 1;
+    } else if (knows_count_) {
+      count_ = std::min(header.count, capacity_);
+    } else {
+      while (count_ < capacity_ && at(count_).word != 0) ++count_;
+    }
+    dropped_ = knows_count_ && header.count > count_ ? header.count - count_ : 0;
+  }
+  [[nodiscard]] std::uint32_t size() const { return count_; }
+  [[nodiscard]] std::int64_t dropped() const { return dropped_; }
+  [[nodiscard]] Slot operator[](std::uint32_t index) const { return at(place_of(index)); }
+
+ private:
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t index) const {
+    return ring_ ? (first_ + index) & (capacity_ - 1) : index;
+  }
+  /// Of a full ring that was never closed: where the clock jumps back.
+  [[nodiscard]] std::uint32_t oldest() const {
+    std::optional<std::uint32_t> last;
+    for (std::uint32_t i = 0; i < capacity_; ++i) {
+      if (at(i).kind() == Kind::more) continue;
+      if (last && stored_at(at(i)) - *last > 1U << 31) return i;
+      last = stored_at(at(i));
+    }
+    return 0;
+  }
+  [[nodiscard]] Slot at(std::uint32_t place) const {
+    Slot slot;
+    std::memcpy(&slot, place_ + std::size_t{place} * sizeof slot, sizeof slot);
+    return slot;
+  }
+  const std::byte* place_;
+  std::uint32_t capacity_ = 0, first_ = 0, count_ = 0;
+  std::int64_t dropped_ = 0;
+  bool ring_ = false, knows_count_ = false;
+};
+
+/// The full clock of a low half that is not long before or at most 2^32 ticks after a known one.
+std::int64_t unwrapped(std::int64_t known, std::uint32_t low) {
+  constexpr std::uint32_t back = 0xFF000000;  // two writers of one slice may swap places: by less than 8 ms
+  const std::uint32_t step = low - static_cast<std::uint32_t>(known);
+  return known + (step >= back ? static_cast<std::int64_t>(step) - (std::int64_t{1} << 32) : step);
+}
+
+/// What the durations of scopes leave open is settled by the next event, or by the beginning of the next scope: none
+/// that began before `time` lasts longer, unless by more than it is unsure. The latest end of those that began later,
+/// which the next scope holds.
+std::int64_t bound_scopes(std::span<Span> ended, std::int64_t time, std::int64_t latest) {
+  for (auto one = ended.rbegin(); one != ended.rend() && one->end_ns() > time; ++one) {
+    if (one->start_ns >= time)
+      latest = std::max(latest, one->end_ns());
+    else if (one->end_ns() - time <= one->duration_ns / 2048 + 1)
+      one->duration_ns = time - one->start_ns;
+  }
+  return latest;
+}
+
+/// Far from where sums of times overflow, whatever the bytes say.
+std::int64_t bounded(std::uint64_t time) { return static_cast<std::int64_t>(std::min(time, std::uint64_t{1} << 61)); }
+
+void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
+  const SliceHeader header = header_at(place);
+  if ((header.flags & slice_opened) == 0) return;
+  const auto warp = static_cast<std::uint32_t>(part.warps.size());
+  const std::size_t first_span = part.spans.size();
+  const Slots held(place, header, slots);
+  WarpRecord& record = part.warps.emplace_back();
+  record.block = header.block;
+  record.warp = header.warp_and_sm & 0xFFFFU;
+  record.sm = header.warp_and_sm >> 16;
+  record.launch = header.launch;
+  record.grid_x = std::max(header.grid_x, 1U);
+  record.grid_y = std::max(header.grid_y, 1U);
+  record.closed = (header.flags & (slice_closed | slice_counted)) != 0;
+  record.events = held.size();
+  record.dropped = held.dropped();
+  record.by_timer = (header.flags & slice_timer) != 0;
+  const auto open = bounded(record.by_timer ? header.open_ns : header.open_clock);
+  const auto close = bounded(record.by_timer ? header.close_ns : header.close_clock);
+  part.opened.push_back(bounded(header.open_ns));
+  const auto add_pair = [&](std::int64_t clock, std::int64_t ns) {
+    if (!record.by_timer) part.pairs.emplace_back(warp, ClockPair{clock, ns});
+  };
+  add_pair(open, bounded(header.open_ns));
+  if (header.close_ns != 0) add_pair(close, bounded(header.close_ns));
+
+  // An event takes four clocks or more, so that the count of 32 bits may have begun anew.
+  part.at_least |= record.closed && record.dropped > 0 && close - open >= std::int64_t{1} << 34;
+  const bool cut = (header.flags & slice_ring) != 0 && record.dropped > 0;
+  std::int64_t now = open;
+  if (cut && header.close_ns != 0 &&
+      held.size() > 0) {  // the gap before the first is not known, that after the last is
+    std::uint32_t length = 0, last = 0;
+    bool any = false;
+    for (std::uint32_t i = 0; i < held.size(); ++i) {
+      const Slot slot = held[i];
+      if (slot.word == 0 || slot.kind() == Kind::more) continue;
+      if (any) length += stored_at(slot) - last;
+      any = true;
+      last = stored_at(slot);
+    }
+    now = close - static_cast<std::uint32_t>(static_cast<std::uint32_t>(close) - last) - length - 1;
+  }
+
+  struct Open {
+    std::int64_t clock;
+    std::uint32_t event;
+    std::uint16_t id, payload;
+  };
+  std::vector<Open> stack;
+  const auto end = [&](std::uint16_t id, std::uint32_t event) {
+    const auto found = std::find_if(stack.rbegin(), stack.rend(), [&](const Open& one) { return one.id == id; });
+    if (found == stack.rend()) {
+      if (!cut) ++part.unmatched;
+      return;
+    }
+    if (found != stack.rbegin()) ++part.crossing;
+    part.spans.push_back({.start_ns = found->clock,
+                          .duration_ns = now - found->clock,
+                          .warp = warp,
+                          .events = event - found->event,
+                          .id = id,
+                          .payload = found->payload});
+    stack.erase(std::next(found).base());
+  };
+  std::uint32_t event = 0;
+  const auto ended = [&] { return std::span(part.spans).subspan(first_span); };
+  std::vector<std::int64_t> times;  // of events, so that those in a scope can be counted
+  times.reserve(held.size());
+  for (std::uint32_t i = 0; i < held.size(); ++i) {
+    const Slot slot = held[i];
+    if (slot.word == 0) {
+      ++part.missing;
+      continue;
+    }
+    if (slot.kind() == Kind::more) continue;  // of an event that was overwritten
+    now = unwrapped(now, stored_at(slot));
+    if (slot.kind() != Kind::scope) {
+      bound_scopes(ended(), now, now);
+      for (auto time = times.rbegin(); time != times.rend() && *time > now; ++time) *time = now;
+    }
+    const std::uint32_t ends = slot.kind() == Kind::scope ? 2 : 1;
+    event += ends;
+    times.insert(times.end(), ends, now);
+    if (slot.id() == max_ids && slot.kind() != Kind::end) ++part.foreign;
+    const auto more = [&](std::uint32_t number) {
+      return i + number < held.size() && held[i + number].kind() == Kind::more ? std::optional(held[i + number].first)
+                                                                               : std::nullopt;
+    };
+    switch (slot.kind()) {
+      case Kind::begin: stack.push_back({now, event, slot.id(), slot.payload()}); break;
+      case Kind::end: end(slot.id(), event); break;
+      case Kind::swap:
+        end(std::min<std::uint16_t>(slot.payload(), max_ids), event);
+        stack.push_back({now, event, slot.id(), 0});
+        break;
+      case Kind::instant: part.moments.push_back({now, warp, slot.id(), slot.payload()}); break;
+      case Kind::value:
+        if (const auto content = more(1)) {
+          const auto type = static_cast<ValueType>(slot.payload());
+          const double value = type == ValueType::floating ? static_cast<double>(std::bit_cast<float>(*content))
+                               : type == ValueType::signed_integer
+                                   ? static_cast<double>(static_cast<std::int32_t>(*content))
+                                   : static_cast<double>(*content);
+          part.values.push_back({now, value, warp, slot.id()});
+        }
+        break;
+      case Kind::place:
+        if (const auto low = more(1), high = more(2); low && high)
+          add_pair(now, bounded(std::uint64_t{*high} << 32 | *low));
+        break;
+      case Kind::scope: {
+        const std::int64_t start = now - scope_time(slot.word).clocks;
+        now = std::max(now, bound_scopes(ended(), start, now));
+        std::fill_n(times.rbegin(), 2, now);
+        // Its own store comes after its end, and takes no time of it.
+        const auto within = times.end() - std::ranges::lower_bound(times, start) - 2;
+        part.spans.push_back({.start_ns = start,
+                              .duration_ns = now - start,
+                              .warp = warp,
+                              .events = static_cast<std::uint32_t>(within),
+                              .id = slot.id(),
+                              .payload = static_cast<std::uint16_t>(more(1).value_or(0)),
+                              .scope = true});
+        break;
+      }
+      case Kind::async_begin:
+      case Kind::async_end:
+      case Kind::flow_out:
+      case Kind::flow_in: part.endpoints.push_back({now, warp, event, slot.kind(), slot.id(), slot.payload()}); break;
+      default: ++part.missing;
+    }
+  }
+  record.open_ns = open;
+  record.close_ns = header.close_ns != 0 ? std::max(close, now) : now;
+  if (record.closed && record.dropped == 0 && close - now >= std::int64_t{1} << 32) ++part.unplaced;
+  for (const Open& one : stack)
+    part.spans.push_back({.start_ns = one.clock,
+                          .duration_ns = record.close_ns - one.clock,
+                          .warp = warp,
+                          .events = event - one.event + 1,
+                          .id = one.id,
+                          .payload = one.payload,
+                          .unended = true});
+}
+
+/// Numbers launches by time: slices of one place and launch id follow one another.
+void number_launches(std::vector<Part>& parts, const DecodeOptions& options, Recording& recording) {
+  using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  std::vector<std::tuple<Place, std::int64_t, WarpRecord*>> all;
+  for (Part& part : parts)
+    for (std::size_t i = 0; i < part.warps.size(); ++i) {
+      WarpRecord& record = part.warps[i];
+      all.emplace_back(Place{record.launch, record.block, record.warp}, part.opened[i], &record);
+    }
+  std::ranges::sort(all, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<WarpRecord*>> launches;
+  for (std::size_t i = 0, repeat = 0; i < all.size(); ++i) {
+    repeat = i > 0 && std::get<0>(all[i]) == std::get<0>(all[i - 1]) ? repeat + 1 : 0;
+    WarpRecord* const record = std::get<2>(all[i]);
+    launches[{record->launch, static_cast<std::uint32_t>(repeat)}].push_back(record);
+  }
+  for (const auto& [key, warps] : launches) {
+    for (WarpRecord* warp : warps) warp->launch = static_cast<std::uint32_t>(recording.launches.size());
+    recording.launches.push_back({.kernel = key.first < options.kernels.size() && !options.kernels[key.first].empty()
+                                                ? options.kernels[key.first]
+                                                : "kernel",
+                                  .id = key.first,
+                                  .repeat = key.second});
+  }
+}
+
+/// Fits of each launch and SM, by SM.
+using Fits = std::vector<std::map<std::uint32_t, ClockFit>>;
+
+Fits fit_clocks(const std::vector<Part>& parts, const DecodeOptions& options, Recording& recording) {
+  std::vector<std::map<std::uint32_t, std::vector<ClockPair>>> groups(recording.launches.size());
+  std::vector<std::int64_t> readings;
+  for (const Part& part : parts)
+    for (const auto& [warp, pair] : part.pairs) {
+      const WarpRecord& record = part.warps[warp];
+      groups[record.launch][record.sm].push_back(pair);
+      readings.push_back(pair.ns);
+    }
+  recording.step_ns = timer_step(readings);
+  Fits fits(groups.size());
+  bool guessed = false;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    std::vector<std::vector<ClockPair>> of_sms;
+    for (const auto& [sm, pairs] : groups[i]) of_sms.push_back(pairs);
+    std::optional<Rate> rate = options.rate;
+    if (const auto pooled = pooled_rate(of_sms, recording.step_ns);
+        pooled && (!rate || pooled->error < rate->error ||
+                   std::abs(pooled->ns_per_tick - rate->ns_per_tick) > 4.0 * (pooled->error + rate->error)))
+      rate = pooled;
+    guessed |= !rate && !groups[i].empty();
+    LaunchRecord& launch = recording.launches[i];
+    double sum = 0.0;
+    for (auto& [sm, pairs] : groups[i]) {
+      const ClockFit& fit =
+          fits[i]
+              .emplace(sm, fit_clock(std::move(pairs), rate.value_or(Rate{1.0, 1.0}), recording.step_ns))
+              .first->second;
+      launch.residual_ns = std::max(launch.residual_ns, fit.residual_ns);
+      sum += fit.lines.front().ns_per_tick;
+    }
+    launch.ns_per_tick = groups[i].empty() ? 1.0 : sum / static_cast<double>(groups[i].size());
+  }
+  if (guessed)
+    recording.warnings.emplace_back(
+        "A launch has no two readings of the clock that are apart, and the GPU's clock was not measured: its times are "
+        "clock cycles, not nanoseconds.");
+  return fits;
+}
+
+/// Pairs ends with beginnings of one block, id and token, in the order of time.
+void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) {
+  const auto key = [&](const FlowEndpoint& one) {
+    const WarpRecord& warp = recording.warps[one.warp];
+    const bool flow = one.kind == Kind::flow_out || one.kind == Kind::flow_in;
+    return std::tuple(warp.launch, warp.block, flow, one.id, one.token);
+  };
+  std::ranges::stable_sort(endpoints, [&](const FlowEndpoint& a, const FlowEndpoint& b) {
+    const auto key_a = key(a), key_b = key(b);
+    if (key_a != key_b) return key_a < key_b;
+    // A flow may be seen to arrive before it left by what the clocks of two SMs differ.
+    return a.time < b.time;
+  });
+  for (std::size_t first = 0; first < endpoints.size();) {
+    std::size_t last = first;
+    while (last < endpoints.size() && key(endpoints[last]) == key(endpoints[first])) ++last;
+    std::size_t oldest = first;  // of the beginnings that have no end yet
+    const FlowEndpoint* out = nullptr;
+    for (std::size_t i = first; i < last; ++i) {
+      const FlowEndpoint& one = endpoints[i];
+      if (one.kind == Kind::flow_out) {
+        out = &one;
+      } else if (one.kind == Kind::flow_in) {
+        if (out != nullptr)
+          recording.flows.push_back({out->time, one.time, out->warp, one.warp, one.id});
+        else
+          ++recording.unmatched;
+      } else if (one.kind == Kind::async_end) {
+        while (oldest < i && endpoints[oldest].kind != Kind::async_begin) ++oldest;
+        if (oldest == i) {
+          ++recording.unmatched;
+          continue;
+        }
+        const FlowEndpoint& from = endpoints[oldest++];
+        recording.spans.push_back({.start_ns = from.time,
+                                   .duration_ns = one.time - from.time,
+                                   .warp = from.warp,
+                                   .events = 1,
+                                   .id = one.id,
+                                   .payload = one.token,
+                                   .asynchronous = true});
+      }
+    }
+    for (; oldest < last; ++oldest)
+      if (const FlowEndpoint& from = endpoints[oldest]; from.kind == Kind::async_begin) {
+        const std::int64_t end = recording.launches[recording.warps[from.warp].launch].close_ns;
+        recording.spans.push_back({.start_ns = from.time,
+                                   .duration_ns = std::max<std::int64_t>(end - from.time, 0),
+                                   .warp = from.warp,
+                                   .events = 1,
+                                   .id = from.id,
+                                   .payload = from.token,
+                                   .unended = true,
+                                   .asynchronous = true});
+      }
+    first = last;
+  }
+}
+
+void warn(Recording& recording, std::int64_t count, std::string_view one, std::string_view several) {
+  if (count > 0) recording.warnings.push_back(fmt::format("{} {}", count, count == 1 ? one : several));
+}
+
+}  // namespace
+
+std::string Recording::name_of(std::uint16_t id) const {
+  if (id == max_ids) return "id out of range";
+  return id < names.size() && !names[id].empty() ? names[id] : fmt::format("event {}", id);
+}
+
+double Recording::duration_of(const Span& span) const {
+  const double taken = span.asynchronous ? 0.0 : event_ns * span.events + (span.scope ? scope_ns : 0.0);
+  return std::max(static_cast<double>(span.duration_ns) - taken, 0.0);
+}
+
+Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options) {
+  BufferHeader header;
+  if (buffer.size() < sizeof header)
+    throw std::invalid_argument(
+        fmt::format("{} bytes are no buffer of events: its header takes {}.", buffer.size(), sizeof header));
+  std::memcpy(&header, buffer.data(), sizeof header);
+  if (header.magic != buffer_magic)
+    throw std::invalid_argument("this memory is no buffer of events: it does not begin with \"GBKT\".");
+  if (header.version != buffer_version)
+    throw std::invalid_argument(fmt::format("the buffer of events has version {}, and this gpubench reads version {}.",
+                                            header.version, buffer_version));
+  const std::uint64_t places = std::uint64_t{header.blocks} * header.warps;
+  const std::uint64_t stride = slice_bytes(header.slots);
+  if (header.slice_offset > buffer.size() || header.slice_offset < sizeof header ||
+      (header.launches > 0 && places > (buffer.size() - header.slice_offset) / stride / header.launches))
+    throw std::invalid_argument(fmt::format(
+        "the buffer of events has {} bytes, too few for {} launches of {} blocks with {} warps of {} events.",
+        buffer.size(), header.launches, header.blocks, header.warps, header.slots));
+
+  Recording recording;
+  recording.names = options.names;
+  recording.refused = static_cast<std::int64_t>(header.refused);
+  const std::uint64_t slices = places * header.launches;
+  constexpr std::uint64_t slices_of_part = 64;
+  std::vector<Part> parts((slices + slices_of_part - 1) / slices_of_part);
+  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
+    for (std::uint64_t slice = i * slices_of_part; slice < std::min(slices, (i + 1) * slices_of_part); ++slice)
+      decode_slice(buffer.data() + header.slice_offset + slice * stride, header.slots, parts[i]);
+  });
+
+  number_launches(parts, options, recording);
+  const Fits fits = fit_clocks(parts, options, recording);
+
+  const auto fit_of = [&](const WarpRecord& warp) { return warp.by_timer ? nullptr : &fits[warp.launch].at(warp.sm); };
+  const auto placed = [](const ClockFit* fit, std::int64_t clock) { return fit == nullptr ? clock : fit->at(clock); };
+  std::int64_t base = std::numeric_limits<std::int64_t>::max();
+  for (const Part& part : parts)
+    for (const WarpRecord& warp : part.warps) base = std::min(base, placed(fit_of(warp), warp.open_ns));
+  recording.base_ns = base == std::numeric_limits<std::int64_t>::max() ? 0 : base;
+  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
+    Part& part = parts[i];
+    std::vector<const ClockFit*> fit;
+    for (const WarpRecord& warp : part.warps) fit.push_back(fit_of(warp));
+    const auto ns = [&](std::uint32_t warp, std::int64_t clock) {
+      return placed(fit[warp], clock) - recording.base_ns;
+    };
+    for (Span& span : part.spans) {
+      const std::int64_t start = ns(span.warp, span.start_ns);
+      span.duration_ns = std::max<std::int64_t>(ns(span.warp, span.start_ns + span.duration_ns) - start, 0);
+      span.start_ns = start;
+    }
+    for (Instant& moment : part.moments) moment.time_ns = ns(moment.warp, moment.time_ns);
+    for (Value& value : part.values) value.time_ns = ns(value.warp, value.time_ns);
+    for (FlowEndpoint& endpoint : part.endpoints) endpoint.time = ns(endpoint.warp, endpoint.time);
+    for (std::uint32_t warp = 0; warp < part.warps.size(); ++warp) {
+      part.warps[warp].open_ns = ns(warp, part.warps[warp].open_ns);
+      part.warps[warp].close_ns = ns(warp, part.warps[warp].close_ns);
+    }
+  });
+
+  std::vector<std::size_t> first_span;
+  std::vector<std::uint32_t> first_warp;
+  std::size_t spans = 0;
+  std::uint32_t warps = 0;
+  for (const Part& part : parts) {
+    first_span.push_back(spans);
+    first_warp.push_back(warps);
+    spans += part.spans.size();
+    warps += static_cast<std::uint32_t>(part.warps.size());
+  }
+  recording.spans.resize(spans);
+  std::vector<FlowEndpoint> endpoints;
+  std::int64_t missing = 0, unplaced = 0, unclosed = 0, foreign = 0;
+  bool at_least = false;
+  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
+    for (std::size_t j = 0; j < parts[i].spans.size(); ++j) {
+      recording.spans[first_span[i] + j] = parts[i].spans[j];
+      recording.spans[first_span[i] + j].warp += first_warp[i];
+    }
+    std::vector<Span>().swap(parts[i].spans);
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    const auto append = [&](auto& to, auto& from) {
+      for (auto& one : from) {
+        one.warp += first_warp[i];
+        to.push_back(one);
+      }
+    };
+    append(recording.moments, part.moments);
+    append(recording.values, part.values);
+    append(endpoints, part.endpoints);
+    for (const WarpRecord& warp : part.warps) {
+      recording.events += warp.events;
+      recording.dropped += warp.dropped;
+      unclosed += warp.closed ? 0 : 1;
+      LaunchRecord& launch = recording.launches[warp.launch];
+      const bool first = launch.open_ns == launch.close_ns;
+      launch.open_ns = first ? warp.open_ns : std::min(launch.open_ns, warp.open_ns);
+      launch.close_ns = first ? warp.close_ns : std::max(launch.close_ns, warp.close_ns);
+      recording.warps.push_back(warp);
+    }
+    recording.unmatched += part.unmatched;
+    recording.crossing += part.crossing;
+    missing += part.missing;
+    at_least |= part.at_least;
+    unplaced += part.unplaced;
+    foreign += part.foreign;
+  }
+  for (Span& span : recording.spans)
+    if (span.unended && !recording.warps[span.warp].closed)
+      span.duration_ns =
+          std::max(recording.launches[recording.warps[span.warp].launch].close_ns - span.start_ns, span.duration_ns);
+  join_endpoints(endpoints, recording);
+  recording.unended = std::ranges::count_if(recording.spans, &Span::unended);
+  if (!options.host.empty()) {
+    const HostMoment &first = options.host.front(), &last = options.host.back();
+    std::int64_t off = last.host_ns - last.gpu_ns;
+    const std::int64_t apart = last.gpu_ns - first.gpu_ns;
+    if (apart > 1'000'000'000)
+      off +=
+          static_cast<std::int64_t>(static_cast<double>(last.host_ns - first.host_ns - apart) /
+                                    static_cast<double>(apart) * static_cast<double>(recording.base_ns - last.gpu_ns));
+    recording.base_ns += off;
+    recording.on_host_clock = true;
+  }
+
+  warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
+       "events did not fit and were dropped: make room for more events of a warp.");
+  if (at_least)
+    recording.warnings.emplace_back(
+        "Some warps may have dropped even more: they ran so long that their counters may have begun anew.");
+  warn(recording, recording.refused,
+       "time a warp found no place in the buffer: give it more blocks, warps or launches.",
+       "times a warp found no place in the buffer: give it more blocks, warps or launches.");
+  warn(recording, recording.unended, "range was never ended: it is shown until its warp ended.",
+       "ranges were never ended: they are shown until their warp ended.");
+  warn(recording, recording.unmatched, "end has no beginning and was left out.",
+       "ends have no beginning and were left out.");
+  warn(recording, recording.crossing, "range ends while one that began later is open.",
+       "ranges end while one that began later is open.");
+  warn(recording, foreign, "event has an id of 4095 or more: ids are below.",
+       "events have ids of 4095 or more: ids are below.");
+  warn(recording, missing, "event is not whole and was left out.", "events are not whole and were left out.");
+  warn(recording, unclosed, "warp was never closed, as where a kernel is ended half-way: what it dropped is not known.",
+       "warps were never closed, as where a kernel is ended half-way: what they dropped is not known.");
+  warn(recording, unplaced, "warp recorded nothing for over 2^32 clocks: its events before may be as much earlier.",
+       "warps recorded nothing for over 2^32 clocks: their events before may be as much earlier.");
+  for (const LaunchRecord& launch : recording.launches)
+    if (launch.residual_ns > 8.0 * static_cast<double>(recording.step_ns)) {
+      recording.warnings.push_back(fmt::format(
+          "The clock of an SM changed during a launch of {}: times are up to {:.0f} ns off. Call place() now and then.",
+          launch.kernel, launch.residual_ns));
+      break;
+    }
+  return recording;
+}
+
+}  // namespace gpubench::kernel_trace

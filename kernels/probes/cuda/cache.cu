@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "kernels/probes/cuda/memory.h"
+
+namespace gpubench::probes {
+namespace {
+
+constexpr std::array shape_table = {CacheShape{1024, 16}, CacheShape{1024, 8}, CacheShape{512, 16}, CacheShape{1024, 4},
+                                    CacheShape{512, 8}};
+constexpr int in_flight = 8;
+constexpr int max_cache_threads = 1024;
+/// A value that no data here combines to. Comparing with it keeps the loads from being dropped.
+constexpr std::uint32_t never_cached = 0x9E3779B9U;
+
+/// Loads in PTX: a compiler could take ordinary ones of the same address out of the loop, and the assembler all but
+/// volatile ones of shared memory.
+template <int access_bytes>
+struct Load;
+template <>
+struct Load<4> {
+  static __device__ std::uint32_t global(const char* address) {
+    std::uint32_t v;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(address));
+    return v;
+  }
+  static __device__ std::uint32_t shared(std::uint32_t address) {
+    std::uint32_t v;
+    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+    return v;
+  }
+};
+template <>
+struct Load<8> {
+  static __device__ std::uint32_t global(const char* address) {
+    std::uint32_t v, w;
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v), "=r"(w) : "l"(address));
+    return v ^ w;
+  }
+};
+template <>
+struct Load<16> {
+  static __device__ std::uint32_t global(const char* address) {
+    std::uint32_t v, w, x, y;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "l"(address));
+    return v ^ w ^ x ^ y;
+  }
+  static __device__ std::uint32_t shared(std::uint32_t address) {
+    std::uint32_t v, w, x, y;
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v), "=r"(w), "=r"(x), "=r"(y)
+                 : "r"(address));
+    return v ^ w ^ x ^ y;
+  }
+};
+
+/// The block goes through its set in order, all its threads side by side, from the start again behind the end.
+template <int access_bytes>
+__global__ void __launch_bounds__(max_cache_threads)
+    cache_kernel(std::int64_t loops, const char* data, unsigned set_bytes, std::uint32_t* sink, ClockReading* clock) {
+  const char* const mine = data + static_cast<std::size_t>(blockIdx.x) * set_bytes + threadIdx.x * access_bytes;
+  const unsigned step = blockDim.x * access_bytes;
+  std::uint32_t sum = 0;
+  // The first pass fills the cache.
+  for (unsigned place = 0; place + step <= set_bytes; place += step) sum ^= Load<access_bytes>::global(mine + place);
+  __syncthreads();
+  unsigned place = 0;
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int k = 0; k < 4 * in_flight; ++k) {
+      sum ^= Load<access_bytes>::global(mine + place);
+      place += step;
+      if (place >= set_bytes) place = 0;
+    }
+  }
+  __syncthreads();
+  leave_reading(clock, start);
+  if (sum == never_cached) *sink = sum;
+}
+
+constexpr int shared_threads = 1024;
+constexpr int shared_bytes = 32768;
+
+template <int conflicts>
+__global__ void __launch_bounds__(shared_threads)
+    shared_kernel(std::int64_t loops, std::uint32_t* sink, ClockReading* clock) {
+  __shared__ __align__(16) std::uint32_t words[shared_bytes / 4];
+  for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += shared_threads) words[i] = i * 2654435761U;
+  __syncthreads();
+  constexpr int access_bytes = conflicts == 1 ? 16 : 4;
+  // Lanes lie `conflicts` words apart: as many of them then fall into one bank. Warps start at different places.
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned first = conflicts == 1 ? threadIdx.x * 16 : warp * 128 + lane * 4 * conflicts;
+  std::uint32_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(words)) + first % shared_bytes;
+  std::uint32_t sum = 0;
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int k = 0; k < 4 * in_flight; ++k)
+      sum ^= Load<access_bytes>::shared(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
+  }
+  __syncthreads();
+  leave_reading(clock, start);
+  if (sum == never_cached) *sink = sum;
+}
+
+constexpr int constant_threads = 256;
+constexpr int constant_blocks = 4;
+constexpr int constant_words = 1024;
+__constant__ uint4 constant_array[constant_words / 4];
+
+/// `mask` is known at run time alone, so that no load is folded.
+__global__ void __launch_bounds__(constant_threads)
+    constant_kernel(std::int64_t loops, unsigned mask, std::uint32_t* sink, ClockReading* clock) {
+  uint4 sum = {0, 0, 0, 0};
+  unsigned place = 0;
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (unsigned k = 0; k < 4 * in_flight; ++k) {
+      const uint4 v = constant_array[(place + k) & mask];
+      sum.x ^= v.x;
+      sum.y += v.y;
+      sum.z ^= v.z;
+      sum.w += v.w;
+    }
+    place += 4 * in_flight;
+  }
+  leave_reading(clock, start);
+  if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == never_cached) *sink = sum.x;
+}
+
+template <int access_bytes>
+cudaError_t launch_cache_as(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
+                            Launched& launched) {
+  // All of the memory that L1 and shared memory have in common.
+  const cudaError_t error =
+      cudaFuncSetAttribute(cache_kernel<access_bytes>, cudaFuncAttributePreferredSharedMemoryCarveout, 0);
+  if (error != cudaSuccess) return error;
+  return launch_loops(cache_kernel<access_bytes>, launch.multiprocessors, shape.threads,
+                      access_bytes * 4 * in_flight * shape.threads, launch, launched, static_cast<const char*>(data),
+                      static_cast<unsigned>(set_bytes), static_cast<std::uint32_t*>(launch.sink), launch.clock);
+}
+
+template <int conflicts>
+cudaError_t launch_shared_as(const LoopLaunch& launch, Launched& launched) {
+  return launch_loops(shared_kernel<conflicts>, launch.multiprocessors, shared_threads,
+                      (conflicts == 1 ? 16 : 4) * 4 * in_flight * shared_threads, launch, launched,
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
+}
+
+}  // namespace
+
+std::span<const CacheShape> cache_shapes() { return shape_table; }
+
+std::string cache_shape_text(CacheShape shape) {
+  return std::to_string(shape.access_bytes) + "-byte loads, 32 in a pass of the loop, one block of " +
+         std::to_string(shape.threads) + " threads on each multiprocessor";
+}
+
+cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
+                         Launched& launched) {
+  const auto step = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.access_bytes);
+  if (shape.threads < 32 || shape.threads > max_cache_threads || set_bytes < step || set_bytes % step != 0 ||
+      set_bytes > (std::size_t{1} << 30))
+    return cudaErrorInvalidValue;
+  if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch, launched);
+  if (shape.access_bytes == 8) return launch_cache_as<8>(shape, data, set_bytes, launch, launched);
+  if (shape.access_bytes == 16) return launch_cache_as<16>(shape, data, set_bytes, launch, launched);
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched) {
+  if (conflicts == 0) return launch_shared_as<0>(launch, launched);
+  if (conflicts == 1) return launch_shared_as<1>(launch, launched);
+  if (conflicts == 2) return launch_shared_as<2>(launch, launched);
+  if (conflicts == 32) return launch_shared_as<32>(launch, launched);
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched) {
+  return launch_loops(constant_kernel, launch.multiprocessors * constant_blocks, constant_threads,
+                      16 * 4 * in_flight * (constant_threads / 32), launch, launched, constant_words / 4 - 1,
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
+}
+
+}  // namespace gpubench::probes

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "classifier/classifier.h"
+#include "core/base/text.h"
+#include "core/model/points.h"
+#include "core/model/resources.h"
+#include "main/commands/commands.h"
+
+namespace gpubench {
+namespace {
+
+bool has(const Plan& plan, const AddedSize& size) {
+  return std::ranges::any_of(plan.points, [&](const bench::PointName& point) {
+    return point.operation == size.operation && point.arguments == size.arguments;
+  });
+}
+
+std::size_t count_points(const std::vector<Plan>& plans) {
+  std::size_t count = 0;
+  for (const Plan& plan : plans) count += plan.points.size();
+  return count;
+}
+
+}  // namespace
+
+PointKey Keys::next(const std::string& device, const std::string& name, int repetition) {
+  PointKey key{device, name, repetition, 0};
+  key.occurrence = seen_[key]++;
+  return key;
+}
+
+Plan plan_of(const Device& device, const std::string& filter) {
+  Plan plan{device, bench::discover(device.kind, filter), {}};
+  Keys keys;
+  for (const auto& point : plan.points) plan.keys.push_back(keys.next(device.id, point.name, point.repetition));
+  return plan;
+}
+
+Measurement named(Measurement measurement, const bench::PointName& name) {
+  measurement.name = name.name;
+  measurement.operation = name.operation;
+  measurement.arguments = name.arguments;
+  measurement.repetition = name.repetition;
+  return measurement;
+}
+
+bool AddedSizes::is_known(const AddedSize& size) const { return std::ranges::find(all_, size) != all_.end(); }
+
+void AddedSizes::replan(std::vector<Plan>& plans) const {
+  for (Plan& plan : plans) plan = plan_of(plan.device, filter_);
+}
+
+void AddedSizes::take_over(const Run& earlier, std::vector<Plan>& plans) {
+  for (const Point& point : earlier.points) {
+    const AddedSize size{point.measurement.operation, point.measurement.arguments};
+    for (const Plan& plan : plans) {
+      if (plan.device.id != point.measurement.device || has(plan, size) || is_known(size)) continue;
+      if (!bench::add_arguments(plan.points, size.operation, size.arguments)) continue;
+      all_.push_back(size);
+      ++counts_[size.operation];
+    }
+  }
+  replan(plans);
+}
+
+std::size_t AddedSizes::add(const Run& classified, std::vector<Plan>& plans) {
+  const std::size_t before = count_points(plans);
+  std::vector<AddedSize> fresh;
+  for (const auto& next : classifier::next_points(classified)) {
+    AddedSize size{next.operation, next.arguments};
+    if (is_known(size) || counts_[size.operation] >= max_) continue;
+    const auto plan = std::ranges::find(plans, next.device, [](const Plan& each) { return each.device.id; });
+    if (plan == plans.end() || !bench::add_arguments(plan->points, size.operation, size.arguments)) continue;
+    ++counts_[size.operation];
+    all_.push_back(size);
+    fresh.push_back(std::move(size));
+  }
+  if (fresh.empty()) return 0;
+  replan(plans);
+  for (const AddedSize& size : fresh)
+    if (std::ranges::none_of(plans, [&](const Plan& plan) { return has(plan, size); })) ++filtered_;
+  return count_points(plans) - before;
+}
+
+std::string AddedSizes::summary(const Run& classified) const {
+  std::size_t narrow = 0;
+  std::vector<std::string> wide;
+  for (const Boundary& boundary : classified.boundaries) {
+    if (boundary.placement != Placement::at) continue;
+    if (classifier::is_narrow(boundary)) {
+      ++narrow;
+      continue;
+    }
+    const auto found = counts_.find(boundary.operation);
+    const std::size_t count = found == counts_.end() ? 0 : found->second;
+    wide.push_back(fmt::format(
+        "{}'s {} to {} ({})", boundary.operation, label_of(boundary.from), label_of(boundary.to),
+        count >= max_ ? fmt::format("the limit of {} sizes is reached", max_) : "more sizes would not narrow it"));
+  }
+  std::string text = fmt::format("{} sizes added; {} of {} boundaries are within {:.0f} %", all_.size() - filtered_,
+                                 narrow, narrow + wide.size(), 100.0 * classifier::wanted_half_width);
+  if (!wide.empty()) text += fmt::format("; not {}", fmt::join(wide, ", "));
+  if (filtered_ > 0) text += fmt::format("; {} more sizes are left out by the filter", filtered_);
+  return text;
+}
+
+namespace {
+
+/// For a POSIX shell.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-./:=,+@").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// A range for Nsight Compute's --nvtx-include: what that reads as its own is escaped; the last slash: it was pushed.
+std::string include_of(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    if (std::string_view("@,[]/*+\\").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text + "/";
+}
+
+}  // namespace
+
+int print_once_commands(const std::vector<Plan>& plans, const Options& options) {
+  std::string command = quoted(options.program);
+  for (const std::string& argument : options.words)
+    if (argument != "--dry") command += " " + quoted(argument);
+  std::vector<std::string> names;
+  for (const Plan& plan : plans)
+    for (const bench::PointName& point : plan.points) names.push_back(without_suffix(point.name));
+  const std::string report = options.name() + "-once";
+  fmt::print("# a timeline of {} point{}, each once\n", names.size(), names.size() == 1 ? "" : "s");
+  fmt::print("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=none -o {} {}\n",
+             quoted(report), command);
+  fmt::print("# every kernel of {}, by Nsight Compute\n", names.size() == 1 ? "it" : "them");
+  fmt::print("ncu --nvtx --profile-from-start off --set full -o {} {}\n", quoted(report), command);
+  if (names.size() > 1) {
+    fmt::print("# one point alone\n");
+    fmt::print("ncu --nvtx --nvtx-include {} --set full -o {} {}\n", quoted(include_of(names.front())), quoted(report),
+               command);
+  }
+  return exit_codes::fine;
+}
+
+int run_points_once(const std::vector<Plan>& plans, const Options& options) {
+  std::size_t count = 0;
+  std::size_t failed = 0;
+  for (const Plan& plan : plans) {
+    if (plan.points.empty()) continue;
+    bench::OpenDevice device(plan.device, options.cache_state == "cold");
+    bench::go_over(plan.device, options.filter,
+                   [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
+                     const std::string name = without_suffix(plan.points.at(position).name);
+                     const Measurement measurement = bench::run_once(device, call, name, options.once);
+                     ++count;
+                     if (measurement.failure) {
+                       ++failed;
+                       say(fmt::format("{} failed: {}", name, measurement.failure->message));
+                     } else if (!options.quiet) {
+                       show(printable(name) + "\n");
+                     }
+                     return measurement;
+                   });
+  }
+  if (failed > 0) say(fmt::format("{} of {} points failed", failed, count));
+  return failed > 0 ? exit_codes::operation_failed : exit_codes::fine;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a build lacks without CUDA, or without CUPTI's headers: each says why.
+#include "gpu/devices.h"
+#include "profile/range_profiler/sources.h"
+
+namespace gpubench::profile {
+
+#ifndef GPUBENCH_WITH_CUDA
+namespace {
+
+constexpr const char* reason = "gpubench was built without CUDA; build it with a CUDA toolkit";
+
+class NoEvents final : public EventSource {
+ public:
+  int device() override { return 0; }
+  std::string create(std::size_t, std::vector<Event>&) override { return reason; }
+  void destroy(Event) override {}
+  std::string record(Event, cudaStream_t) override { return reason; }
+  Elapsed elapsed(Event, Event, bool) override { return {Outcome::failed, 0.0, reason}; }
+};
+
+}  // namespace
+
+std::unique_ptr<EventSource> open_events() { return std::make_unique<NoEvents>(); }
+DeviceMemory device_memory() {
+  DeviceMemory memory;
+  memory.reason = reason;
+  return memory;
+}
+std::unique_ptr<bench::MetricSource> open_counters() { throw bench::MetricsUnavailable(reason); }
+void push_nvtx(const std::string&) noexcept {}
+void pop_nvtx() noexcept {}
+std::unique_ptr<RecordSource> open_records(bool) { throw bench::MetricsUnavailable(reason); }
+#else
+std::unique_ptr<RecordSource> open_records(bool) {
+  throw bench::MetricsUnavailable(
+      "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again");
+}
+#endif
+
+}  // namespace gpubench::profile

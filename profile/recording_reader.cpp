@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/base/files.h"
+#include "profile/recording.h"
+
+namespace gpubench::profile {
+namespace {
+
+using timeline::Slice;
+using timeline::SliceKind;
+using timeline::Timeline;
+using timeline::TrackKind;
+
+/// The kernel with which CUPTI's range profiler waits.
+constexpr std::string_view waiting_kernel = "WaitNs";
+constexpr std::uint32_t max_values_of_a_launch = 1024;
+
+/// Times beyond this are damage: 2200 A.D.
+constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
+
+/// A file in memory for as long as it is read.
+class Mapping {
+ public:
+  explicit Mapping(const std::filesystem::path& file) {
+    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat state {};
+    if (!descriptor.open() || ::fstat(descriptor.number(), &state) != 0)
+      throw RecordingError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+    if (!S_ISREG(state.st_mode)) throw RecordingError(fmt::format("{} is no file.", file.string()));
+    size_ = static_cast<std::size_t>(state.st_size);
+    if (size_ == 0) return;
+    void* const at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
+    if (at == MAP_FAILED)
+      throw RecordingError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+    (void)::madvise(at, size_, MADV_SEQUENTIAL);
+    data_ = static_cast<const std::uint8_t*>(at);
+  }
+  ~Mapping() {
+    if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  }
+  Mapping& operator=(Mapping&&) = delete;  ///< not copied, not moved
+  [[nodiscard]] std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  /// What lies before is read, and need not stay in memory.
+  void pass(std::size_t place) {
+    constexpr std::size_t step = std::size_t{64} << 20U;  // pages of any size fit in it
+    if (place - passed_ < 2 * step) return;
+    const std::size_t end = place / step * step;
+    (void)::madvise(const_cast<std::uint8_t*>(data_) + passed_, end - passed_, MADV_DONTNEED);
+    passed_ = end;
+  }
+
+ private:
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t passed_ = 0;
+};
+
+class Reader {
+ public:
+  Reader(Mapping& mapping, std::string origin, Recordings& recordings)
+      : mapping_(mapping),
+        bytes_(mapping.bytes()),
+        origin_(std::move(origin)),
+        recordings_(recordings),
+        timeline_(recordings.timeline) {}
+
+  void read() {
+    RecordingHeader header;
+    if (!take(header) || header.magic != recording_magic)
+      throw RecordingError(fmt::format("{} is no recording of gpubench, or of another version.", origin_));
+    process_ = static_cast<std::uint32_t>(timeline_.processes.size());
+    timeline_.processes.emplace_back().id = header.process;
+    if (timeline_.base_ns == 0 && header.start_ns > 0) timeline_.base_ns = header.start_ns;
+    while (at_ < bytes_.size() && !ended_) {
+      if (!record()) {
+        warn("is cut off or damaged after {} of {} bytes; what comes before is kept", at_, bytes_.size());
+        break;
+      }
+      mapping_.pass(at_);
+    }
+    finish();
+  }
+
+ private:
+  template <class... Values>
+  void warn(fmt::format_string<const Values&...> what, const Values&... values) {
+    timeline_.warnings.push_back(
+        fmt::format("The recording of process {} {}.", timeline_.processes[process_].id, fmt::format(what, values...)));
+  }
+
+  template <class Record>
+  bool take(Record& record) {
+    if (bytes_.size() - at_ < sizeof record) return false;
+    std::memcpy(&record, bytes_.data() + at_, sizeof record);
+    at_ += sizeof record;
+    return true;
+  }
+
+  /// False, with nothing taken, where the bytes are no whole and sound record.
+  bool record() {
+    const std::size_t before = at_;
+    if (one()) return true;
+    at_ = before;
+    return false;
+  }
+
+  bool one() {
+    switch (static_cast<RecordKind>(bytes_[at_])) {
+      case RecordKind::name: return name();
+      case RecordKind::shape: return shape();
+      case RecordKind::property: return property();
+      case RecordKind::kernel: return kernel();
+      case RecordKind::command: return command();
+      case RecordKind::call: return call(false);
+      case RecordKind::overhead: return call(true);
+      case RecordKind::synchronization: return synchronization();
+      case RecordKind::marker: return marker();
+      case RecordKind::memory: return memory();
+      case RecordKind::pool: return pool();
+      case RecordKind::counted: return counted();
+      case RecordKind::note: return note();
+      case RecordKind::dropped: return dropped();
+      case RecordKind::cost: return cost();
+      case RecordKind::end: {
+        EndRecord record;
+        return ended_ = take(record);
+      }
+    }
+    return false;
+  }
+
+  bool name() {
+    NameRecord record;
+    if (!take(record) || record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes ||
+        record.number != names_.size())
+      return false;
+    names_.push_back(timeline_.names.number({reinterpret_cast<const char*>(bytes_.data() + at_), record.bytes}));
+    kinds_.push_back(std::nullopt);
+    at_ += record.bytes;
+    return true;
+  }
+
+  [[nodiscard]] bool knows(std::uint32_t name) const { return name < names_.size(); }
+  [[nodiscard]] const std::string& text(std::uint32_t name) const { return timeline_.names.text(names_[name]); }
+
+  bool shape() {
+    ShapeRecord record;
+    if (!take(record) || !knows(record.name) || record.number != shapes_.size()) return false;
+    shapes_.push_back(timeline_.shapes.size());
+    timeline_.shapes.push_back(record.shape);
+    recordings_.shape_names.push_back(names_[record.name]);
+    recordings_.shape_devices.push_back(record.device);
+    const std::string& kernel = text(record.name);
+    kinds_of_shapes_.push_back(kernel == waiting_kernel ? SliceKind::overhead
+                               : kernel.starts_with("ncclDevKernel") || kernel.starts_with("ncclKernel")
+                                   ? SliceKind::communication
+                                   : SliceKind::kernel);
+    return true;
+  }
+
+  bool property() {
+    PropertyRecord record;
+    if (!take(record) || !knows(record.key) || !knows(record.value)) return false;
+    if (record.device == 255) {
+      of_process(text(record.key), text(record.value));
+      return true;
+    }
+    auto place = std::ranges::find_if(recordings_.devices, [&](const RecordedDevice& device) {
+      return device.process == process_ && device.index == record.device;
+    });
+    if (place == recordings_.devices.end())
+      place = recordings_.devices.insert(recordings_.devices.end(),
+                                     {.process = process_, .index = record.device, .properties = {}});
+    place->properties[text(record.key)] = text(record.value);
+    if (text(record.key) == "name") timeline_.gpus.push_back({process_, record.device, text(record.value)});
+    return true;
+  }
+
+  void of_process(const std::string& key, const std::string& value) {
+    timeline::Process& process = timeline_.processes[process_];
+    const auto number = [&]() -> std::optional<std::int64_t> {
+      if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
+        return std::nullopt;
+      return std::stoll(value);
+    };
+    if (key == "command") process.name = value;
+    if (key == "rank") process.rank = number();
+    if (key == "local rank") process.local_rank = number();
+  }
+
+  /// Absent where the record is damaged.
+  template <class Record>
+  std::optional<Slice> slice_of(const Record& record, SliceKind kind) const {
+    const std::uint64_t start = whole(record.start);
+    if (start > max_time_ns) return std::nullopt;
+    Slice slice;
+    slice.start_ns = static_cast<std::int64_t>(start) - timeline_.base_ns;
+    slice.duration_ns = duration_of(record);
+    slice.correlation = record.correlation;
+    slice.kind = kind;
+    return slice;
+  }
+
+  std::uint32_t track(TrackKind kind, std::int64_t device, std::uint32_t id) {
+    const auto key = std::tuple(kind, device, id);
+    if (last_track_ && last_track_->first == key) return last_track_->second;
+    const auto [place, fresh] = tracks_.try_emplace(key, static_cast<std::uint32_t>(timeline_.tracks.size()));
+    if (fresh) {
+      const std::string name = kind == TrackKind::stream   ? fmt::format("stream {}", id)
+                               : kind == TrackKind::ranges ? fmt::format("ranges of thread {}", id)
+                               : kind == TrackKind::other && id == timeline::synchronization_track
+                                   ? std::string("synchronisation")
+                                   : fmt::format("thread {}", id);
+      timeline_.tracks.push_back({.kind = kind, .process = process_, .device = device, .id = id, .name = name});
+    }
+    last_track_ = {key, place->second};
+    return place->second;
+  }
+
+  bool kernel() {
+    KernelRecord record;
+    if (!take(record) || record.shape >= shapes_.size()) return false;
+    const std::size_t shape = shapes_[record.shape];
+    auto slice = slice_of(record, kinds_of_shapes_[record.shape]);
+    if (!slice) return false;
+    slice->name = recordings_.shape_names[shape];
+    slice->detail = static_cast<std::int64_t>(shape);
+    slice->in_graph = record.in_graph != 0;
+    slice->track = track(TrackKind::stream, recordings_.shape_devices[shape], record.stream);
+    timeline_.slices.push_back(*slice);
+    recordings_.kernels += slice->kind == SliceKind::overhead ? 0 : 1;
+    return true;
+  }
+
+  bool command() {
+    CommandRecord record;
+    if (!take(record) || !knows(record.name) || record.device > 1024) return false;
+    auto slice = slice_of(record, text(record.name).starts_with("fill") ? SliceKind::fill : SliceKind::copy);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->in_graph = record.in_graph != 0;
+    slice->detail = static_cast<std::int64_t>(
+        std::min<std::uint64_t>(whole(record.bytes), std::numeric_limits<std::int64_t>::max()));
+    slice->track = track(TrackKind::stream, record.device, record.stream);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool call(bool overhead) {
+    CallRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto& kind = kinds_[record.name];
+    if (!kind) kind = kind_of_call(text(record.name));
+    auto slice = slice_of(record, overhead ? SliceKind::overhead : *kind);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->track = track(overhead ? TrackKind::other : TrackKind::thread, -1, record.thread);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool synchronization() {
+    constexpr std::uint8_t stream_waits = 2;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: not the host
+    CallRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto slice = slice_of(record, record.type == stream_waits ? SliceKind::other : SliceKind::synchronization);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->track = track(TrackKind::other, -1, timeline::synchronization_track);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool marker() {
+    MarkerRecord record;
+    if (!take(record) || !knows(record.name) || whole(record.time) > max_time_ns) return false;
+    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
+    if (record.phase != MarkerPhase::end) {
+      Slice slice;
+      slice.start_ns = time;
+      slice.name = names_[record.name];
+      slice.kind = SliceKind::range;
+      slice.track = track(TrackKind::ranges, -1, record.thread);
+      slice.open = record.phase == MarkerPhase::begin;
+      if (slice.open) open_[record.number] = timeline_.slices.size();
+      timeline_.slices.push_back(slice);
+      return true;
+    }
+    if (const auto place = open_.find(record.number); place != open_.end()) {
+      Slice& slice = timeline_.slices[place->second];
+      slice.duration_ns = std::max<std::int64_t>(time - slice.start_ns, 0);
+      slice.open = false;
+      open_.erase(place);
+    }
+    return true;
+  }
+
+  bool memory() {
+    MemoryRecord record;
+    if (!take(record) || (record.source != 0 && !knows(record.source)) || whole(record.time) > max_time_ns ||
+        static_cast<std::size_t>(record.memory) >= timeline::memory_kind_names.size() ||
+        whole(record.bytes) > std::uint64_t{1} << 60U)
+      return false;
+    const auto bytes = static_cast<std::int64_t>(whole(record.bytes));
+    timeline_.memory.push_back({.time_ns = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns,
+                                .address = whole(record.address),
+                                .bytes = record.freed != 0 ? -bytes : bytes,
+                                .process = process_,
+                                .source = names_[record.source],
+                                .device = static_cast<std::int16_t>(record.device == 255 ? -1 : record.device),
+                                .kind = record.memory});
+    return true;
+  }
+
+  bool pool() {
+    PoolRecord record;
+    if (!take(record) || whole(record.time) > max_time_ns) return false;
+    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
+    counter(fmt::format("memory pool {:x}, reserved", whole(record.address)), time, whole(record.reserved));
+    counter(fmt::format("memory pool {:x}, in use", whole(record.address)), time, whole(record.used));
+    return true;
+  }
+
+  void counter(const std::string& name, std::int64_t time, std::uint64_t bytes) {
+    const auto [place, fresh] = counters_.try_emplace(name, timeline_.counters.size());
+    if (fresh) timeline_.counters.push_back({.process = process_, .name = name, .unit = "bytes", .samples = {}});
+    timeline_.counters[place->second].samples.push_back({time, static_cast<double>(bytes)});
+  }
+
+  bool counted() {
+    CountedRecord record;
+    if (!take(record) || record.values > max_values_of_a_launch) return false;
+    CountedLaunch launch{.process = process_, .correlation = record.correlation, .values = {}};
+    for (int i = 0; i < record.values; ++i) {
+      std::uint32_t metric = 0;
+      double value = 0.0;
+      if (!take(metric) || !take(value) || !knows(metric)) return false;
+      if (std::isfinite(value)) launch.values.emplace_back(names_[metric], value);
+    }
+    recordings_.counted.push_back(std::move(launch));
+    return true;
+  }
+
+  bool note() {
+    NoteRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto& notes = record.about_counters != 0 ? recordings_.counter_notes : timeline_.warnings;
+    const auto known = std::ranges::find(notes, text(record.name));
+    const auto place = static_cast<std::size_t>(known - notes.begin());
+    if (known == notes.end()) notes.push_back(text(record.name));
+    if (record.about_counters == 0) return true;
+    recordings_.noted_by.resize(notes.size());
+    if (auto& by = recordings_.noted_by[place]; by.empty() || by.back() != process_) by.push_back(process_);
+    return true;
+  }
+
+  bool dropped() {
+    DroppedRecord record;
+    if (!take(record)) return false;
+    timeline_.dropped += record.count;
+    return true;
+  }
+
+  bool cost() {
+    CostRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto place = std::ranges::find(recordings_.costs, text(record.name), &Recordings::Cost::what);
+    if (place == recordings_.costs.end()) place = recordings_.costs.insert(recordings_.costs.end(), {text(record.name)});
+    place->count += record.count;
+    place->seconds += static_cast<double>(whole(record.nanoseconds)) * 1e-9;
+    return true;
+  }
+
+  /// Ranges that never ended end with the recording.
+  void finish() {
+    if (!ended_)
+      warn("has no end: the process was killed, crashed or left with _exit; its last moments may be missing");
+    if (!open_.empty()) {
+      std::int64_t last = 0;
+      for (const Slice& slice : timeline_.slices) last = std::max(last, slice.end_ns());
+      for (const auto& [number, place] : open_)
+        timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
+    }
+    drop_own_waits();
+  }
+
+  /// A wait in no call of the program is gpubench's own, while it reads counters.
+  void drop_own_waits() {
+    const auto place = tracks_.find({TrackKind::other, -1, timeline::synchronization_track});
+    if (place == tracks_.end()) return;
+    const auto waits = [&](const Slice& slice) { return slice.track == place->second; };
+    std::unordered_map<std::uint32_t, bool> called;
+    for (const Slice& slice : timeline_.slices)
+      if (waits(slice)) called.emplace(slice.correlation, false);
+    for (const Slice& slice : timeline_.slices)
+      if (const auto& track = timeline_.tracks[slice.track];
+          track.kind == TrackKind::thread && track.process == process_)
+        if (const auto found = called.find(slice.correlation); found != called.end()) found->second = true;
+    std::erase_if(timeline_.slices, [&](const Slice& slice) { return waits(slice) && !called[slice.correlation]; });
+  }
+
+  Mapping& mapping_;
+  std::span<const std::uint8_t> bytes_;
+  std::string origin_;
+  Recordings& recordings_;
+  Timeline& timeline_;
+  std::size_t at_ = 0;
+  std::uint32_t process_ = 0;
+  bool ended_ = false;
+  std::vector<std::uint32_t> names_ = {0};  ///< of the recording's numbers those of the timeline
+  std::vector<std::optional<SliceKind>> kinds_ = {SliceKind::call};
+  std::vector<std::size_t> shapes_;
+  std::vector<SliceKind> kinds_of_shapes_;
+  std::map<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t> tracks_;
+  std::optional<std::pair<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t>> last_track_;
+  std::unordered_map<std::uint32_t, std::size_t> open_;
+  std::map<std::string, std::size_t> counters_;
+};
+
+/// Kernels around which counters were read, and their launches.
+void mark_counted(Recordings& recordings) {
+  std::unordered_set<std::uint64_t> counted;
+  for (const CountedLaunch& launch : recordings.counted)
+    counted.insert((std::uint64_t{launch.process} << 32U) | launch.correlation);
+  if (counted.empty()) return;
+  for (Slice& slice : recordings.timeline.slices)
+    if (slice.kind == SliceKind::kernel || slice.kind == SliceKind::launch)
+      slice.counted =
+          counted.contains((std::uint64_t{recordings.timeline.tracks[slice.track].process} << 32U) | slice.correlation);
+}
+
+/// Which ranks or processes have no counters, where others have them.
+void name_processes_of_notes(Recordings& recordings) {
+  const auto& processes = recordings.timeline.processes;
+  for (std::size_t i = 0; i < recordings.noted_by.size(); ++i) {
+    const std::vector<std::uint32_t>& by = recordings.noted_by[i];
+    if (by.size() == processes.size()) continue;
+    const bool ranks = std::ranges::all_of(by, [&](std::uint32_t one) { return processes[one].rank.has_value(); });
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(by.size());
+    for (const std::uint32_t one : by) numbers.push_back(ranks ? *processes[one].rank : processes[one].id);
+    std::ranges::sort(numbers);
+    recordings.counter_notes[i] = fmt::format("{}{} {}: {}", ranks ? "rank" : "process",
+                                          numbers.size() == 1 ? ""
+                                          : ranks             ? "s"
+                                                              : "es",
+                                          fmt::join(numbers, ", "), recordings.counter_notes[i]);
+  }
+}
+
+}  // namespace
+
+void read_recording(const std::filesystem::path& file, Recordings& recordings) {
+  Mapping mapping(file);
+  // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
+  auto& slices = recordings.timeline.slices;
+  slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));
+  Reader(mapping, file.filename().string(), recordings).read();
+}
+
+Recordings read_recordings(const std::vector<std::filesystem::path>& places) {
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& place : places) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(place, error)) {
+      files.push_back(place);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(place, error))
+      if (entry.path().extension() == recording_extension) files.push_back(entry.path());
+    if (error) throw RecordingError(fmt::format("{} cannot be read: {}.", place.string(), error.message()));
+  }
+  std::ranges::sort(files);
+  Recordings recordings;
+  for (const auto& file : files) {
+    try {
+      read_recording(file, recordings);
+    } catch (const RecordingError& failure) {
+      recordings.timeline.warnings.emplace_back(failure.what());
+    }
+  }
+  mark_counted(recordings);
+  name_processes_of_notes(recordings);
+  timeline::sort(recordings.timeline);
+  return recordings;
+}
+
+}  // namespace gpubench::profile

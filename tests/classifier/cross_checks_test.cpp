@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict/cross_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "classifier/classifier.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using testing::HasSubstr;
+
+const CrossCheck* find_vote(const Verdict& verdict, Experiment experiment) {
+  for (const auto& vote : verdict.votes)
+    if (vote.experiment == experiment) return &vote;
+  return nullptr;
+}
+
+Timing device_time(double seconds, double fixed) {
+  Timing timing;
+  timing.clock = TimingMode::device;
+  Summary summary;
+  summary.count = 20;
+  summary.median = seconds;
+  summary.median_ci95 = {0.99 * seconds, 1.01 * seconds};
+  timing.seconds = summary;
+  timing.kernel_overhead_seconds = Estimate{fixed, {fixed, fixed}};
+  return timing;
+}
+
+Measurement on_gpu(double stream, double device, Work work) {
+  auto measurement = measured(stream, std::move(work));
+  measurement.make_primary().clock = TimingMode::stream;
+  measurement.timings.push_back(device_time(device, 0.5e-6));
+  return measurement;
+}
+
+TEST(Batching, ComparesAGraphWithSingleLaunches) {
+  const auto overhead = batching_vote({Regime::overhead, {}}, on_gpu(4e-6, 1e-6, {}));
+  ASSERT_TRUE(overhead);
+  EXPECT_EQ(overhead->outcome, Outcome::agrees);
+  EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a CUDA graph, 4.00 us each launched one by one"));
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
+  EXPECT_FALSE(batching_vote({Regime::memory, {}}, measured(4e-6, {})));
+}
+
+TEST(Elasticity, IsTheShareOfTheWork) {
+  std::mt19937_64 random(41);
+  auto run = simulated(
+      gpu(), powers_of_two(12, 26), [](double n) { return streaming(4.0 * n, 4.0 * n); }, 0.005, random);
+  classify(run);
+  EXPECT_EQ(find_vote(*run.points.front().verdict, Experiment::elasticity), nullptr);  // it has no smaller neighbour
+  const auto* const small = find_vote(*run.points[2].verdict, Experiment::elasticity);
+  ASSERT_NE(small, nullptr);
+  EXPECT_EQ(small->outcome, Outcome::agrees);
+  EXPECT_EQ(small->says, "time does not follow the work");
+  const auto* const large = find_vote(*run.points[12].verdict, Experiment::elasticity);
+  ASSERT_NE(large, nullptr);
+  EXPECT_EQ(large->outcome, Outcome::agrees);
+  EXPECT_EQ(large->says, "time follows the work");
+}
+
+TEST(Elasticity, Outcomes) {
+  EXPECT_EQ(elasticity_vote({Regime::overhead, {}}, {1.0, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.4}).outcome, Outcome::undecided);
+  EXPECT_EQ(elasticity_vote({Regime::latency, {}}, {1.0, 0.01}).outcome, Outcome::undecided);
+}
+
+TEST(Weigh, AContradictionLeavesNothingCertain) {
+  Verdict verdict;
+  verdict.regime = Regime::latency;
+  verdict.confidence = 0.99;
+  weigh({Experiment::batching, Outcome::disagrees, "overhead", ""}, verdict);
+  EXPECT_DOUBLE_EQ(verdict.confidence, 0.94);  // where it contradicts, batching was right as seldom as not
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  weigh({Experiment::ablation, Outcome::disagrees, "the traffic", ""}, verdict);
+  EXPECT_NEAR(verdict.confidence, 0.94 * 0.05 / (0.94 * 0.05 + 0.06 * 0.95), 1e-9);
+}
+
+Measurement with_variant(Ablation perturbation, double remaining_fraction, double seconds) {
+  auto measurement = measured(10e-6, streaming(1e6, 1e6));
+  Variant variant{perturbation, remaining_fraction, measurement.seconds(), ""};
+  variant.seconds->median = seconds;
+  variant.seconds->median_ci95 = {0.99 * seconds, 1.01 * seconds};
+  measurement.variants = {variant};
+  return measurement;
+}
+
+TEST(Ablation, TimeThatGoesWithTheWorkIsThatWorks) {
+  const auto outcome = [](Regime regime, Ablation perturbation, double remaining_fraction, double seconds) {
+    return perturbation_votes(regime, with_variant(perturbation, remaining_fraction, seconds)).at(0).outcome;
+  };
+  EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 10e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 10e-6), Outcome::disagrees);
+  EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 5.2e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::memory, less_traffic, 0.0, 1e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::overhead, less_traffic, 0.0, 1e-6), Outcome::disagrees);
+  EXPECT_EQ(outcome(Regime::overhead, less_arithmetic, 0.0, 9.9e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 7.5e-6), Outcome::undecided);
+  EXPECT_EQ(outcome(Regime::latency, less_arithmetic, 0.5, 10e-6), Outcome::undecided);
+  const auto vote = perturbation_votes(Regime::memory, with_variant(less_arithmetic, 0.5, 10e-6)).at(0);
+  EXPECT_EQ(vote.says, "not the arithmetic");
+  EXPECT_EQ(vote.evidence, "with 50 % of its arithmetic it takes 10.0 us instead of 10.0 us");
+}
+
+TEST(Ablation, WhatWasNotTimedDoesNotVote) {
+  auto measurement = with_variant(less_arithmetic, 0.5, 10e-6);
+  measurement.variants.front().seconds->median = std::nan("");
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  measurement.variants.front().seconds.reset();
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  measurement = with_variant(less_arithmetic, 1.0, 10e-6);
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+}
+
+TEST(ClockSensitivity, FromTheSpreadOfSamples) {
+  std::vector<double> clocks;
+  std::vector<double> of_cores;
+  std::vector<double> constant;
+  for (int i = 0; i < 40; ++i) {
+    clocks.push_back(1.5e9 + 1e7 * (i % 20));
+    of_cores.push_back(1e6 / clocks.back() * (1.0 + 1e-4 * (i % 3)));
+    constant.push_back(1e-3 * (1.0 + 1e-4 * (i % 3)));
+  }
+  EXPECT_NEAR(clock_sensitivity(of_cores, clocks)->value, 1.0, 0.01);
+  EXPECT_NEAR(clock_sensitivity(constant, clocks)->value, 0.0, 0.01);
+  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(40, 1.98e9)));  // it did not vary
+  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(39, 1.98e9)));
+  auto measurement = measured(1e-3, {});
+  measurement.make_primary().samples_seconds = of_cores;
+  measurement.make_primary().samples_clock_hz = clocks;
+  EXPECT_EQ(clock_vote({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
+  EXPECT_EQ(clock_vote({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
+  EXPECT_EQ(clock_vote({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);
+}
+
+TEST(SpeedOfLight, TheRulesClasses) {
+  EXPECT_EQ(speed_of_light_class({85.0, 20.0, {}}), "high throughput");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, {}}), "latency");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, 0.9}), "small grid");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, 1.0}), "latency");
+  EXPECT_EQ(speed_of_light_class({70.0, 61.0, {}}), "balanced");
+  EXPECT_EQ(speed_of_light_class({70.0, 60.0, {}}), "high compute");
+  EXPECT_EQ(speed_of_light_class({20.0, 79.0, {}}), "high memory");
+}
+
+TEST(SpeedOfLight, VotesWithAReason) {
+  Verdict verdict;
+  verdict.regime = Regime::memory;
+  verdict.limiter = "dram";
+  EXPECT_EQ(speed_of_light_vote(verdict, {20.0, 90.0, {}}).outcome, Outcome::agrees);
+  EXPECT_EQ(speed_of_light_vote(verdict, {90.0, 20.0, {}}).outcome, Outcome::disagrees);
+  EXPECT_EQ(speed_of_light_vote(verdict, {65.0, 62.0, {}}).outcome, Outcome::undecided);
+  verdict.regime = Regime::overhead;
+  const auto vote = speed_of_light_vote(verdict, {5.0, 10.0, {}});
+  EXPECT_EQ(vote.outcome, Outcome::disagrees);
+  EXPECT_THAT(vote.evidence, HasSubstr("without its launch"));
+}
+
+TEST(SpeedOfLight, AgreementCountsPairs) {
+  gpubench::Run run;
+  for (const auto& [sm, memory] : {std::pair(10.0, 90.0), std::pair(12.0, 91.0), std::pair(20.0, 30.0)}) {
+    auto measurement = measured(1.1e-3, streaming(2e9, 2e9));
+    measurement.counters = {{std::string(memory_throughput), memory, "%", "test"},
+                            {std::string(sm_throughput), sm, "%", "test"}};
+    run.points.push_back({measurement, std::nullopt});
+  }
+  run.calibrations = {gpu()};
+  classify(run);
+  const auto agreement = agreement_of(run);
+  EXPECT_EQ(agreement.size(), 2U);
+  EXPECT_EQ(agreement.at({"high throughput", Regime::memory}), 2U);
+  EXPECT_EQ(agreement.at({"latency", Regime::memory}), 1U);
+}
+
+TEST(Votes, BlocksAreNoLaunch) {
+  const Decision blocks{Regime::overhead, "block-start"};
+  EXPECT_EQ(elasticity_vote(blocks, {1.0, 0.01}).outcome, Outcome::agrees);
+  EXPECT_EQ(elasticity_vote(blocks, {0.1, 0.01}).outcome, Outcome::disagrees);
+  const auto batching = batching_vote(blocks, on_gpu(40e-6, 38e-6, {}));
+  EXPECT_EQ(batching->outcome, Outcome::agrees);
+  EXPECT_EQ(batching->says, "not the launch");
+  EXPECT_EQ(batching_vote(blocks, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
+}
+
+TEST(SpeedOfLight, EveryDifferenceHasAReason) {
+  for (const Regime regime : {Regime::overhead, Regime::latency, Regime::memory, Regime::compute})
+    for (const char* const limiter : {"launch", "block-start", "latency", "dram", "l2", "fp32", "tensor-bf16", "issue"})
+      for (int sm = 0; sm <= 100; sm += 10)
+        for (int memory = 0; memory <= 100; memory += 10) {
+          Verdict verdict;
+          verdict.regime = regime;
+          verdict.limiter = limiter;
+          const auto vote = speed_of_light_vote(verdict, {double(sm), double(memory), 0.5});
+          const auto end_of_figures = vote.evidence.find("of peak") + 7;
+          EXPECT_EQ(vote.evidence.size() > end_of_figures + 10, vote.outcome == Outcome::disagrees) << vote.evidence;
+        }
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

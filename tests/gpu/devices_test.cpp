@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpubench::bench {
+namespace {
+
+TEST(Devices, TheHostIsDescribed) {
+  const Device host = host_device();
+  EXPECT_EQ(host.id, "cpu");
+  EXPECT_FALSE(host.name.empty());
+  EXPECT_GT(host.units, 0);
+  EXPECT_GT(host.memory_bytes, std::int64_t{1} << 26);
+}
+
+TEST(Devices, TheBestIsTheFirstGpuElseTheCpu) {
+  const auto best = choose_devices("");
+  ASSERT_EQ(best.size(), 1U);
+  EXPECT_EQ(best[0].id, gpus().empty() ? "cpu" : "cuda:0");
+}
+
+TEST(Devices, AllIsEveryGpuAndTheCpu) { EXPECT_EQ(choose_devices("all").size(), gpus().size() + 1); }
+
+TEST(Devices, AnUnknownOneIsNamedWithWhatThereIs) {
+  try {
+    choose_devices("cuda:99");
+    FAIL() << "cuda:99 was found";
+  } catch (const NoSuchDevice& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("'cuda:99'"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("cpu"));
+  }
+  EXPECT_THROW(choose_devices("cuda:"), NoSuchDevice);
+  EXPECT_THROW(choose_devices("tpu"), NoSuchDevice);
+}
+
+TEST(Devices, WithoutAGpuTheReasonIsGiven) { EXPECT_EQ(why_no_gpu().empty(), !gpus().empty()); }
+
+TEST(LaunchOverhead, OfTheHostIsPositiveWithAnIntervalAroundIt) {
+  const Ceiling launch = measure_launch_overhead(host_device());
+  EXPECT_EQ(launch.resource, "launch");
+  EXPECT_EQ(launch.unit, "s");
+  EXPECT_GT(launch.value, 0.0);
+  EXPECT_LE(launch.ci95.low, launch.ci95.high);
+  EXPECT_THAT(launch.method, testing::HasSubstr("OpenMP"));
+}
+
+}  // namespace
+}  // namespace gpubench::bench

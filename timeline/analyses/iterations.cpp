@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/analyses/iterations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "timeline/analyses/parts.h"
+
+namespace gpubench::timeline {
+namespace {
+
+constexpr std::size_t min_repeats = 3;
+constexpr double min_cover = 0.5;  // of the time in which the process launches
+constexpr double min_equal = 0.9;  // of the places of a repeating sequence
+constexpr std::size_t max_anchors = 64;
+
+/// Ranges of one stem on one thread.
+struct StemRanges {
+  std::vector<Iteration> all;
+  std::int64_t covered = 0;
+  bool overlaps = false;
+};
+
+/// Process and thread, and the stem of the names.
+using Stem = std::pair<std::uint32_t, std::string_view>;
+
+std::map<Stem, StemRanges> candidates(const Timeline& timeline, const Correlations& links) {
+  std::map<Stem, StemRanges> result;
+  std::vector<StemRanges*> known(timeline.names.size());
+  std::vector<std::uint32_t> thread_of_known(timeline.names.size(), none);
+  for (const Slice& slice : timeline.slices) {
+    const std::uint32_t thread = links.thread_of_track[slice.track];
+    if (slice.kind != SliceKind::range || thread == none) continue;
+    if (known[slice.name] == nullptr || thread_of_known[slice.name] != thread) {
+      known[slice.name] = &result[{thread, stem_of(timeline.names.text(slice.name))}];
+      thread_of_known[slice.name] = thread;
+    }
+    StemRanges& candidate = *known[slice.name];
+    if (!candidate.all.empty() && slice.start_ns < candidate.all.back().end_ns) candidate.overlaps = true;
+    candidate.all.push_back({.start_ns = slice.start_ns, .end_ns = slice.end_ns()});
+    candidate.covered += slice.duration_ns;
+  }
+  return result;
+}
+
+/// The work of one process by start: names, and places in the timeline.
+struct Sequence {
+  std::vector<std::uint32_t> names, slices;
+};
+
+bool repeats_at(const std::vector<std::uint32_t>& names, std::size_t period) {
+  if (period == 0 || period * min_repeats > names.size()) return false;
+  const std::size_t pairs = names.size() - period;
+  std::size_t may_differ = pairs - static_cast<std::size_t>(std::ceil(min_equal * static_cast<double>(pairs)));
+  for (std::size_t i = 0; i + period < names.size(); ++i)
+    if (names[i] != names[i + period] && may_differ-- == 0) return false;
+  return true;
+}
+
+/// The shortest period at which a sequence repeats itself; 0 for none. Anchors are names that come back at one
+/// distance, the rare ones first; of the rarest, which may stand several times in one period, also each second, third
+/// and so on.
+std::size_t period_of(const std::vector<std::uint32_t>& names) {
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < names.size(); ++i) places[names[i]].push_back(i);
+  std::vector<const std::vector<std::size_t>*> anchors;
+  for (const auto& [name, at] : places)
+    if (at.size() >= min_repeats) anchors.push_back(&at);
+  std::ranges::sort(anchors, [](const auto* a, const auto* b) {
+    return std::pair(a->size(), a->front()) < std::pair(b->size(), b->front());
+  });
+  if (anchors.size() > max_anchors) anchors.resize(max_anchors);
+  constexpr std::size_t rarest = 4, most_in_period = 16;
+  for (std::size_t step = 1; step <= most_in_period; ++step)
+    for (std::size_t k = 0; k < std::min(anchors.size(), step == 1 ? max_anchors : rarest); ++k) {
+      const auto& at = *anchors[k];
+      if (at.size() < min_repeats * step) continue;
+      std::vector<std::size_t> distances;
+      for (std::size_t i = step; i < at.size(); ++i) distances.push_back(at[i] - at[i - step]);
+      const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+      std::ranges::nth_element(distances, middle);
+      if (repeats_at(names, *middle)) return *middle;
+    }
+  return 0;
+}
+
+Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
+  Iterations result;
+  const std::size_t period = period_of(sequence.names);
+  if (period == 0) return result;
+  // The first place from which a whole period repeats.
+  std::size_t first = 0, equal = 0;
+  for (std::size_t i = 0; i + period < sequence.names.size() && equal < period; ++i) {
+    equal = sequence.names[i] == sequence.names[i + period] ? equal + 1 : 0;
+    first = i + 1 - equal;
+  }
+  for (std::size_t at = first; at + period <= sequence.names.size(); at += period) {
+    Iteration iteration;
+    iteration.start_ns = timeline.slices[sequence.slices[at]].start_ns;
+    for (std::size_t i = at; i < at + period; ++i) {
+      const Slice& slice = timeline.slices[sequence.slices[i]];
+      iteration.end_ns = std::max(iteration.end_ns, slice.end_ns());
+      iteration.work_ns += slice.duration_ns;
+      ++iteration.works;
+    }
+    if (!result.all.empty()) result.all.back().end_ns = iteration.start_ns;
+    result.all.push_back(iteration);
+  }
+  if (result.all.size() < min_repeats) return {};
+  result.by = fmt::format("{} kernels, copies and fills that repeat", period);
+  result.of_work = true;
+  return result;
+}
+
+}  // namespace
+
+std::int64_t Iterations::slow() const {
+  return std::ranges::count_if(all, [&](const Iteration& one) {
+    return static_cast<double>(one.end_ns - one.start_ns) > slow_factor * duration_ns.p50;
+  });
+}
+
+std::int64_t Iterations::at(std::int64_t time_ns) const {
+  const auto next = std::ranges::upper_bound(all, time_ns, {}, &Iteration::start_ns);
+  if (next == all.begin() || (next - 1)->end_ns <= time_ns) return -1;
+  return next - 1 - all.begin();
+}
+
+std::vector<Iterations> iterations(const Timeline& timeline, const Correlations& links) {
+  const auto found = candidates(timeline, links);
+  std::vector<Sequence> work(timeline.processes.size());
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans(
+      work.size(), {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()});
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& slice = timeline.slices[i];
+    if (!occupies_gpu(slice.kind) || links.gpu_of_track[slice.track] == none) continue;
+    const std::uint32_t process = timeline.tracks[slice.track].process;
+    work[process].names.push_back(slice.name);
+    work[process].slices.push_back(i);
+    const std::uint32_t call = links.call_of[i];
+    const std::int64_t start = call == none ? slice.start_ns : timeline.slices[links.calls[call].slice].start_ns;
+    spans[process].first = std::min(spans[process].first, start);
+    spans[process].second = std::max(spans[process].second, start);
+  }
+  std::vector<Iterations> result;
+  for (std::uint32_t process = 0; process < work.size(); ++process) {
+    const StemRanges* best = nullptr;
+    std::string by;
+    for (const auto& [stem, candidate] : found) {
+      if (links.threads[stem.first].first != process || candidate.overlaps) continue;
+      if (stem.second == "ProfilerStep#" && candidate.all.size() >= 2) {
+        best = &candidate;
+        by = "ProfilerStep";
+        break;
+      }
+      const auto span = static_cast<double>(spans[process].second - spans[process].first);
+      const auto covered = static_cast<double>(candidate.covered);
+      if (candidate.all.size() < min_repeats || work[process].names.empty() || covered < min_cover * span) continue;
+      // The one that covers most; of those within 5 % the one with fewer, which are the outer ones.
+      if (best != nullptr && covered < 1.05 * static_cast<double>(best->covered) &&
+          (covered < 0.95 * static_cast<double>(best->covered) || candidate.all.size() >= best->all.size()))
+        continue;
+      best = &candidate;
+      std::string_view name = stem.second;
+      while (!name.empty() && (name.back() == '#' || name.back() == ' ' || name.back() == '_')) name.remove_suffix(1);
+      by = fmt::format("range {}", name);
+    }
+    Iterations here;
+    if (best != nullptr) {
+      here.by = by;
+      here.all = best->all;
+      for (const std::uint32_t i : work[process].slices) {
+        const std::uint32_t call = links.call_of[i];
+        const Slice& started = timeline.slices[call == none ? i : links.calls[call].slice];
+        if (const std::int64_t place = here.at(started.start_ns); place >= 0) {
+          ++here.all[static_cast<std::size_t>(place)].works;
+          here.all[static_cast<std::size_t>(place)].work_ns += timeline.slices[i].duration_ns;
+        }
+      }
+    } else {
+      here = by_period(timeline, work[process]);
+    }
+    if (here.all.empty()) continue;
+    here.process = process;
+    std::vector<std::int64_t> durations;
+    for (const Iteration& one : here.all) durations.push_back(one.end_ns - one.start_ns);
+    here.duration_ns = distribution_of(std::move(durations));
+    result.push_back(std::move(here));
+  }
+  return result;
+}
+
+std::vector<Iterations> iterations(const Timeline& timeline) { return iterations(timeline, link(timeline)); }
+
+}  // namespace gpubench::timeline

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the host keeps the GPUs in work: its launch calls, what they wait for, and the queues they fill.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "timeline/analyses/distribution.h"
+#include "timeline/timeline.h"
+
+namespace gpubench::timeline {
+
+inline constexpr std::int64_t slow_call_ns = 50'000;    ///< of a launch call; HTA's cut-off
+inline constexpr std::int64_t late_start_ns = 100'000;  ///< from the end of a call to the start of its work; HTA's
+
+/// Calls that started work on one GPU, one entry for each piece of work: those of a graph each. Definitions of HTA's
+/// launch statistics.
+struct LaunchTimes {
+  std::uint32_t process = 0;
+  std::int64_t device = -1;
+  Distribution call_ns;           ///< duration of the calls
+  Distribution work_ns;           ///< duration of what they started
+  Distribution delay_ns;          ///< from the call's end to the start of its work, at least 0
+  std::int64_t shorter_work = 0;  ///< work that is shorter than its call
+  std::int64_t slow_calls = 0;    ///< calls beyond slow_call_ns
+  std::int64_t late_starts = 0;   ///< delays beyond late_start_ns
+  std::int64_t without_call = 0;  ///< work of no known call
+};
+std::vector<LaunchTimes> launch_times(const Timeline& timeline);
+
+/// Work that was launched on a stream and has not started, after each call and each start: HTA's queue length. A call
+/// counts when it begins.
+struct QueueLength {
+  std::uint32_t track = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< time and length from then on, by time
+  Distribution at_steps;                                     ///< of the lengths after each step, as HTA has it
+  double mean = 0.0;                                         ///< over time
+  double empty_share = 0.0;                                  ///< of the time from first to last step
+};
+std::vector<QueueLength> queue_lengths(const Timeline& timeline);
+
+inline constexpr std::int64_t launch_bound_works = 16;  ///< pieces of work in a row
+inline constexpr double launch_bound_idle_share = 0.2;  ///< of their time
+
+/// Stretches of at least `launch_bound_works` pieces of work, each launched after the GPU had run out of work, in which
+/// the GPU is idle for more than `launch_bound_idle_share`: the host's pace is the program's.
+struct LaunchBound {
+  std::uint32_t process = 0;
+  std::int64_t device = -1;
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int64_t idle_ns = 0;
+  std::int64_t works = 0;
+};
+/// By falling idle time.
+std::vector<LaunchBound> launch_bound(const Timeline& timeline);
+
+/// Copies or fills of one direction on one GPU: "Memcpy HtoD", "Memset".
+struct CopyTimes {
+  std::uint32_t process = 0;
+  std::int64_t device = -1;
+  std::string name;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;          ///< of those whose bytes the trace tells
+  std::int64_t time_ns = 0;        ///< of all
+  std::int64_t without_bytes = 0;  ///< how many it does not tell
+  Distribution bytes_per_second;   ///< of single copies
+  /// Time and bandwidth (B/s) of all at once from then on, by time; HTA's memory bandwidth over time.
+  std::vector<std::pair<std::int64_t, double>> steps;
+};
+/// By falling time.
+std::vector<CopyTimes> copy_times(const Timeline& timeline);
+
+}  // namespace gpubench::timeline

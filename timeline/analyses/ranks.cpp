@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/analyses/ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "timeline/analyses/parts.h"
+
+namespace gpubench::timeline {
+
+Stragglers stragglers(const Timeline& timeline) {
+  Stragglers result;
+  std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint32_t>>> by_name;  // then by process
+  std::vector<std::uint32_t> processes;
+  std::vector<std::uint32_t> place(timeline.processes.size(), none);
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& slice = timeline.slices[i];
+    const Track& track = timeline.tracks.at(slice.track);
+    if (slice.kind != SliceKind::communication || track.kind != TrackKind::stream) continue;
+    if (place[track.process] == none) {
+      place[track.process] = 0;
+      processes.push_back(track.process);
+    }
+    by_name[slice.name][track.process].push_back(i);
+  }
+  if (processes.empty()) result.reason = "there is no communication between GPUs";
+  if (processes.size() == 1) result.reason = "the traces are of one rank: give those of all";
+  if (processes.size() < 2) return result;
+  std::ranges::sort(processes);
+  for (std::uint32_t i = 0; i < processes.size(); ++i) {
+    place[processes[i]] = i;
+    result.ranks.push_back({.process = processes[i]});
+  }
+  std::vector<std::vector<std::uint32_t>> together;  // of each collective its slices by rank
+  for (const auto& [name, of_process] : by_name) {
+    std::size_t count = of_process.begin()->second.size(), all = 0;
+    bool same = of_process.size() == processes.size();
+    for (const auto& [process, slices] : of_process) {
+      same = same && slices.size() == count;
+      all += slices.size();
+    }
+    if (!same) {
+      result.unmatched += static_cast<std::int64_t>(all);
+      continue;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      auto& slices = together.emplace_back();
+      for (const auto& [process, of_rank] : of_process) slices.push_back(of_rank[k]);
+    }
+  }
+  const auto slice_of = [&](std::uint32_t i) -> const Slice& { return timeline.slices[i]; };
+  for (std::size_t rank = 1; rank < processes.size() && !together.empty(); ++rank) {
+    std::vector<std::int64_t> differences;
+    differences.reserve(together.size());
+    for (const auto& slices : together)
+      differences.push_back(slice_of(slices[rank]).end_ns() - slice_of(slices[0]).end_ns());
+    const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+    std::ranges::nth_element(differences, middle);
+    if (std::abs(*middle) > Stragglers::same_clock_ns) result.ranks[rank].clock_ns = *middle;
+  }
+  for (auto& slices : together) {
+    Collective one;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
+    std::int64_t first_end = first;
+    for (std::uint32_t rank = 0; rank < slices.size(); ++rank) {
+      const std::int64_t start = slice_of(slices[rank]).start_ns - result.ranks[rank].clock_ns;
+      first = std::min(first, start);
+      first_end = std::min(first_end, slice_of(slices[rank]).end_ns() - result.ranks[rank].clock_ns);
+      if (start > last) one.last = rank;
+      last = std::max(last, start);
+    }
+    // Partners run at the same time for a while; what does not was of other groups, or one of them is not recorded.
+    if (last > first_end) {
+      result.unmatched += static_cast<std::int64_t>(slices.size());
+      continue;
+    }
+    one.waited_ns = last - first;
+    ++result.ranks[one.last].last;
+    for (std::uint32_t rank = 0; rank < slices.size(); ++rank) {
+      const std::int64_t waited = last - (slice_of(slices[rank]).start_ns - result.ranks[rank].clock_ns);
+      result.ranks[rank].waited_ns += waited;
+      result.ranks[one.last].kept_waiting_ns += waited;
+    }
+    one.slices = std::move(slices);
+    result.collectives.push_back(std::move(one));
+  }
+  std::ranges::sort(result.collectives, {}, [&](const Collective& one) { return one.slices.front(); });
+  if (result.collectives.empty()) result.reason = "no collective has a partner in every rank";
+  return result;
+}
+
+}  // namespace gpubench::timeline

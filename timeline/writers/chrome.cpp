@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/parallel.h"
+#include "core/storage/storage.h"
+#include "timeline/analyses/parts.h"
+#include "timeline/writers.h"
+
+namespace gpubench::timeline {
+namespace {
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+/// "-1234.567": nanoseconds as microseconds.
+void append_microseconds(std::string& text, std::int64_t nanoseconds) {
+  const auto size = nanoseconds < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(nanoseconds)
+                                    : static_cast<std::uint64_t>(nanoseconds);
+  if (nanoseconds < 0) text += '-';
+  const fmt::format_int whole(size / 1000);
+  text.append(whole.data(), whole.size());
+  const auto digit = [&](std::uint64_t unit) { return static_cast<char>('0' + size / unit % 10); };
+  const std::array<char, 4> rest = {'.', digit(100), digit(10), digit(1)};
+  text.append(rest.data(), rest.size());
+}
+
+void append_number(std::string& text, std::int64_t number) {
+  const fmt::format_int digits(number);
+  text.append(digits.data(), digits.size());
+}
+
+class ChromeWriter {
+ public:
+  ChromeWriter(const Timeline& timeline, const Sink& sink)
+      : timeline_(timeline),
+        sink_(sink),
+        links_(link(timeline)),
+        numbers_(process_numbers(timeline)),
+        lanes_(timeline.tracks.size()),
+        flow_ends_(timeline),
+        threads_(timeline.tracks.size()) {
+    for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
+  }
+
+  void write() {
+    put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"writer\":\"gpubench\",\"base_ns\":\"{}\",\"dropped\":\"{}\"}},"
+        "\n"
+        "\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{{}}}}",
+        timeline_.base_ns, timeline_.dropped);
+    for (std::size_t i = 0; i < timeline_.processes.size(); ++i) process(i);
+    slices();
+    for (const LiveMemory& live : live_memory(timeline_))
+      event("C", numbers_[live.process], 0, live.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
+            memory_kind_names[static_cast<std::size_t>(live.kind)], live.bytes);
+    for (const CounterTrack& counter : timeline_.counters)
+      for (const CounterSample& sample : counter.samples)
+        if (std::isfinite(sample.value))
+          event("C", numbers_.at(counter.process), 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
+                json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
+    for (const Instant& mark : timeline_.marks)
+      event("i", numbers_[timeline_.tracks[mark.track].process], thread_of(mark.track, 0), mark.time_ns,
+            ",\"s\":\"t\",\"name\":{}", names_[mark.name]);
+    put("\n]}}\n");
+    sink_(text_);
+  }
+
+ private:
+  template <class... Values>
+  void put(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+  }
+
+  /// The fields that each event has.
+  static void begin_event(std::string& text, std::string_view phase, std::int64_t process, std::int64_t thread,
+                          std::int64_t time) {
+    text.append(",\n{\"ph\":\"").append(phase).append("\",\"pid\":");
+    append_number(text, process);
+    text.append(",\"tid\":");
+    append_number(text, thread);
+    text.append(",\"ts\":");
+    append_microseconds(text, time);
+  }
+
+  /// All after the fields that each event has.
+  template <class... Values>
+  void event(std::string_view phase, std::int64_t process, std::int64_t thread, std::int64_t time,
+             fmt::format_string<Values...> format, Values&&... values) {
+    begin_event(text_, phase, process, thread, time);
+    put(format, std::forward<Values>(values)...);
+    text_ += '}';
+    if (text_.size() < part_bytes) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  void process(std::size_t place) {
+    const Process& process = timeline_.processes[place];
+    const std::string rank = process.rank ? fmt::format(" (rank {})", *process.rank) : "";
+    put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", numbers_[place],
+        json_text(process.name + rank));
+  }
+
+  /// The lane's number as a thread, named when it is first used. Threads keep their own number where they can.
+  std::int64_t thread_of(std::uint32_t track, std::size_t lane) {
+    std::vector<std::int64_t>& lanes = threads_[track];
+    if (lanes.size() <= lane) lanes.resize(lane + 1, 0);
+    std::int64_t& number = lanes[lane];
+    if (number != 0) return number;
+    const Track& here = timeline_.tracks[track];
+    const std::int64_t process = numbers_[here.process];
+    number = here.kind == TrackKind::thread && lane == 0 && here.id > 0 ? here.id : next_thread_++;
+    while (!used_.emplace(process, number).second) number = next_thread_++;
+    const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args, json_text(track_name(here, lane)));
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",{}{{\"sort_index\":{}}}}}", args,
+        std::size_t{track} * 100 + std::min<std::size_t>(lane, 99));
+    return number;
+  }
+
+  /// Some hundred thousand slices at a time: while cores write one round, another hands over the one before, and a
+  /// third finds lanes and threads of the next one, which goes by order.
+  void slices() {
+    constexpr std::size_t of_piece = 1 << 13, of_round = of_piece << 5;
+    struct Place {
+      std::int64_t process, thread;
+    };
+    struct Round {
+      std::size_t first = 0;
+      std::vector<Place> places;
+      std::string names;  // of new threads
+      std::vector<std::string> texts;
+    };
+    std::array<Round, 3> rounds;
+    const auto prepare = [&](Round& round, std::size_t first) {
+      round.first = first;
+      round.places.clear();
+      for (std::size_t i = first; i < std::min(first + of_round, timeline_.slices.size()); ++i) {
+        const Slice& slice = timeline_.slices[i];
+        const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
+        round.places.push_back({numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane)});
+      }
+      round.names = std::exchange(text_, {});
+      round.texts.resize((round.places.size() + of_piece - 1) / of_piece);
+    };
+    const auto write = [&](Round& round, std::size_t piece) {
+      std::string& text = round.texts[piece];
+      text.clear();
+      for (std::size_t i = piece * of_piece; i < std::min((piece + 1) * of_piece, round.places.size()); ++i)
+        slice(round.first + i, round.places[i].process, round.places[i].thread, text);
+    };
+    const auto hand_over = [&](const Round& round) {
+      sink_(round.names);
+      for (const std::string& text : round.texts) sink_(text);
+    };
+    sink_(std::exchange(text_, {}));
+    prepare(rounds[0], 0);
+    std::size_t number = 0;
+    for (; !rounds[number % 3].places.empty(); ++number) {
+      Round &before = rounds[(number + 2) % 3], &now = rounds[number % 3], &next = rounds[(number + 1) % 3];
+      for_each_in_parallel(now.texts.size() + 2, 1, [&](std::size_t job) {
+        if (job == 0)
+          hand_over(before);
+        else if (job == 1)
+          prepare(next, now.first + of_round);
+        else
+          write(now, job - 2);
+      });
+    }
+    hand_over(rounds[(number + 2) % 3]);
+  }
+
+  void slice(std::size_t place, std::int64_t process, std::int64_t thread, std::string& text) const {
+    const Slice& slice = timeline_.slices[place];
+    begin_event(text, "X", process, thread, slice.start_ns);
+    text.append(",\"dur\":");
+    append_microseconds(text, slice.duration_ns);
+    text.append(",\"cat\":\"").append(name_of(slice.kind)).append("\",\"name\":").append(names_[slice.name]);
+    append_arguments(text, slice);
+    text += '}';
+    const auto more = [&]<class... Values>(std::string_view phase, fmt::format_string<Values...> format,
+                                           Values&&... values) {
+      begin_event(text, phase, process, thread, slice.start_ns);
+      fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
+      text += '}';
+    };
+    // A flow goes from the call to each piece of work that it starts.
+    if (const auto call = std::ranges::lower_bound(links_.calls, place, {}, &Call::slice);
+        call != links_.calls.end() && call->slice == place && call->gpu != Call::no_gpu)
+      more("s", ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", call - links_.calls.begin() + 1);
+    if (links_.call_of[place] != none)
+      more("f", ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", links_.call_of[place] + 1);
+    const auto flow = [&](std::string_view phase, std::uint32_t number) {
+      more(phase, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}", names_[timeline_.flows[number].name],
+           links_.calls.size() + number + 1);
+    };
+    flow_ends_.visit(
+        place, [&](std::uint32_t number) { flow("s", number); }, [&](std::uint32_t number) { flow("f", number); });
+  }
+
+  void append_arguments(std::string& text, const Slice& slice) const {
+    bool any = false;
+    const auto add = [&](std::string_view name, const auto& value) {
+      fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", any ? "," : ",\"args\":{", name, value);
+      any = true;
+    };
+    if (slice.correlation != 0) add("correlation", slice.correlation);
+    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
+    if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
+      const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
+      add("grid", fmt::format("[{},{},{}]", shape.grid[0], shape.grid[1], shape.grid[2]));
+      add("block", fmt::format("[{},{},{}]", shape.block[0], shape.block[1], shape.block[2]));
+      add("registers per thread", shape.registers);
+      add("shared memory", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
+      if (shape.static_shared_bytes != 0) add("static shared B", shape.static_shared_bytes);
+      if (shape.local_bytes != 0) add("local B a thread", shape.local_bytes);
+    } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
+      add("bytes", slice.detail);
+    }
+    if (slice.in_graph) add("in graph", "true");
+    if (slice.counted) add("counted", "true");
+    if (any) text += '}';
+  }
+
+  const Timeline& timeline_;
+  const Sink& sink_;
+  Correlations links_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::string> names_;
+  std::vector<Lanes> lanes_;
+  FlowEnds flow_ends_;
+  std::vector<std::vector<std::int64_t>> threads_;  ///< of each track and lane; 0: not named yet
+  std::set<std::pair<std::int64_t, std::int64_t>> used_;
+  std::int64_t next_thread_ = 1'000'000'000;
+  std::string text_;
+};
+
+}  // namespace
+
+FlowEnds::FlowEnds(const Timeline& timeline) {
+  for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
+    from_.emplace_back(timeline.flows[i].from, i);
+    to_.emplace_back(timeline.flows[i].to, i);
+  }
+  std::ranges::sort(from_);
+  std::ranges::sort(to_);
+}
+
+std::string track_name(const Track& track, std::size_t lane) {
+  std::string name = track.kind == TrackKind::stream && track.device >= 0 ? fmt::format("cuda:{} ", track.device) : "";
+  name += !track.name.empty()               ? track.name
+          : track.kind == TrackKind::stream ? fmt::format("stream {}", track.id)
+          : track.kind == TrackKind::ranges ? fmt::format("ranges of thread {}", track.id)
+                                            : fmt::format("thread {}", track.id);
+  return lane > 0 ? name + fmt::format(" ({})", lane + 1) : name;
+}
+
+std::vector<std::int64_t> process_numbers(const Timeline& timeline) {
+  std::vector<std::int64_t> numbers;
+  std::set<std::int64_t> used;
+  std::int64_t next = 1'000'000'000;
+  for (const Process& process : timeline.processes) {
+    std::int64_t number = process.id > 0 && process.id < next ? process.id : next++;
+    while (!used.insert(number).second) number = next++;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<LiveMemory> live_memory(const Timeline& timeline) {
+  std::vector<LiveMemory> result;
+  std::map<std::pair<std::uint32_t, MemoryKind>, std::int64_t> live;
+  std::map<std::tuple<std::uint32_t, MemoryKind, std::uint64_t>, std::int64_t> held;
+  for (const MemoryEvent& event : timeline.memory) {
+    if (event.process >= timeline.processes.size()) continue;
+    std::int64_t change = event.bytes;
+    if (event.address != 0) {
+      std::int64_t& here = held[{event.process, event.kind, event.address}];
+      change = std::max<std::int64_t>(event.bytes, 0) - here;
+      here += change;
+    }
+    std::int64_t& bytes = live[{event.process, event.kind}];
+    bytes = std::max<std::int64_t>(bytes + change, 0);
+    result.push_back({event.process, event.kind, event.time_ns, bytes});
+  }
+  return result;
+}
+
+void write_chrome_json(const Timeline& timeline, const Sink& sink) { ChromeWriter(timeline, sink).write(); }
+
+void write(const Timeline& timeline, const std::filesystem::path& file) {
+  storage::write_file(file, [&](const storage::Sink& sink) {
+    if (file.extension() == ".perfetto-trace")
+      write_perfetto(timeline, sink);
+    else
+      write_chrome_json(timeline, sink);
+  });
+}
+
+}  // namespace gpubench::timeline
