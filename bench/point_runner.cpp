@@ -13,9 +13,9 @@
 #include <typeinfo>
 
 #include "bench/activity/kernel_code.h"
-#include "bench/timing/timer.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/memory.h"
+#include "bench/timing/timer.h"
 #include "core/base/load.h"
 #include "core/statistics/statistics.h"
 
@@ -102,7 +102,7 @@ std::string no_time(TimingMode clock, const std::string& reason) {
 
 OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), cold_(cold) {
   if (const auto reason = why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
-  if (device_.kind == DeviceKind::cuda) gpu_ = open_gpu(device_);
+  if (device_.kind == DeviceKind::gpu) gpu_ = open_gpu(device_);
 }
 
 void OpenDevice::check(const Declaration& declared, bool for_stream) const {
@@ -302,7 +302,7 @@ void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer)
   timing.samples_clock_hz = samples.clocks_hz;
   if (samples.clocks_hz.empty()) return;
   current_.clock_hz = statistics::median(samples.clocks_hz);
-  current_.clock_hz_source = device_.device().kind == DeviceKind::cuda
+  current_.clock_hz_source = device_.device().kind == DeviceKind::gpu
                                  ? "median over samples, each by the cycle and nanosecond counters of the "
                                    "multiprocessors"
                                  : "median over samples, each by a chain of dependent additions right after it";

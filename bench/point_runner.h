@@ -2,13 +2,13 @@
 // What an operation declares through its State before it is measured. The runners read it.
 #pragma once
 
-#include "bench/timing/timer.h"
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/devices.h"
 #include "bench/memory/cold_cache.h"
 #include "bench/memory/memory.h"
+#include "bench/timing/timer.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
+#include "gpu/devices.h"
 #include "gpubench/detail/buffers.h"
 #include "gpubench/state.h"
 
@@ -34,7 +34,7 @@ struct Declaration {
   Buffers buffers = {};
   std::function<Check()> check = {};
   /// What `reset` was given; at most one is there.
-  std::function<void(cudaStream_t)> device_reset = {};
+  std::function<void(Stream)> device_reset = {};
   std::function<void()> host_reset = {};
   std::vector<OfferedVariant> variants = {};
   std::vector<UserCounter> counters = {};

@@ -193,7 +193,7 @@ void State::verify(std::function<Check()> check) { declaration_.check = std::mov
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }
 
-void State::set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host) {
+void State::set_reset(std::function<void(Stream)> device, std::function<void()> host) {
   declaration_.device_reset = std::move(device);
   declaration_.host_reset = std::move(host);
 }

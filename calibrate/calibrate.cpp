@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "calibrate/calibration_context.h"
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
-#include "calibrate/calibration_context.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
@@ -155,7 +155,7 @@ Calibration calibrate(const Device& device, const CalibrationOptions& options) {
   const double start = steady_seconds();
   const std::string created = utc_now();
   Calibration calibration =
-      device.kind == DeviceKind::cuda ? calibrate_cuda(device, options) : calibrate_host(device, options);
+      device.kind == DeviceKind::gpu ? calibrate_cuda(device, options) : calibrate_host(device, options);
   calibration.device = device;
   calibration.mode = options.mode == Mode::quick ? "quick" : "full";
   calibration.created_utc = created;

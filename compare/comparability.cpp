@@ -64,7 +64,7 @@ std::string units_name(const Device& device) { return device.kind == DeviceKind:
 constexpr std::string_view card_key = "uuid";  // among those
 
 bool forbids(const Device& device, const std::string& property) {
-  return device.kind == DeviceKind::cuda && is_among(forbidding_properties, property);
+  return device.kind == DeviceKind::gpu && is_among(forbidding_properties, property);
 }
 
 /// A clock that the user has set is a property only where one is set.

@@ -290,7 +290,7 @@ class Comparing {
   [[nodiscard]] DeviceKind kind_of(const std::string& device) const {
     for (const Device& each : base_.runs.front()->devices)
       if (each.id == device) return each.kind;
-    return device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+    return kind_of_id(device);
   }
 
   void judge_device(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {

@@ -137,9 +137,7 @@ class HistoryTable {
     return clocks;
   }
 
-  [[nodiscard]] DeviceKind kind_of(std::size_t point) const {
-    return index_.keys()[point].device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
-  }
+  [[nodiscard]] DeviceKind kind_of(std::size_t point) const { return kind_of_id(index_.keys()[point].device); }
 
   void learn() {
     std::vector<std::size_t> all(index_.keys().size());

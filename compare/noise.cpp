@@ -204,7 +204,7 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
   // The launch varies between processes by some 45 ns, and is in every time of a stream.
   constexpr double long_deviation = 0.003;
   constexpr double short_seconds = 60e-9;
-  if (kind == DeviceKind::cuda) return {std::hypot(long_deviation, short_seconds / seconds), 9.0, "docs/results/h200"};
+  if (kind == DeviceKind::gpu) return {std::hypot(long_deviation, short_seconds / seconds), 9.0, "docs/results/h200"};
   // 3 to 22 % was seen (37 % at a load of 6 on 2 cores). 22 %: a false alarm costs more than a second run.
   return {0.22, 39.0, "docs/results/host/gate.md"};
 }

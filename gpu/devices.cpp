@@ -126,7 +126,7 @@ std::vector<Device> choose_devices(const std::string& wanted) {
     found.push_back(host_device());
     return found;
   }
-  const std::string id = wanted == "cuda" ? "cuda:0" : wanted;
+  const std::string id = wanted + ":" == gpu_prefix ? gpu_id(0) : wanted;
   for (const auto& gpu : found)
     if (gpu.id == id) return {gpu};
   throw NoSuchDevice(fmt::format("There is no device '{}' here. Choose from: {}.", wanted, known()));
@@ -143,7 +143,7 @@ Ceiling measure_launch_overhead(const Device& device, int rounds) {
 }
 
 Ceiling measure_launch_overhead(Gpu& gpu, int rounds) {
-  const auto launches = [&gpu](cudaStream_t stream, std::int64_t executions) {
+  const auto launches = [&gpu](Stream stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
   };
   const auto clock = gpu.timing(TimingMode::stream, {launches}).clock;

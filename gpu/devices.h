@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "bench/timing/timer.h"
 #include "bench/memory/cold_cache.h"
+#include "bench/timing/timer.h"
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/estimate.h"
@@ -70,7 +70,7 @@ struct TimedExecutions {
 class Gpu {
  public:
   virtual ~Gpu() = default;
-  [[nodiscard]] virtual cudaStream_t stream() const = 0;
+  [[nodiscard]] virtual Stream stream() const = 0;
   /// Waits for the stream and reports what went wrong on it.
   virtual void synchronize() = 0;
   /// Waits for everything on the GPU, other streams and the clearing of freed memory (Scrubbing) included.
@@ -93,7 +93,7 @@ class Gpu {
   /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
   /// An empty kernel of one block of 32 threads.
-  virtual void launch_nothing(cudaStream_t stream) = 0;
+  virtual void launch_nothing(Stream stream) = 0;
   /// Free memory, in bytes.
   virtual double free_bytes() = 0;
   /// One reading by the driver's management library. Never throws for lack of it.

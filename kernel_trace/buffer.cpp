@@ -100,7 +100,7 @@ View Buffer::view(std::string_view kernel) {
           .warp_inverse = 0xFFFFFFFFU / o.every_warp};
 }
 
-void Buffer::reset(cudaStream_t stream) {
+void Buffer::reset(Stream stream) {
   Contents& c = *contents_;
   c.has_copy = false;
   if (!c.options.enabled) return;
@@ -108,7 +108,7 @@ void Buffer::reset(cudaStream_t stream) {
   GPUBENCH_TRACE_CHECK(cudaMemsetAsync(c.at(sizeof(BufferHeader)), 0, c.bytes - sizeof(BufferHeader), stream));
 }
 
-void Buffer::copy(cudaStream_t stream) {
+void Buffer::copy(Stream stream) {
   Contents& c = *contents_;
   if (!c.options.enabled) return;
   if (c.copied.memory == nullptr) c.copied = Allocation(c.bytes, true);
@@ -116,7 +116,7 @@ void Buffer::copy(cudaStream_t stream) {
   c.has_copy = true;
 }
 
-Trace Buffer::read(cudaStream_t stream) {
+Trace Buffer::read(Stream stream) {
   Contents& c = *contents_;
   DecodeOptions options = {.names = c.names, .kernels = c.kernels, .rate = c.rate, .host = c.host};
   if (!c.options.enabled) {
@@ -146,7 +146,7 @@ Trace Buffer::read(cudaStream_t stream) {
   return Trace(std::make_shared<Recording>(std::move(recording)));
 }
 
-AddedTime measure_added_time(Buffer& buffer, const std::function<void(const View&)>& launch, cudaStream_t stream,
+AddedTime measure_added_time(Buffer& buffer, const std::function<void(const View&)>& launch, Stream stream,
                              int repeats) {
   struct Events {
     cudaEvent_t start = nullptr, stop = nullptr;

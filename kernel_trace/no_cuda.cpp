@@ -22,11 +22,11 @@ Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 std::uint64_t Buffer::bytes() const { refuse(); }
 Buffer& Buffer::name(std::uint32_t, std::string_view) { refuse(); }
 View Buffer::view(std::string_view) { refuse(); }
-void Buffer::reset(cudaStream_t) { refuse(); }
-void Buffer::copy(cudaStream_t) { refuse(); }
-Trace Buffer::read(cudaStream_t) { refuse(); }
+void Buffer::reset(Stream) { refuse(); }
+void Buffer::copy(Stream) { refuse(); }
+Trace Buffer::read(Stream) { refuse(); }
 void* Buffer::device_memory() const { refuse(); }
-EventCost measure_event_cost(int, cudaStream_t) { refuse(); }
-AddedTime measure_added_time(Buffer&, const std::function<void(const View&)>&, cudaStream_t, int) { refuse(); }
+EventCost measure_event_cost(int, Stream) { refuse(); }
+AddedTime measure_added_time(Buffer&, const std::function<void(const View&)>&, Stream, int) { refuse(); }
 
 }  // namespace gpubench::kernel_trace

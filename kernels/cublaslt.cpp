@@ -14,9 +14,9 @@
 #include <thread>
 #include <variant>
 
+#include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "core/statistics/statistics.h"
 
 namespace gpubench::kernels {
 
@@ -185,12 +185,10 @@ struct GemmPlan::Plan {
   void choose();
   /// Products by this algorithm, ready to be launched at once; absent when it is refused.
   [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
-                                                         cudaStream_t stream) const;
-  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const {
-    return run(which, a, b, c, stream);
-  }
+                                                         Stream stream) const;
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, Stream stream) const { return run(which, a, b, c, stream); }
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second, void* result,
-                     cudaStream_t stream) const {
+                     Stream stream) const {
     const Scale one(scale, 1);
     const Scale zero(scale, 0);
     return library->cublasLtMatmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(),
@@ -232,7 +230,7 @@ void GemmPlan::Plan::propose() {
 }
 
 std::optional<bench::GraphExec> GemmPlan::Plan::products(const cublasLtMatmulAlgo_t& candidate, int count,
-                                                         cudaStream_t stream) const {
+                                                         Stream stream) const {
   // The first one loads the kernel, which a capture does not allow.
   if (run(candidate, stream) != CUBLAS_STATUS_SUCCESS) return std::nullopt;
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -265,8 +263,8 @@ void GemmPlan::Plan::choose() {
     int products;
     std::vector<double> seconds;
   };
-  std::optional<bench::Stream> own;  // the default stream cannot be captured
-  cudaStream_t stream = bench::working_stream();
+  std::optional<bench::OwnedStream> own;  // the default stream cannot be captured
+  Stream stream = bench::working_stream();
   if (stream == nullptr) stream = own.emplace().get();
   bench::EventTimer timer(stream);
   const auto seconds_of = [&](const bench::GraphExec& graph) { return timer.seconds([&] { graph.launch(stream); }); };
@@ -306,7 +304,7 @@ void GemmPlan::Plan::choose() {
 }
 
 GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-                   cudaStream_t stream)
+                   Stream stream)
     : plan_(std::make_unique<Plan>(library.library_, a, b, c)) {
   plan_->describe(type, n);
   plan_->version = library.version();
@@ -316,11 +314,11 @@ GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, c
 }
 GemmPlan::~GemmPlan() = default;
 
-void GemmPlan::run(cudaStream_t stream) const {
+void GemmPlan::run(Stream stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, stream), "cublasLtMatmul");
 }
 
-void GemmPlan::run(const void* a, const void* b, void* c, cudaStream_t stream) const {
+void GemmPlan::run(const void* a, const void* b, void* c, Stream stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, a, b, c, stream), "cublasLtMatmul");
 }
 
@@ -345,12 +343,12 @@ CublasLt::CublasLt(std::initializer_list<std::string>) : CublasLt() {}
 const std::string& CublasLt::reason() const { return library_->reason; }
 std::string CublasLt::version() const { return ""; }
 
-GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, cudaStream_t) {
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, Stream) {
   throw CudaError(library.reason());
 }
 GemmPlan::~GemmPlan() = default;
-void GemmPlan::run(cudaStream_t) const {}
-void GemmPlan::run(const void*, const void*, void*, cudaStream_t) const {}
+void GemmPlan::run(Stream) const {}
+void GemmPlan::run(const void*, const void*, void*, Stream) const {}
 std::string GemmPlan::description() const { return ""; }
 
 }  // namespace gpubench::kernels

@@ -7,10 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "gpubench/stream.h"
 #include "gpubench/work.h"
-
-// CUDA's own declaration, repeated so that plain code needs no CUDA header.
-using cudaStream_t = struct CUstream_st*;
 
 namespace gpubench::kernels {
 
@@ -55,13 +53,13 @@ class GemmPlan {
   /// Times the candidates on the given matrices (device memory, aligned to 16 bytes; C is overwritten). Throws
   /// CudaError, also when cuBLASLt has no algorithm for this product, and OutOfMemory when the workspace does not fit.
   GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-           cudaStream_t stream);
+           Stream stream);
   ~GemmPlan();
 
   /// Enqueues the product of the matrices it was made for. Throws CudaError when it is refused.
-  void run(cudaStream_t stream) const;
+  void run(Stream stream) const;
   /// The same of other matrices of that size, aligned as those were.
-  void run(const void* a, const void* b, void* c, cudaStream_t stream) const;
+  void run(const void* a, const void* b, void* c, Stream stream) const;
   /// "algorithm 2 of 8, cuBLASLt 13.1.0"
   [[nodiscard]] std::string description() const;
 

@@ -214,7 +214,8 @@ class Grouping {
 };
 
 /// What tells a group apart from others in any run of the program.
-std::string lasting_key(const Group& group, const Timeline& timeline, const timeline::StringPool& paths, const Run& run) {
+std::string lasting_key(const Group& group, const Timeline& timeline, const timeline::StringPool& paths,
+                        const Run& run) {
   const timeline::LaunchShape& shape = group.key.shape;
   return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", run.devices[group.key.device].id,
                      timeline.names.text(group.key.name), paths.text(group.key.path), fmt::join(shape.grid, ","),
@@ -435,7 +436,8 @@ class Measurements {
   std::unordered_map<std::uint32_t, bool> in_graphs_;  ///< kernels that were seen in graphs
 };
 
-ProgramKernel facts_of(const Group& group, const std::string& point, const timeline::StringPool& paths, std::int64_t all_ns) {
+ProgramKernel facts_of(const Group& group, const std::string& point, const timeline::StringPool& paths,
+                       std::int64_t all_ns) {
   ProgramKernel kernel;
   kernel.point = point;
   kernel.range = paths.text(group.key.path);
@@ -462,7 +464,8 @@ std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration) {
   return FixedCosts{node->value, launch->value};
 }
 
-std::optional<std::int64_t> blocks_per_multiprocessor(const timeline::LaunchShape& shape, const RecordedDevice& device) {
+std::optional<std::int64_t> blocks_per_multiprocessor(const timeline::LaunchShape& shape,
+                                                      const RecordedDevice& device) {
   const auto warps = property(device, "max warps");
   const auto blocks = property(device, "max blocks");
   const auto registers = property(device, "registers");
@@ -503,7 +506,8 @@ FurtherCounters further_counters(const Recordings& recordings, const GroupOption
   return result;
 }
 
-std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings, const std::vector<FurtherCounters>& further) {
+std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
+                                                   const std::vector<FurtherCounters>& further) {
   std::vector<std::string> counted;
   for (const FurtherCounters& run : further)
     for (const auto& [group, sums] : run.of_group)
@@ -511,7 +515,8 @@ std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
         if (std::ranges::find(counted, name) == counted.end()) counted.push_back(name);
   for (const CountedLaunch& launch : recordings.counted)
     for (const auto& [name, value] : launch.values)
-      if (const std::string& text = recordings.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
+      if (const std::string& text = recordings.timeline.names.text(name);
+          std::ranges::find(counted, text) == counted.end())
         counted.push_back(text);
   std::vector<std::string> names = bench::parse_metrics("core,flops,units");
   const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
@@ -547,9 +552,9 @@ std::vector<Device> devices_of(const Recordings& recordings, const std::vector<D
       continue;
     }
     Device device;
-    device.id = fmt::format("cuda:{}", recorded.index);
+    device.id = gpu_id(recorded.index);
     while (std::ranges::find(devices, device.id, &Device::id) != devices.end()) device.id += "'";
-    device.kind = DeviceKind::cuda;
+    device.kind = DeviceKind::gpu;
     device.name = text_property(recorded, "name");
     device.architecture = text_property(recorded, "architecture");
     device.units = static_cast<int>(std::min<std::int64_t>(property(recorded, "multiprocessors").value_or(0), 100'000));

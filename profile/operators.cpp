@@ -116,7 +116,7 @@ Run run_of_operators(const timeline::Timeline& timeline, const Calibration& cali
   Run run;
   for (const std::int64_t number : devices) {
     Calibration own = calibration;
-    own.device.id = fmt::format("cuda:{}", std::max<std::int64_t>(number, 0));
+    own.device.id = gpu_id(std::max<std::int64_t>(number, 0));
     run.devices.push_back(own.device);
     run.calibrations.push_back(std::move(own));
   }
@@ -125,7 +125,7 @@ Run run_of_operators(const timeline::Timeline& timeline, const Calibration& cali
     const auto& [device, name, inputs] = key;
     Measurement measurement;
     measurement.operation = timeline.names.text(name);
-    measurement.device = fmt::format("cuda:{}", std::max<std::int64_t>(device, 0));
+    measurement.device = gpu_id(std::max<std::int64_t>(device, 0));
     measurement.cache_state = "as in the program";
     measurement.arguments.push_back(
         {.name = "in", .value = 0, .text = shapes_text(timeline.names.text(static_cast<std::uint32_t>(inputs)))});

@@ -27,10 +27,9 @@ constexpr std::array shown_first = {compare::Change::slower, compare::Change::fa
 /// ", as found in docs/...", of the devices whose noise is assumed.
 std::string assumed_sources(const compare::Comparison& comparison) {
   std::string text;
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
     const bool any = std::ranges::any_of(comparison.points, [&](const compare::ComparedPoint& point) {
-      return point.noise == compare::NoiseSource::assumed &&
-             point.device.starts_with("cuda") == (kind == DeviceKind::cuda);
+      return point.noise == compare::NoiseSource::assumed && kind_of_id(point.device) == kind;
     });
     if (any)
       text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", compare::assumed_noise(kind, 1.0).source);

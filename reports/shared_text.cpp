@@ -118,7 +118,7 @@ std::string activity_summary(const Run& run) {
 std::string counters_summary(const Run& run) {
   const auto on_gpu = [&](const Measurement& measurement) {
     const auto device = std::ranges::find(run.devices, measurement.device, &Device::id);
-    return device != run.devices.end() && device->kind == DeviceKind::cuda;
+    return device != run.devices.end() && device->kind == DeviceKind::gpu;
   };
   std::set<std::string_view> all;
   std::set<std::string_view> unsure;

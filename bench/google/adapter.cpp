@@ -6,10 +6,10 @@
 #include <charconv>
 #include <limits>
 
-#include "gpu/devices.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/google/google_runner.h"
 #include "core/base/text.h"
+#include "gpu/devices.h"
 
 namespace gpubench {
 namespace {
@@ -73,7 +73,7 @@ Adapter*& adapter_in_charge() {
 /// For a program that runs Google Benchmark's own main: the first device of the kind.
 Device device_of_kind(DeviceKind kind) {
   if (kind == DeviceKind::cpu) return host_device();
-  return choose_devices("cuda:0").front();
+  return choose_devices(gpu_id(0)).front();
 }
 
 constexpr std::string_view tag_head = "gpubench point ";

@@ -11,12 +11,12 @@
 #include <thread>
 #include <utility>
 
-#include "gpu/devices.h"
 #include "bench/memory/memory.h"
 #include "calibrate/calibration_context.h"
 #include "core/base/load.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "gpu/devices.h"
 #include "kernels/probes/host/kernels.h"
 #include "kernels/probes/host/probes.h"
 
@@ -279,7 +279,7 @@ DriftCheck check_drift(const Device& device, const Calibration& stored) {
   DriftCheck check;
   try {
     check =
-        check_drift(stored, device.kind == DeviceKind::cuda ? cuda_drift_sampler(device) : host_drift_sampler(device));
+        check_drift(stored, device.kind == DeviceKind::gpu ? cuda_drift_sampler(device) : host_drift_sampler(device));
   } catch (const NoDriftSamples& reason) {
     check.calibration_utc = stored.created_utc;
     check.not_checked = {reason.what()};
@@ -314,7 +314,7 @@ Together measure_together(const std::vector<Calibration>& calibrations, const Op
 Together measure_together(const std::vector<Calibration>& calibrations) {
   std::vector<Calibration> gpus;
   std::ranges::copy_if(calibrations, std::back_inserter(gpus),
-                       [](const Calibration& one) { return one.device.kind == DeviceKind::cuda; });
+                       [](const Calibration& one) { return one.device.kind == DeviceKind::gpu; });
   return gpus.size() > 1 ? measure_together(gpus, cuda_drift_sampler) : Together{};
 }
 

@@ -153,7 +153,7 @@ std::optional<std::string> why_not_acceptable(const Calibration& calibration) {
       return fmt::format("the interval of its ceiling of {} does not contain the value", ceiling.resource);
     if (!(ceiling.value > 0.0)) return fmt::format("its ceiling of {} is not positive", ceiling.resource);
     // A CPU's limits rest on clocks that it may exceed; its own calibration does not reject by them either.
-    if (const auto reason = why_rejected(ceiling); reason && calibration.device.kind == DeviceKind::cuda)
+    if (const auto reason = why_rejected(ceiling); reason && calibration.device.kind == DeviceKind::gpu)
       return fmt::format("its ceiling of {} was {}", ceiling.resource, *reason);
   }
   return std::nullopt;
@@ -174,7 +174,7 @@ std::vector<ReferenceGpu> read_references(std::string_view json) {
 
 std::optional<Health> assess(const Calibration& calibration, const std::vector<ReferenceGpu>& references) {
   const Device& device = calibration.device;
-  if (device.kind != DeviceKind::cuda) return std::nullopt;
+  if (device.kind != DeviceKind::gpu) return std::nullopt;
   Health health;
   const auto known = std::ranges::find_if(references, [&](const ReferenceGpu& gpu) {
     return std::ranges::find(gpu.names, device.name) != gpu.names.end();
@@ -214,7 +214,7 @@ std::optional<Health> assess(const Calibration& calibration) {
 std::vector<GpuSpread> compare_gpus(const std::vector<Calibration>& calibrations) {
   std::map<std::string, std::vector<const Calibration*>> kinds;
   for (const Calibration& calibration : calibrations)
-    if (calibration.device.kind == DeviceKind::cuda) kinds[calibration.device.name].push_back(&calibration);
+    if (calibration.device.kind == DeviceKind::gpu) kinds[calibration.device.name].push_back(&calibration);
   std::vector<GpuSpread> spreads;
   for (const auto& [name, all] : kinds) {
     for (const Ceiling& first : all.front()->ceilings) {

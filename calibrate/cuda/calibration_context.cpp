@@ -7,9 +7,9 @@
 #include <cmath>
 #include <thread>
 
-#include "gpu/cuda/device_timing.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "gpu/cuda/device_timing.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -68,7 +68,7 @@ std::string bus_id(int index) {
 
 }  // namespace
 
-ProbeClock::ProbeClock(cudaStream_t stream, int multiprocessors)
+ProbeClock::ProbeClock(Stream stream, int multiprocessors)
     : stream_(stream),
       multiprocessors_(multiprocessors),
       readings_(static_cast<std::size_t>(multiprocessors * probes::max_blocks)) {}
@@ -173,7 +173,7 @@ void CudaCalibrationContext::attempt(const std::vector<std::string>& resources, 
 }
 
 std::function<void()> CudaCalibrationContext::as_graph(const std::function<void()>& enqueue) {
-  const auto captured = bench::capture([&](cudaStream_t, std::int64_t) { enqueue(); }, 1, stream);
+  const auto captured = bench::capture([&](Stream, std::int64_t) { enqueue(); }, 1, stream);
   if (!captured) throw CudaError("CUDA cannot capture it in a graph");
   const auto graph = std::make_shared<bench::GraphExec>(*captured);
   graph->launch(stream);  // the first launch sets it up

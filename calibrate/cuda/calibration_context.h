@@ -6,12 +6,12 @@
 
 #include <cstring>
 
-#include "gpu/cuda/handles.h"
-#include "gpu/cuda/nvml.h"
-#include "gpu/devices.h"
 #include "calibrate/calibration_context.h"
 #include "core/base/units.h"
 #include "core/model/calibration.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/cuda/nvml.h"
+#include "gpu/devices.h"
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda/clock.h"
 
@@ -23,7 +23,7 @@ inline constexpr double l2_port_bytes = 64.0;   ///< that L2 sends a multiproces
 /// The SM clock from inside kernels: cycles over time, the mean of all multiprocessors.
 class ProbeClock {
  public:
-  ProbeClock(cudaStream_t stream, int multiprocessors);
+  ProbeClock(Stream stream, int multiprocessors);
 
   /// Where a kernel leaves its readings; room for probes::max_blocks on each multiprocessor.
   [[nodiscard]] probes::ClockReading* readings() { return readings_.data(); }
@@ -39,8 +39,8 @@ class ProbeClock {
   std::optional<double> during(const std::function<void()>& enqueue, double seconds, bench::EventTimer& timer);
 
  private:
-  cudaStream_t stream_;
-  bench::Stream side_;
+  Stream stream_;
+  bench::OwnedStream side_;
   int multiprocessors_;
   DeviceVector<probes::ClockReading> readings_;
 };
@@ -144,7 +144,7 @@ class CudaCalibrationContext : public CalibrationContext {
   int major = 0;
   int minor = 0;
   std::unique_ptr<bench::Gpu> gpu;
-  cudaStream_t stream;
+  Stream stream;
   bench::EventTimer timer;
   ProbeClock clock;
   bench::Nvml nvml;
@@ -196,22 +196,23 @@ class CudaCalibrationContext : public CalibrationContext {
 
 // The groups. Each names what it cannot measure, with the reason; none throws.
 
-void add_memory_probes(CudaCalibrationContext& bench);         ///< DRAM, and the pool that others use
-void add_cache_probes(CudaCalibrationContext& bench);          ///< near L2, L1, shared and constant memory
-void measure_ladders(CudaCalibrationContext& bench);           ///< levels of caches, of the GPU and of one multiprocessor
-void add_vector_probes(CudaCalibrationContext& bench);         ///< multiply-adds by type, special functions, division
-void add_matrix_probes(CudaCalibrationContext& bench);         ///< mma.sync and wgmma
-void add_product_probes(CudaCalibrationContext& bench);        ///< cuBLASLt
-void add_atomics_probes(CudaCalibrationContext& bench);        ///< global and shared
-void add_random_probes(CudaCalibrationContext& bench);         ///< reads and updates at random places
-void add_copy_probes(CudaCalibrationContext& bench);           ///< copies and fills by the driver's commands
-void measure_latencies(CudaCalibrationContext& bench);         ///< pointer chases and their curve
-void measure_launch_step(CudaCalibrationContext& bench);       ///< before any other stream is used
-void add_block_start_probe(CudaCalibrationContext& bench);     ///< what one block of a grid costs
-void measure_overheads(CudaCalibrationContext& bench);         ///< launches, events, synchronisation, small copies
-void measure_links_of_process(CudaCalibrationContext& bench);  ///< pageable and managed host memory: where it lies is by chance
-void measure_links(CudaCalibrationContext& bench);             ///< pinned host memory and other GPUs
-void measure_intensities(CudaCalibrationContext& bench);       ///< memory and arithmetic together
+void add_memory_probes(CudaCalibrationContext& bench);      ///< DRAM, and the pool that others use
+void add_cache_probes(CudaCalibrationContext& bench);       ///< near L2, L1, shared and constant memory
+void measure_ladders(CudaCalibrationContext& bench);        ///< levels of caches, of the GPU and of one multiprocessor
+void add_vector_probes(CudaCalibrationContext& bench);      ///< multiply-adds by type, special functions, division
+void add_matrix_probes(CudaCalibrationContext& bench);      ///< mma.sync and wgmma
+void add_product_probes(CudaCalibrationContext& bench);     ///< cuBLASLt
+void add_atomics_probes(CudaCalibrationContext& bench);     ///< global and shared
+void add_random_probes(CudaCalibrationContext& bench);      ///< reads and updates at random places
+void add_copy_probes(CudaCalibrationContext& bench);        ///< copies and fills by the driver's commands
+void measure_latencies(CudaCalibrationContext& bench);      ///< pointer chases and their curve
+void measure_launch_step(CudaCalibrationContext& bench);    ///< before any other stream is used
+void add_block_start_probe(CudaCalibrationContext& bench);  ///< what one block of a grid costs
+void measure_overheads(CudaCalibrationContext& bench);      ///< launches, events, synchronisation, small copies
+void measure_links_of_process(
+    CudaCalibrationContext& bench);                 ///< pageable and managed host memory: where it lies is by chance
+void measure_links(CudaCalibrationContext& bench);  ///< pinned host memory and other GPUs
+void measure_intensities(CudaCalibrationContext& bench);  ///< memory and arithmetic together
 /// Counts the work of all probes that have a ceiling, as far as the time allows.
 void confirm(CudaCalibrationContext& bench, double seconds);
 

@@ -19,7 +19,8 @@ constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-void measure(CudaCalibrationContext& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = link_repeats) {
+void measure(CudaCalibrationContext& bench, Ceiling ceiling, const std::function<Reading()>& how,
+             int times = link_repeats) {
   bench.attempt({ceiling.resource}, [&] {
     (void)how();  // sets up what the driver sets up once
     bench.measure_now(std::move(ceiling), how, times);
@@ -48,11 +49,11 @@ void pinned(CudaCalibrationContext& bench) {
   const PinnedMemory from(copied_bytes);
   DeviceVector<std::byte> in(copied_bytes);
   DeviceVector<std::byte> out(copied_bytes);
-  bench::Stream other;
+  bench::OwnedStream other;
   const auto write = [&] {
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(in.data(), from.on_host(), copied_bytes, cudaMemcpyHostToDevice, bench.stream));
   };
-  const auto read = [&](cudaStream_t stream) {
+  const auto read = [&](Stream stream) {
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to.on_host(), out.data(), copied_bytes, cudaMemcpyDeviceToHost, stream));
   };
   const char* const copy = "a copy of 256 MiB, host clock";
@@ -92,7 +93,7 @@ class ManagedMemory {
   ManagedMemory& operator=(ManagedMemory&&) = delete;  ///< not copied, not moved
   [[nodiscard]] float* data() const { return static_cast<float*>(memory_); }
   /// Moves it to a device, or with cudaCpuDeviceId to the host.
-  void move(int device, cudaStream_t stream) const {
+  void move(int device, Stream stream) const {
 #if CUDART_VERSION >= 13000
     const cudaMemLocation place = {device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
                                    device == cudaCpuDeviceId ? 0 : device};
@@ -215,7 +216,7 @@ void measure_peer(CudaCalibrationContext& bench, int other) {
   bench.attempt({name + "-both-ways"}, [&] {
     // Copies that one GPU asks for follow one another even in two streams: each sends its own.
     const PeerAccess from_other(other, bench.index);
-    const Abroad<bench::Stream> others(other);
+    const Abroad<bench::OwnedStream> others(other);
     DeviceVector<std::byte> target(peer_bytes);
     const Abroad<DeviceVector<std::byte>> source(other, peer_bytes);
     const auto both = [&] {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "classifier/run/commands.h"
 #include "classifier/model/fit.h"
+#include "classifier/run/commands.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -123,7 +123,7 @@ Machine machine_of(const Calibration& calibration) {
       machine.dram.push_back({*mix.write_fraction, 1.0 / rate->per_second, rate->sigma});
   }
   // A GPU's L1 and shared memory are of each multiprocessor, so they are no level that a working set falls into.
-  if (machine.kind == DeviceKind::cuda &&
+  if (machine.kind == DeviceKind::gpu &&
       std::ranges::none_of(machine.caches, [](const Cache& cache) { return cache.resource == resource::l1; })) {
     machine.unit_l1 = rate_of(calibration, resource::l1);
     machine.unit_shared = rate_of(calibration, resource::shared);

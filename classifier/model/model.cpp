@@ -79,7 +79,7 @@ void add_random(const RandomAccesses& random, const ModelInput& conditions, cons
       if (!(part > 0.0)) continue;
       if (!rate) {
         // No CPU has such ceilings: there it is latency.
-        if (machine.kind == DeviceKind::cuda && part > negligible_part * count) prediction.missing.push_back(resource);
+        if (machine.kind == DeviceKind::gpu && part > negligible_part * count) prediction.missing.push_back(resource);
         continue;
       }
       prediction.resources.push_back({resource, ResourceKind::memory,

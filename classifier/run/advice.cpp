@@ -62,7 +62,7 @@ double kernel_overhead_seconds(const Measurement& measurement) {
 }
 
 void advise_on_overhead(const PointAnalysis& it, List& list) {
-  const bool gpu = it.machine.kind == DeviceKind::cuda;
+  const bool gpu = it.machine.kind == DeviceKind::gpu;
   const auto evidence =
       fmt::format("the launch takes {} of {}", format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
@@ -207,8 +207,8 @@ void advise_on_latency(const PointAnalysis& it, List& list) {
       !updates && cause != Cause::queue && cause != Cause::elsewhere && cause != Cause::uneven_blocks;
   const std::string crowded = by_occupancy ? what_keeps_warps_out(it.measurement) : "";
   const std::string action = !crowded.empty() ? "let more warps run on each multiprocessor: " + crowded
-                             : it.machine.kind == DeviceKind::cuda ? remedy.on_gpu
-                                                                   : remedy.on_cpu;
+                             : it.machine.kind == DeviceKind::gpu ? remedy.on_gpu
+                                                                  : remedy.on_cpu;
   const auto evidence =
       !clause.empty() ? clause
                       : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),

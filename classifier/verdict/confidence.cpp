@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/model/machine.h"
+#include "classifier/verdict/point_analysis.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -396,7 +396,7 @@ bool is_doubtful_latency(const PointAnalysis& it) {
 
 /// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
 bool may_be_arithmetic(const PointAnalysis& it) {
-  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::cuda || sees_units(it) ||
+  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::gpu || sees_units(it) ||
       !it.measurement.work.flops.empty())
     return false;
   if (std::ranges::any_of(it.measurement.counters,
@@ -419,7 +419,7 @@ bool moves_as_long(const PointAnalysis& it) { return wastes.front() * it.memory_
 constexpr double of_whole_sectors = 0.8;
 
 double lowered(double probability, const PointAnalysis& it) {
-  const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::cuda;
+  const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::gpu;
   if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);

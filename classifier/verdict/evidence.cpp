@@ -51,7 +51,7 @@ std::string overhead_sentence(const PointAnalysis& it) {
   if (time.seconds > launch)
     return fmt::format("spends {} of {} on the launch", format_seconds(launch), format_seconds(time.seconds));
   return fmt::format("takes {}, no longer than an empty {} ({})", format_seconds(time.seconds),
-                     it.machine.kind == DeviceKind::cuda ? "kernel" : "parallel region", format_seconds(launch));
+                     it.machine.kind == DeviceKind::gpu ? "kernel" : "parallel region", format_seconds(launch));
 }
 
 /// What keeps the multiprocessors idle, where that is known.

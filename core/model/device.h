@@ -6,10 +6,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gpubench/work.h"
 
 namespace gpubench {
+
+/// What the ids of GPUs begin with: "cuda:0", "cuda:1", ...
+inline constexpr std::string_view gpu_prefix = "cuda:";
+/// The id of the GPU of this number.
+inline std::string gpu_id(std::int64_t number) { return std::string(gpu_prefix) + std::to_string(number); }
+/// The kind of a device by its id alone.
+inline DeviceKind kind_of_id(std::string_view id) {
+  return id.starts_with(gpu_prefix) ? DeviceKind::gpu : DeviceKind::cpu;
+}
 
 struct Device {
   std::string id;  ///< what `--device` takes: "cpu" or "cuda:N"

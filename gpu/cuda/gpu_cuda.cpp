@@ -8,10 +8,10 @@
 #include <chrono>
 #include <thread>
 
-#include "gpu/cuda/device_timing.h"
-#include "gpu/cuda/nvml.h"
 #include "bench/memory/memory.h"
 #include "core/base/time.h"
+#include "gpu/cuda/device_timing.h"
+#include "gpu/cuda/nvml.h"
 
 namespace gpubench::bench {
 namespace {
@@ -29,7 +29,7 @@ Device describe(int index) {
   GPUBENCH_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
   Device device;
   device.id = fmt::format("cuda:{}", index);
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   device.name = properties.name;
   device.architecture = fmt::format("sm_{}{}", properties.major, properties.minor);
   device.units = properties.multiProcessorCount;
@@ -233,7 +233,7 @@ class CudaGpu final : public Gpu {
 
   Selected selected_;
   int index_;
-  Stream stream_;
+  OwnedStream stream_;
   WorkingStream working_{stream_.get(), index_};
   std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
   std::optional<KernelOverheads> kernel_overheads_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gpu/cuda/cuda_errors.h"
+#include "gpubench/stream.h"
 #include "gpubench/vectors.h"
 
 /// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's text unless it returns cudaSuccess.
@@ -84,8 +85,8 @@ Function driver_function(const char* name) {
 }
 
 /// A stream that the default stream does not wait for.
-struct Stream : Handle<cudaStream_t, cudaStreamDestroy> {
-  Stream()
+struct OwnedStream : Handle<cudaStream_t, cudaStreamDestroy> {
+  OwnedStream()
       : Handle(made<cudaStream_t>([](auto* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking); },
                                   "cudaStreamCreateWithFlags")) {}
 };

@@ -150,11 +150,11 @@ std::vector<AxisValue> axis_of_texts(const char* names, Function function) {
       ::gpubench::register_axis(#function, ::gpubench::DeviceKind::kind, #argument, \
                                 ::gpubench::detail::axis_of_texts(#__VA_ARGS__, &(function)), GPUBENCH_CODE)
 
-#define GPU_BENCHMARK(function) GPUBENCH_ONE(cuda, function)
-#define GPU_BENCHMARK_TEMPLATE(function, ...) GPUBENCH_TEMPLATE(cuda, function, __VA_ARGS__)
-#define GPU_BENCHMARK_CAPTURE(function, case_name, ...) GPUBENCH_CAPTURE(cuda, function, case_name, __VA_ARGS__)
-#define GPU_BENCHMARK_TYPES(function, ...) GPUBENCH_TYPES(cuda, function, __VA_ARGS__)
-#define GPU_BENCHMARK_TEXTS(function, argument, ...) GPUBENCH_TEXTS(cuda, function, argument, __VA_ARGS__)
+#define GPU_BENCHMARK(function) GPUBENCH_ONE(gpu, function)
+#define GPU_BENCHMARK_TEMPLATE(function, ...) GPUBENCH_TEMPLATE(gpu, function, __VA_ARGS__)
+#define GPU_BENCHMARK_CAPTURE(function, case_name, ...) GPUBENCH_CAPTURE(gpu, function, case_name, __VA_ARGS__)
+#define GPU_BENCHMARK_TYPES(function, ...) GPUBENCH_TYPES(gpu, function, __VA_ARGS__)
+#define GPU_BENCHMARK_TEXTS(function, argument, ...) GPUBENCH_TEXTS(gpu, function, argument, __VA_ARGS__)
 
 #define HOST_BENCHMARK(function) GPUBENCH_ONE(cpu, function)
 #define HOST_BENCHMARK_TEMPLATE(function, ...) GPUBENCH_TEMPLATE(cpu, function, __VA_ARGS__)

@@ -20,9 +20,7 @@
 #include <vector>
 
 #include "gpubench/detail/kernel_trace_layout.h"
-
-// CUDA's own declaration, repeated so that host code needs no CUDA header.
-using cudaStream_t = struct CUstream_st*;
+#include "gpubench/stream.h"
 
 namespace gpubench::kernel_trace {
 
@@ -196,11 +194,11 @@ class Buffer {
   [[nodiscard]] View view(std::string_view kernel = "kernel");
 
   /// Forgets all events, in the order of the stream. May be captured into a graph.
-  void reset(cudaStream_t stream = nullptr);
+  void reset(Stream stream = nullptr);
   /// Begins to copy what there is to the host, in the order of the stream.
-  void copy(cudaStream_t stream = nullptr);
+  void copy(Stream stream = nullptr);
   /// What the last copy brought, or where there was none what there is now: waits for the stream.
-  [[nodiscard]] Trace read(cudaStream_t stream = nullptr);
+  [[nodiscard]] Trace read(Stream stream = nullptr);
 
   /// Where the buffer begins, for kernels that read its header.
   [[nodiscard]] void* device_memory() const;
@@ -217,7 +215,7 @@ struct EventCost {
   double scope_ns = 0.0;     ///< what a scope shows with nothing in it
   int warps = 0;             ///< on each SM
 };
-EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream = nullptr);
+EventCost measure_event_cost(int warps_on_each_sm, Stream stream = nullptr);
 
 /// The time that tracing adds to what `launch` enqueues: it is called in turn with a view that records and with one
 /// that does not.
@@ -227,7 +225,7 @@ struct AddedTime {
   /// 0.03: 3 % longer.
   [[nodiscard]] double share() const { return with_us / without_us - 1.0; }
 };
-AddedTime measure_added_time(Buffer& buffer, const std::function<void(const View&)>& launch,
-                             cudaStream_t stream = nullptr, int repeats = 21);
+AddedTime measure_added_time(Buffer& buffer, const std::function<void(const View&)>& launch, Stream stream = nullptr,
+                             int repeats = 21);
 
 }  // namespace gpubench::kernel_trace

@@ -22,8 +22,7 @@
 #include <utility>
 #include <vector>
 
-// CUDA's own declaration, repeated so that host code needs no CUDA header.
-using cudaStream_t = struct CUstream_st*;
+#include "gpubench/stream.h"
 
 namespace gpubench::profile {
 
@@ -58,11 +57,11 @@ class KernelTimer {
   KernelTimer& operator=(const KernelTimer&) = delete;
 
   /// Begins an interval on a stream of the current device.
-  void start(std::string_view name, cudaStream_t stream = nullptr);
+  void start(std::string_view name, Stream stream = nullptr);
   /// Ends the newest interval of the name that is open, on the stream where it began.
   void stop(std::string_view name);
   /// Ends the newest interval of the name that is open on this stream.
-  void stop(std::string_view name, cudaStream_t stream);
+  void stop(std::string_view name, Stream stream);
 
   /// Begins an interval, and ends it where it goes out of scope.
   class Scope {
@@ -70,7 +69,7 @@ class KernelTimer {
     /// Times nothing.
     Scope() = default;
     /// Starts an interval of the timer.
-    Scope(KernelTimer& timer, std::string_view name, cudaStream_t stream = nullptr);
+    Scope(KernelTimer& timer, std::string_view name, Stream stream = nullptr);
     ~Scope() {
       if (timer_ != nullptr) stop();
     }
@@ -83,7 +82,7 @@ class KernelTimer {
     std::uint64_t interval_ = 0;
   };
   /// A Scope of this timer.
-  [[nodiscard]] Scope scope(std::string_view name, cudaStream_t stream = nullptr) { return Scope(*this, name, stream); }
+  [[nodiscard]] Scope scope(std::string_view name, Stream stream = nullptr) { return Scope(*this, name, stream); }
 
   /// Waits for the intervals that were stopped. Absent for a name without a finished interval.
   [[nodiscard]] std::optional<Timing> timing(std::string_view name);
@@ -175,7 +174,7 @@ class MemoryTracker {
 class Profiler {
  public:
   /// Times what is enqueued on the stream while the result lives.
-  [[nodiscard]] KernelTimer::Scope profile_kernel(std::string_view name, cudaStream_t stream = nullptr) {
+  [[nodiscard]] KernelTimer::Scope profile_kernel(std::string_view name, Stream stream = nullptr) {
     if (!enabled_.load(std::memory_order_relaxed)) return {};
     return KernelTimer::Scope(timer_, name, stream);
   }

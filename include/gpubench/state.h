@@ -23,11 +23,9 @@
 
 #include "gpubench/check.h"
 #include "gpubench/contents.h"
+#include "gpubench/stream.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
-
-// CUDA's own declaration, repeated so that host code needs no CUDA header.
-using cudaStream_t = struct CUstream_st*;
 
 namespace benchmark {
 class State;
@@ -38,7 +36,7 @@ namespace gpubench {
 namespace detail {
 struct Declaration;
 /// Runs an operation so many times: on a stream, or on the host.
-using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
+using DeviceBatch = std::function<void(Stream stream, std::int64_t executions)>;
 using HostBatch = std::function<void(std::int64_t executions)>;
 }  // namespace detail
 
@@ -136,9 +134,9 @@ class State {
   ///
   /// On a GPU it takes the stream, and enqueues on that alone. Executions are then timed one by one, each behind its
   /// reset. With --cache=cold the flush comes after the reset.
-  template <std::invocable<cudaStream_t> Reset>
+  template <std::invocable<Stream> Reset>
   void reset(Reset reset) {
-    set_reset([reset](cudaStream_t stream) mutable { reset(stream); }, nullptr);
+    set_reset([reset](Stream stream) mutable { reset(stream); }, nullptr);
   }
   /** The same for an operation of the host CPU. */ template <std::invocable Reset>
   void reset(Reset reset) {
@@ -148,7 +146,7 @@ class State {
   /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic or of the traffic:
   /// `state.ablation(gpubench::less_arithmetic, 0.5, f)`. Whether it takes less time than the operation is a vote on
   /// the verdict. Call it before `measure`. It may overwrite results.
-  template <std::invocable<cudaStream_t> Operation>
+  template <std::invocable<Stream> Operation>
   void ablation(Ablation kind, double remaining_fraction, Operation operation) {
     offer(kind, remaining_fraction, device_batch(std::move(operation)), nullptr);
   }
@@ -162,9 +160,9 @@ class State {
   void skip(std::string reason);
 
   /// Times an operation that enqueues all its work on the stream. Call it once.
-  template <std::invocable<cudaStream_t> Operation>
+  template <std::invocable<Stream> Operation>
   void measure(Operation&& operation) {
-    run(device_batch([&operation](cudaStream_t stream) { operation(stream); }), nullptr);
+    run(device_batch([&operation](Stream stream) { operation(stream); }), nullptr);
   }
   /// Times an operation of the host CPU. Call it once.
   template <std::invocable Operation>
@@ -178,7 +176,7 @@ class State {
  private:
   template <class Operation>
   detail::DeviceBatch device_batch(Operation operation) {
-    return [&buffers = buffers_, operation](cudaStream_t stream, std::int64_t executions) mutable {
+    return [&buffers = buffers_, operation](Stream stream, std::int64_t executions) mutable {
       for (std::int64_t i = 0; i < executions; ++i) {
         buffers.next();
         operation(stream);
@@ -205,7 +203,7 @@ class State {
   void add_random(double reads, double updates, double table_bytes);
   void set_items(double count);
   void set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor);
-  void set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host);
+  void set_reset(std::function<void(Stream)> device, std::function<void()> host);
   void offer(Ablation kind, double remaining_fraction, detail::DeviceBatch device, detail::HostBatch host);
   void run(const detail::DeviceBatch& device, const detail::HostBatch& host);
 

@@ -12,7 +12,7 @@
 namespace gpubench {
 
 /// What an operation runs on.
-enum class DeviceKind { cpu, cuda };
+enum class DeviceKind { cpu, gpu };
 
 /// tf32 is stored as fp32; fp8 is E4M3.
 enum class NumberFormat { fp64, fp32, tf32, fp16, bf16, fp8, int32, int8 };

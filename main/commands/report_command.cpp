@@ -25,7 +25,7 @@ void judge_anew(const std::optional<std::string>& file, Run& run) {
     throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", *file, *reason));
   if (!classifier::judge_by(calibration, *file, run))
     throw UsageError(fmt::format("{} has the ceilings of a {}, but the run has no such device.", *file,
-                                 calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
+                                 calibration.device.kind == DeviceKind::gpu ? "GPU" : "CPU"));
 }
 
 /// Verdicts and boundaries are those of the whole run; findings are of the points that are left.

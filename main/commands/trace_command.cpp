@@ -31,8 +31,8 @@
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/critical_path.h"
 #include "timeline/analyses/difference.h"
-#include "timeline/readers.h"
 #include "timeline/analyses/summary.h"
+#include "timeline/readers.h"
 #include "timeline/writers.h"
 
 namespace gpubench {
@@ -154,9 +154,9 @@ reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const 
                                   const std::string& file) {
   if (are_recordings(inputs)) return verdicts_of_recordings(inputs, file);
   Device gpu;
-  gpu.kind = DeviceKind::cuda;
+  gpu.kind = DeviceKind::gpu;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
-  if (calibration.device.kind != DeviceKind::cuda)
+  if (calibration.device.kind != DeviceKind::gpu)
     throw UsageError(
         fmt::format("--calibration={} has the ceilings of a CPU. Give those of the GPU of the trace.", file));
   if (const auto reason = calibrate::why_not_acceptable(calibration))

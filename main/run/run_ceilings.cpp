@@ -32,7 +32,7 @@ Calibration assessed(Calibration calibration) {
   return calibration;
 }
 
-std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::cuda ? "GPU" : "CPU"; }
+std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "GPU" : "CPU"; }
 
 bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
 
@@ -173,7 +173,7 @@ std::string reading_text(const DriftReading& reading) {
 std::vector<Calibration> measure_overheads(const Device& device, calibrate::Mode mode, ProgressLine& progress,
                                            std::vector<std::string>& warnings) {
   std::vector<Calibration> result;
-  if (device.kind != DeviceKind::cuda) return result;
+  if (device.kind != DeviceKind::gpu) return result;
   constexpr double limit_seconds = 60.0;
   const int count = mode == calibrate::Mode::full ? 4 : 2;
   Interruption interruption(nullptr);  // a process and its folder are not to be left behind
@@ -225,7 +225,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
 
 void compare_several_gpus(const Options& options, Run& run) {
   const auto gpus =
-      std::ranges::count(run.calibrations, DeviceKind::cuda, [](const auto& one) { return one.device.kind; });
+      std::ranges::count(run.calibrations, DeviceKind::gpu, [](const auto& one) { return one.device.kind; });
   if (gpus < 2) return;
   const auto spreads = calibrate::compare_gpus(run.calibrations);
   if (!options.quiet) show(fmt::format("\n{}\n", reports::console(spreads, stdout_style(options))));
@@ -259,7 +259,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
 void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
   std::optional<Isolation> elsewhere;
-  const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::cuda; };
+  const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::gpu; };
   if (isolation == nullptr && std::ranges::any_of(run.devices, is_gpu)) {
     interruption.emplace(nullptr);  // the process and its folder are not to be left behind
     elsewhere.emplace(options.isolate_timeout_seconds);

@@ -45,7 +45,7 @@ class CudaEvents final : public EventSource {
     return "";
   }
   void destroy(Event event) override { (void)cudaEventDestroy(event_of(event)); }
-  std::string record(Event event, cudaStream_t stream) override {
+  std::string record(Event event, Stream stream) override {
     const cudaError_t error = cudaEventRecord(event_of(event), stream);
     return error == cudaSuccess ? std::string() : error_text(error);
   }

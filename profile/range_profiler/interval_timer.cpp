@@ -89,7 +89,7 @@ std::vector<EventSource::Event>& IntervalTimer::pool(int device) {
   return events;
 }
 
-std::uint64_t IntervalTimer::start(std::string_view name, cudaStream_t stream) {
+std::uint64_t IntervalTimer::start(std::string_view name, Stream stream) {
   const std::lock_guard lock(mutex_);
   if (unusable_) return 0;
   const int device = events_->device();
@@ -139,7 +139,7 @@ void IntervalTimer::stop_interval(std::uint64_t interval) {
     if (intervals_[open_[i]].id == interval) return end(i);
 }
 
-void IntervalTimer::stop(std::string_view name, const cudaStream_t* stream) {
+void IntervalTimer::stop(std::string_view name, const Stream* stream) {
   const std::lock_guard lock(mutex_);
   if (unusable_) return;
   const auto found = places_.find(name);
@@ -275,10 +275,10 @@ void IntervalTimer::reset() {
 
 KernelTimer::KernelTimer() : intervals_(std::make_unique<detail::IntervalTimer>(open_events())) {}
 KernelTimer::~KernelTimer() = default;
-void KernelTimer::start(std::string_view name, cudaStream_t stream) { (void)intervals_->start(name, stream); }
+void KernelTimer::start(std::string_view name, Stream stream) { (void)intervals_->start(name, stream); }
 void KernelTimer::stop(std::string_view name) { intervals_->stop(name, nullptr); }
-void KernelTimer::stop(std::string_view name, cudaStream_t stream) { intervals_->stop(name, &stream); }
-KernelTimer::Scope::Scope(KernelTimer& timer, std::string_view name, cudaStream_t stream)
+void KernelTimer::stop(std::string_view name, Stream stream) { intervals_->stop(name, &stream); }
+KernelTimer::Scope::Scope(KernelTimer& timer, std::string_view name, Stream stream)
     : timer_(&timer), interval_(timer.intervals_->start(name, stream)) {}
 void KernelTimer::Scope::stop() noexcept { timer_->intervals_->stop_interval(interval_); }
 std::optional<Timing> KernelTimer::timing(std::string_view name) { return intervals_->timing(name); }

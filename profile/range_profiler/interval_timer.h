@@ -40,10 +40,10 @@ class IntervalTimer {
   IntervalTimer& operator=(IntervalTimer&&) = delete;  ///< not copied, not moved
 
   /// What `stop_interval` takes; 0 where nothing is timed.
-  std::uint64_t start(std::string_view name, cudaStream_t stream);
+  std::uint64_t start(std::string_view name, Stream stream);
   void stop_interval(std::uint64_t interval);
   /// `stream`: null for that of the newest start.
-  void stop(std::string_view name, const cudaStream_t* stream);
+  void stop(std::string_view name, const Stream* stream);
 
   std::optional<Timing> timing(std::string_view name);
   [[nodiscard]] std::vector<std::string> names() const;
@@ -63,7 +63,7 @@ class IntervalTimer {
     std::size_t name = 0;
     EventSource::Event begin = nullptr, end = nullptr;
     int device = 0;
-    cudaStream_t stream = nullptr;
+    Stream stream = nullptr;
     std::thread::id thread = {};
     std::uint64_t parent = 0;  ///< id; 0 for none
     std::size_t parent_place = 0;

@@ -15,7 +15,7 @@ class NoEvents final : public EventSource {
   int device() override { return 0; }
   std::string create(std::size_t, std::vector<Event>&) override { return reason; }
   void destroy(Event) override {}
-  std::string record(Event, cudaStream_t) override { return reason; }
+  std::string record(Event, Stream) override { return reason; }
   Elapsed elapsed(Event, Event, bool) override { return {Outcome::failed, 0.0, reason}; }
 };
 

@@ -31,7 +31,7 @@ class EventSource {
   virtual std::string create(std::size_t count, std::vector<Event>& events) = 0;
   virtual void destroy(Event event) = 0;
   /// Empty, or why it could not be recorded.
-  virtual std::string record(Event event, cudaStream_t stream) = 0;
+  virtual std::string record(Event event, Stream stream) = 0;
   virtual Elapsed elapsed(Event start, Event stop, bool wait) = 0;
 };
 

@@ -45,7 +45,7 @@ std::exception_ptr& ending() {
   return exception;
 }
 
-bool is_capturing([[maybe_unused]] cudaStream_t stream) {
+bool is_capturing([[maybe_unused]] Stream stream) {
 #ifdef GPUBENCH_WITH_CUDA
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (stream != nullptr && cudaStreamIsCapturing(stream, &status) == cudaSuccess)
@@ -78,7 +78,7 @@ std::string text_of(const nb::python_error& error) {
 }
 
 /// A Python exception as the harness knows failures. The lock is held.
-[[noreturn]] void rethrow(nb::python_error& error, cudaStream_t stream) {
+[[noreturn]] void rethrow(nb::python_error& error, Stream stream) {
   const std::string text = text_of(error);
   if (error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit)) {
     if (!ending()) ending() = std::make_exception_ptr(nb::python_error(error));
@@ -92,7 +92,7 @@ std::string text_of(const nb::python_error& error) {
 /// Something that Python has given to be called, with the stream or without. `prepare` makes that stream the one that
 /// frameworks launch on, and returns what the callable is handed.
 struct Callback {
-  void operator()(cudaStream_t stream) {
+  void operator()(Stream stream) {
     const nb::gil_scoped_acquire lock;
     try {
       if (ending()) throw std::runtime_error("the run was stopped");
@@ -112,7 +112,7 @@ struct Callback {
   bool takes_stream;
   nb::object prepare_stream;
   nb::object handed = {};
-  cudaStream_t last = nullptr;
+  Stream last = nullptr;
   bool prepared = false;
 };
 
@@ -148,7 +148,7 @@ void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::ob
   State& state = handle.get();
   handle.harness([&] {
     if (on_gpu)
-      state.measure([&](cudaStream_t stream) { callback(stream); });
+      state.measure([&](Stream stream) { callback(stream); });
     else
       state.measure([&] { callback(nullptr); });
   });
@@ -157,7 +157,7 @@ void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::ob
 void set_reset(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
   const auto callback = shared(Callback{std::move(function), takes_stream, std::move(prepare)});
   if (on_gpu)
-    handle.get().reset([callback](cudaStream_t stream) { (*callback)(stream); });
+    handle.get().reset([callback](Stream stream) { (*callback)(stream); });
   else
     handle.get().reset([callback] { (*callback)(nullptr); });
 }
@@ -208,7 +208,7 @@ void register_operation(const std::string& name, const std::string& kind,
                         std::optional<int> repetitions) {
   bench::Registration registration;
   registration.operation = name;
-  registration.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+  registration.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
   for (const auto& [argument, text] : texts) registration.texts.push_back({argument, 0, text});
   registration.function = [kept = shared(std::move(function))](State& state) { call_python(*kept, state); };
   GoogleBenchmark* const google = bench::add_registration(std::move(registration));

@@ -20,7 +20,7 @@ namespace gpubench::python {
 namespace {
 
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python holds streams as integers
-cudaStream_t stream_at(std::uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
+Stream stream_at(std::uintptr_t handle) { return reinterpret_cast<Stream>(handle); }
 
 profile::Reduction reduction_of(const std::string& name) {
   if (name == "SUM") return profile::Reduction::sum;

@@ -36,7 +36,8 @@ std::map<std::string, int> device_numbers(const Run& run) {
   for (const Device& device : run.devices) ids.push_back(device.id);
   for (const Point& point : run.points) ids.push_back(point.measurement.device);
   for (const std::string& id : ids)
-    if (const auto number = number_behind(id, "cuda:"); number && taken.insert(*number).second) numbers[id] = *number;
+    if (const auto number = number_behind(id, gpu_prefix); number && taken.insert(*number).second)
+      numbers[id] = *number;
   int next = 0;
   for (const std::string& id : ids) {
     if (numbers.contains(id)) continue;

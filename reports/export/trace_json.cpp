@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/device.h"
 #include "reports/export/tables.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
@@ -75,7 +76,7 @@ Json findings(const Program& program) {
 Json gpus(const Timeline& timeline, const timeline::Summary& summary) {
   const auto labels = timeline::process_labels(timeline);
   return list(summary.gpus, [&](const timeline::Breakdown& gpu) {
-    Json one = {{"device", gpu.device < 0 ? "gpu" : "cuda:" + std::to_string(gpu.device)},
+    Json one = {{"device", gpu.device < 0 ? "gpu" : gpu_id(gpu.device)},
                 {"model", timeline::gpu_model(timeline, gpu.process, gpu.device)},
                 {"process", labels[gpu.process]},
                 {"rank", timeline.processes[gpu.process].rank ? Json(*timeline.processes[gpu.process].rank) : Json()},

@@ -28,7 +28,7 @@ std::string facts(const Device& device) {
   std::vector<std::string> parts = {device.id};
   if (!device.architecture.empty()) parts.push_back(device.architecture);
   const auto units = static_cast<std::size_t>(std::max(device.units, 0));
-  if (units > 0) parts.push_back(plural(units, device.kind == DeviceKind::cuda ? "SM" : "thread"));
+  if (units > 0) parts.push_back(plural(units, device.kind == DeviceKind::gpu ? "SM" : "thread"));
   if (device.memory_bytes > 0) parts.push_back(format_bytes(static_cast<double>(device.memory_bytes)));
   if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
     parts.push_back("driver " + driver->second);

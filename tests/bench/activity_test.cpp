@@ -141,7 +141,7 @@ TEST(Agreement, HardlyACorrectPointIsAFalseAlarm) {
 Device gpu() {
   Device device;
   device.id = "cuda:0";
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   return device;
 }
 

@@ -66,7 +66,7 @@ void too_large(State& state) {
 HOST_BENCHMARK(too_large);
 
 void on_gpu(State& state) {
-  state.measure([](cudaStream_t) {});
+  state.measure([](Stream) {});
 }
 GPU_BENCHMARK(on_gpu);
 
@@ -86,7 +86,7 @@ HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
 void ablated(State& state) {
   int count = 0;
   state.ablation(less_arithmetic, 0.5, [&] { ++count; });
-  state.ablation(less_traffic, 0.0, [](cudaStream_t) {});
+  state.ablation(less_traffic, 0.0, [](Stream) {});
   state.ablation(less_traffic, 0.25, [] { throw std::runtime_error("no such variant"); });
   state.measure([] {});
   state.google().counters["count"] = count;
@@ -269,7 +269,7 @@ TEST(GoogleRunner, OperationsOfAnotherDeviceAreNotThere) {
   EXPECT_TRUE(measure("on_gpu").empty());
   EXPECT_TRUE(discover(host_device().kind, "on_gpu").empty());
   Device gpu;
-  gpu.kind = DeviceKind::cuda;
+  gpu.kind = DeviceKind::gpu;
   EXPECT_EQ(discover(gpu.kind, "").size(), 1U);
 }
 

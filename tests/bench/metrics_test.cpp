@@ -199,7 +199,7 @@ TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
 Device gpu_with_cache() {
   Device device;
   device.id = "cuda:0";
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   device.last_level_cache_bytes = 1 << 20;
   return device;
 }

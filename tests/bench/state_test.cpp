@@ -16,12 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "bench/timing/timer.h"
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/memory.h"
+#include "bench/timing/timer.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
 
 struct Particle {
@@ -84,7 +84,7 @@ void sorts_in_place(State& state) {
 HOST_BENCHMARK(sorts_in_place);
 
 void resets_a_stream(State& state) {
-  state.reset([](cudaStream_t) {});
+  state.reset([](Stream) {});
   state.measure([] {});
 }
 HOST_BENCHMARK(resets_a_stream);

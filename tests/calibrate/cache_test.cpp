@@ -21,7 +21,7 @@ namespace {
 Device a_gpu() {
   Device device;
   device.id = "cuda:0";
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   device.name = "NVIDIA H200";
   device.architecture = "sm_90";
   device.units = 132;

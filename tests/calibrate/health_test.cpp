@@ -25,7 +25,7 @@ Ceiling ceiling_of(const std::string& resource, double value, double half_width 
 Calibration gpu(const std::string& id, const std::vector<Ceiling>& ceilings) {
   Calibration result;
   result.device.id = id;
-  result.device.kind = DeviceKind::cuda;
+  result.device.kind = DeviceKind::gpu;
   result.device.name = "Made Up 1";
   result.device.units = 10;
   result.device.properties["power_limit_w"] = "300";

@@ -17,7 +17,7 @@ namespace {
 Calibration gpu(const std::string& id) {
   Calibration result;
   result.device.id = id;
-  result.device.kind = DeviceKind::cuda;
+  result.device.kind = DeviceKind::gpu;
   for (const char* const resource : drift_resources) {
     Ceiling ceiling;
     ceiling.resource = resource;

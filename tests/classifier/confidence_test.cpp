@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/model/machine.h"
+#include "classifier/verdict/point_analysis.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -56,7 +56,7 @@ TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
   EXPECT_NEAR(confidence_of(case_of(latency, at(5.0, 0.0), prediction)).probability, 1.0 - 0.1 * 2.0 / 3.0,
               0.01);  // four or eight times
   Machine gpu;
-  gpu.kind = DeviceKind::cuda;
+  gpu.kind = DeviceKind::gpu;
   const Measurement measurement;
   EXPECT_DOUBLE_EQ(confidence_of({measurement, gpu, at(9.0, 0.0), prediction, latency}).probability, 0.7);
   prediction.counted = true;
@@ -66,7 +66,7 @@ TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
 
 TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
   Machine gpu;
-  gpu.kind = DeviceKind::cuda;
+  gpu.kind = DeviceKind::gpu;
   auto prediction = memory_and_pipe(1.0, 0.1);
   prediction.counted = true;
   Measurement measurement;

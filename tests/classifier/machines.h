@@ -30,7 +30,7 @@ inline Ceiling ceiling(std::string resource, double value, double relative_half_
 inline Calibration gpu() {
   Calibration result;
   result.device.id = "cuda:0";
-  result.device.kind = DeviceKind::cuda;
+  result.device.kind = DeviceKind::gpu;
   result.ceilings = {ceiling("launch", 2e-6),     ceiling("l2", 8e12),        ceiling("dram-read", 4e12),
                      ceiling("dram-write", 4e12), ceiling("dram-copy", 4e12), ceiling("dram-triad", 4e12),
                      ceiling("fp32", 40e12),      ceiling("fp64", 20e12),     ceiling("tensor-bf16", 800e12)};

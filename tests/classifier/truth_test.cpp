@@ -32,7 +32,7 @@ class Nature {
   Calibration machine() {
     Calibration result;
     result.device.id = "cuda:0";
-    result.device.kind = DeviceKind::cuda;
+    result.device.kind = DeviceKind::gpu;
     const double dram = log_uniform(0.5e12, 8e12);
     const double fp32_rate = log_uniform(10e12, 100e12);
     result.ceilings = {ceiling("launch", log_uniform(1e-6, 6e-6)),

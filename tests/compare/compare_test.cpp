@@ -199,7 +199,7 @@ TEST(Compare, ADifferentDeviceIsNotComparable) {
   EXPECT_THAT(comparison.points, IsEmpty());
   EXPECT_THAT(comparison.forbidding, Contains("cpu: the device was 'Example CPU', is 'Another CPU'"));
   next = base;
-  next.devices[0].kind = DeviceKind::cuda;
+  next.devices[0].kind = DeviceKind::gpu;
   EXPECT_FALSE(compare(base, next, {}).comparable);
 }
 
@@ -259,7 +259,8 @@ TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
 }
 
 TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
-  const auto base = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}}), next = clocked({{TimingMode::device, 2.0}});
+  const auto base = clocked({{TimingMode::stream, 3.0}, {TimingMode::device, 2.0}}),
+             next = clocked({{TimingMode::device, 2.0}});
   for (const auto& comparison : {compare(base, next, quiet()), compare(next, base, quiet())}) {
     ASSERT_EQ(comparison.points.size(), 1U);
     EXPECT_EQ(comparison.points[0].clock, TimingMode::device);
@@ -332,9 +333,9 @@ TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
 }
 
 TEST(CompareProcesses, ShortTimesOfAGpuAreAssumedToDifferByMore) {
-  const double at_two_us = assumed_noise(DeviceKind::cuda, 2e-6).deviation;
+  const double at_two_us = assumed_noise(DeviceKind::gpu, 2e-6).deviation;
   EXPECT_NEAR(at_two_us, std::hypot(0.003, 0.03), 1e-12);
-  EXPECT_NEAR(assumed_noise(DeviceKind::cuda, 1e-3).deviation, 0.003, 1e-5);
+  EXPECT_NEAR(assumed_noise(DeviceKind::gpu, 1e-3).deviation, 0.003, 1e-5);
   EXPECT_EQ(assumed_noise(DeviceKind::cpu, 2e-6).deviation, assumed_noise(DeviceKind::cpu, 1.0).deviation);
 }
 
@@ -458,7 +459,7 @@ std::vector<gpubench::Run> on_cards(const std::vector<std::pair<std::string, dou
   std::vector<gpubench::Run> runs;
   for (const auto& [card, factor] : cards) {
     runs.push_back(processes(1.0, {factor}, {"a", "b", "c"}).front());
-    runs.back().devices[0].kind = DeviceKind::cuda;
+    runs.back().devices[0].kind = DeviceKind::gpu;
     runs.back().devices[0].properties["uuid"] = card;
     runs.back().context.created_utc = std::to_string(runs.size() % 2);
   }

@@ -61,7 +61,7 @@ class CudaTest : public ::testing::Test {
   }
 
   static constexpr std::int64_t guard = 64;
-  cudaStream_t stream_ = nullptr;
+  Stream stream_ = nullptr;
 };
 
 /// Sizes with every kind of tail, below and above one block, and one of many blocks.

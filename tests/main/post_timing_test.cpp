@@ -31,7 +31,7 @@ Point failed(const std::string& name) {
 TEST(AfterTiming, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
   Plan plan;
   plan.device.id = "cuda:99";
-  plan.device.kind = DeviceKind::cuda;
+  plan.device.kind = DeviceKind::gpu;
   Options options;
   options.metrics = {"l2_bytes", "dram_read_bytes"};
   std::vector<Point> points = {timed("a"), failed("b"), timed("c")};

@@ -26,7 +26,7 @@ void good(State& state) {
 
 [[maybe_unused]] const bool registered = [] {
   const auto add = [](const char* name, auto operation) {
-    gpubench::register_operation(name, gpubench::DeviceKind::cuda, operation);
+    gpubench::register_operation(name, gpubench::DeviceKind::gpu, operation);
   };
   add("first", good);
   add("default_stream", [](State& state) {

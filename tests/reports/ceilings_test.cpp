@@ -36,7 +36,7 @@ Ceiling ceiling(const std::string& resource, double value, const std::string& un
 Calibration full_calibration() {
   Calibration calibration;
   calibration.device.id = "cuda:0";
-  calibration.device.kind = DeviceKind::cuda;
+  calibration.device.kind = DeviceKind::gpu;
   calibration.device.name = "NVIDIA H200";
   calibration.device.architecture = "sm_90";
   calibration.mode = "full";

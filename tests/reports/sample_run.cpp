@@ -16,7 +16,7 @@ namespace {
 Device example_gpu() {
   Device device;
   device.id = "cuda:0";
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   device.name = "Example GPU";
   device.architecture = "sm_90";
   device.units = 100;

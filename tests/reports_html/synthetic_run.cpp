@@ -38,7 +38,7 @@ const std::vector<Kind> kinds = {{"copy", 4, 4, 0, fp32, 0.93},
 
 Device gpu() {
   Device device{"cuda:0",
-                DeviceKind::cuda,
+                DeviceKind::gpu,
                 "Synthetic GPU",
                 "sm_90",
                 132,
@@ -250,7 +250,7 @@ Point point(const std::string& name, std::vector<Argument> arguments, const Work
   for (int i = 0; i < 31; ++i) timing.samples_seconds.push_back(seconds * std::exp(noise(random)));
   timing.seconds = summary_of(timing.samples_seconds);
   timing.executions_per_sample = 20;
-  timing.clock = calibration.device.kind == DeviceKind::cuda ? TimingMode::stream : TimingMode::host;
+  timing.clock = calibration.device.kind == DeviceKind::gpu ? TimingMode::stream : TimingMode::host;
   timing.method = "event pairs around 20 executions, the launch not taken off";
   measurement.cache_state = "warm";
   measurement.verified = true;

@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <vector>
 
-#include "gpu/cuda/handles.h"
-#include "gpu/devices.h"
 #include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {
@@ -75,7 +75,7 @@ class Watch {
  private:
   Memory from_;
   Memory to_;
-  bench::Stream stream_;
+  bench::OwnedStream stream_;
   bench::Event start_;
   bench::Event stop_;
 };

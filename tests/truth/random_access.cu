@@ -183,7 +183,7 @@ class Bench {
     return rates[samples / 2];
   }
 
-  bench::Stream stream_;
+  bench::OwnedStream stream_;
   bench::Event start_;
   bench::Event stop_;
   int multiprocessors_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "core/model/device.h"
 #include "timeline/analyses/parts.h"
 
 namespace gpubench::timeline {
@@ -242,7 +243,7 @@ class Times {
   std::vector<Recording> recordings_;
 };
 
-std::string device_name(std::int64_t device) { return device < 0 ? "gpu" : fmt::format("cuda:{}", device); }
+std::string device_name(std::int64_t device) { return device < 0 ? "gpu" : gpu_id(device); }
 
 }  // namespace
 

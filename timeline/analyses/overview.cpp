@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/model/device.h"
 #include "timeline/analyses/parts.h"
 
 namespace gpubench::timeline {
@@ -94,7 +95,7 @@ class Stretches {
 
 std::string track_name(const Track& track, bool range, std::uint32_t level, const std::string& label) {
   std::string name = label.empty() ? "" : label + " ";
-  if (track.kind == TrackKind::stream && track.device >= 0) name += fmt::format("cuda:{} ", track.device);
+  if (track.kind == TrackKind::stream && track.device >= 0) name += gpu_id(track.device) + " ";
   if (range && track.kind != TrackKind::ranges) name += "ranges of ";
   name += track.name.empty() ? fmt::format("{} {}", track.kind == TrackKind::stream ? "stream" : "thread", track.id)
                              : track.name;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/model/device.h"
 #include "timeline/analyses/parts.h"
 
 namespace gpubench::timeline {
@@ -73,7 +74,7 @@ std::string gpu_model(const Timeline& timeline, std::uint32_t process, std::int6
 
 std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64_t device) {
   const std::string label = process_labels(timeline)[process];
-  const std::string name = device < 0 ? "gpu" : fmt::format("cuda:{}", device);
+  const std::string name = device < 0 ? "gpu" : gpu_id(device);
   return label.empty() ? name : fmt::format("{} of {}", name, label);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/model/device.h"
 #include "timeline/analyses/parts.h"
 
 namespace gpubench::timeline {
@@ -110,9 +111,11 @@ void take_rank(Process& process) {
 }
 
 void name_stream(Track& track) {
-  if (track.kind != TrackKind::stream || track.device >= 0 || !track.name.starts_with("cuda:")) return;
+  if (track.kind != TrackKind::stream || track.device >= 0 || !track.name.starts_with(gpu_prefix)) return;
   const auto space = track.name.find(' ');
-  track.device = number_in<std::int64_t>(std::string_view(track.name).substr(5, space - 5)).value_or(-1);
+  track.device =
+      number_in<std::int64_t>(std::string_view(track.name).substr(gpu_prefix.size(), space - gpu_prefix.size()))
+          .value_or(-1);
   if (space == std::string::npos) return;
   track.name.erase(0, space + 1);
   if (track.id == 0 && track.name.starts_with("stream "))

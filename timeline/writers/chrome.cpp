@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/parallel.h"
+#include "core/model/device.h"
 #include "core/storage/storage.h"
 #include "timeline/analyses/parts.h"
 #include "timeline/writers.h"
@@ -257,7 +258,7 @@ FlowEnds::FlowEnds(const Timeline& timeline) {
 }
 
 std::string track_name(const Track& track, std::size_t lane) {
-  std::string name = track.kind == TrackKind::stream && track.device >= 0 ? fmt::format("cuda:{} ", track.device) : "";
+  std::string name = track.kind == TrackKind::stream && track.device >= 0 ? gpu_id(track.device) + " " : "";
   name += !track.name.empty()               ? track.name
           : track.kind == TrackKind::stream ? fmt::format("stream {}", track.id)
           : track.kind == TrackKind::ranges ? fmt::format("ranges of thread {}", track.id)

@@ -83,7 +83,7 @@ Run plain_run() {
   Run run;
   run.devices.resize(1);
   run.devices[0].id = "cuda:0";
-  run.devices[0].kind = DeviceKind::cuda;
+  run.devices[0].kind = DeviceKind::gpu;
   run.devices[0].units = 132;
   run.calibrations.resize(1);
   run.calibrations[0].device = run.devices[0];

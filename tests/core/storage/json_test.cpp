@@ -347,13 +347,13 @@ TEST(Calibrations, OfSeveralTheOneOfThatDeviceIsTaken) {
   gpubench::Run run = testing::random_run(11);
   run.calibrations.assign(3, testing::random_calibration(7));
   run.calibrations[0].device.kind = DeviceKind::cpu;
-  run.calibrations[1].device.kind = run.calibrations[2].device.kind = DeviceKind::cuda;
+  run.calibrations[1].device.kind = run.calibrations[2].device.kind = DeviceKind::gpu;
   for (auto& calibration : run.calibrations) calibration.device.name = "A";
   run.calibrations[2].device.name = "B";
   const auto file = std::filesystem::path(::testing::TempDir()) / "several-calibrations.json";
   write_file(file, to_json(run));
   Device device;
-  device.kind = DeviceKind::cuda;
+  device.kind = DeviceKind::gpu;
   device.name = "B";
   EXPECT_EQ(read_calibration_for(file, {device}), run.calibrations[2]);
   device.name = "C";

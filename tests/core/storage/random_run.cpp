@@ -82,7 +82,7 @@ constexpr auto largest = std::numeric_limits<std::int64_t>::max();
 
 Device device(Random& random) {
   return {random.text(),
-          random.flip() ? DeviceKind::cuda : DeviceKind::cpu,
+          random.flip() ? DeviceKind::gpu : DeviceKind::cpu,
           random.text(),
           random.text(),
           static_cast<int>(random.whole(0, std::numeric_limits<int>::max())),
@@ -390,7 +390,7 @@ Verdict verdict(Random& random) {
   });
   result.votes = random.list(3, [&] {
     return CrossCheck{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),
-                random.text()};
+                      random.text()};
   });
   return result;
 }

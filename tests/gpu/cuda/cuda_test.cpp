@@ -9,12 +9,12 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bench/memory/memory.h"
 #include "bench/timing/timer.h"
 #include "gpu/cuda/device_timing.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
-#include "bench/memory/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -71,7 +71,7 @@ TEST_F(Cuda, AnEmptyKernelHasATime) {
 }
 
 TEST_F(Cuda, TheStreamClockAnswersForABatch) {
-  const auto clock = gpu_->timing(TimingMode::stream, {[this](cudaStream_t stream, std::int64_t executions) {
+  const auto clock = gpu_->timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
                                     for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
                                   }})
                          .clock;
@@ -83,7 +83,7 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
 }
 
 TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
-  const auto clock = gpu_->timing(TimingMode::stream, {[this](cudaStream_t stream, std::int64_t executions) {
+  const auto clock = gpu_->timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
                                     for (std::int64_t i = 0; i < executions; ++i) {
                                       gpu_->launch_nothing(stream);
                                       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -96,7 +96,7 @@ TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
 
 TEST_F(Cuda, EachSampleHasItsClock) {
   auto x = DeviceVector<float>(1 << 24);
-  const auto clock = gpu_->timing(TimingMode::stream, {[&x](cudaStream_t stream, std::int64_t executions) {
+  const auto clock = gpu_->timing(TimingMode::stream, {[&x](Stream stream, std::int64_t executions) {
                                     for (std::int64_t i = 0; i < executions; ++i)
                                       GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
                                                                detail::Filling::normal, 4, x.size(), 1, stream));
@@ -113,7 +113,7 @@ TEST_F(Cuda, EachSampleHasItsClock) {
 
 TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   auto x = DeviceVector<float>(1 << 20);
-  const auto timing = gpu_->timing(TimingMode::device, {[&x](cudaStream_t stream, std::int64_t executions) {
+  const auto timing = gpu_->timing(TimingMode::device, {[&x](Stream stream, std::int64_t executions) {
                                      for (std::int64_t i = 0; i < executions; ++i)
                                        GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
                                                                 detail::Filling::normal, 4, x.size(), 1, stream));
@@ -127,7 +127,7 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
 }
 
 TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
-  const auto timing = gpu_->timing(TimingMode::device, {[this](cudaStream_t stream, std::int64_t executions) {
+  const auto timing = gpu_->timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
                                      for (std::int64_t i = 0; i < executions; ++i) {
                                        gpu_->launch_nothing(stream);
                                        GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -144,7 +144,7 @@ TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
 }
 
 TEST_F(Cuda, AnOperationThatAllocatesIsTimedInBatches) {
-  const auto timing = gpu_->timing(TimingMode::device, {[this](cudaStream_t stream, std::int64_t executions) {
+  const auto timing = gpu_->timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
                                      for (std::int64_t i = 0; i < executions; ++i) {
                                        void* memory = nullptr;
                                        GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
@@ -163,7 +163,7 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   auto x = DeviceVector<float>(64);
   launch_idle(second, 0, gpu_->stream());  // outside of the capture: it sets a kernel's attribute
   const auto graph = capture(
-      [&](cudaStream_t stream, std::int64_t) {
+      [&](Stream stream, std::int64_t) {
         launch_idle(first, 0, stream);
         GPUBENCH_CUDA_CHECK(cudaMemsetAsync(x.data(), 0, x.bytes(), stream));
         launch_idle(second, 0, stream);
@@ -184,7 +184,7 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
 
 TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   const LaunchShape shape = {{1000, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
-  const auto launched = gpu_->launched_by([&](cudaStream_t stream, std::int64_t executions) {
+  const auto launched = gpu_->launched_by([&](Stream stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) launch_idle(shape, 0, stream);
   });
   EXPECT_EQ(launched.launches, (Launches{1, 1000, 1000 - gpus().front().units, 0.0}));
@@ -194,13 +194,13 @@ TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&resident_threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0));
   EXPECT_EQ(launched.grid->blocks_per_multiprocessor, resident_threads / 256);
   const auto waiting =
-      gpu_->launched_by([](cudaStream_t stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
+      gpu_->launched_by([](Stream stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
   EXPECT_FALSE(waiting.launches) << "it cannot be captured";
-  const auto as_thrust_does = gpu_->launched_by([](cudaStream_t stream, std::int64_t) {
+  const auto as_thrust_does = gpu_->launched_by([](Stream stream, std::int64_t) {
     if (cudaStreamSynchronize(stream) != cudaSuccess) throw std::runtime_error("reduce failed to synchronize");
   });
   EXPECT_FALSE(as_thrust_does.launches) << "nor can what says so in its own words";
-  EXPECT_THROW((void)gpu_->launched_by([](cudaStream_t, std::int64_t) { throw std::runtime_error("late"); }),
+  EXPECT_THROW((void)gpu_->launched_by([](Stream, std::int64_t) { throw std::runtime_error("late"); }),
                std::runtime_error)
       << "capture has nothing to do with this";
 }

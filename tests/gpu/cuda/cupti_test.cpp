@@ -16,9 +16,9 @@
 #include "bench/counters/post_timing_pass.h"
 #include "gpu/cuda/cupti_library.h"
 #include "gpu/cuda/handles.h"
-#include "tests/gpu/cuda/fake_cupti.h"
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
+#include "tests/gpu/cuda/fake_cupti.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -196,7 +196,7 @@ class FakeCupti : public FakeCuptiTest {
   static Device gpu() {
     Device device;
     device.id = "cuda:0";
-    device.kind = DeviceKind::cuda;
+    device.kind = DeviceKind::gpu;
     return device;
   }
 

@@ -9,7 +9,7 @@
 namespace gpubench::bench {
 namespace {
 
-cudaStream_t stream(int number) { return reinterpret_cast<cudaStream_t>(static_cast<std::uintptr_t>(number)); }
+Stream stream(int number) { return reinterpret_cast<Stream>(static_cast<std::uintptr_t>(number)); }
 
 TEST(WorkingStream, IsTheLastOneThatLives) {
   EXPECT_EQ(working_stream(), nullptr);

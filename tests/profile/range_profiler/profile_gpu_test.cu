@@ -42,7 +42,7 @@ class OnGpu : public testing::Test {
 };
 
 TEST_F(OnGpu, ATimerAgreesWithEventPairs) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   (void)bench::EventTimer(stream.get()).seconds([&] { spin(1, stream.get()); });
   KernelTimer timer;
   double events_ms = 0.0;
@@ -62,7 +62,7 @@ TEST_F(OnGpu, ATimerAgreesWithEventPairs) {
 }
 
 TEST_F(OnGpu, NestedIntervalsCountOnceAndManyNeedNoWait) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   KernelTimer timer;
   for (int i = 0; i < 2000; ++i) {
     const auto outer = timer.scope("outer", stream.get());
@@ -78,7 +78,7 @@ TEST_F(OnGpu, NestedIntervalsCountOnceAndManyNeedNoWait) {
 }
 
 TEST_F(OnGpu, ACapturedIntervalIsNamed) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   KernelTimer timer;
   GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
   timer.start("captured", stream.get());
@@ -96,7 +96,7 @@ TEST_F(OnGpu, ACapturedIntervalIsNamed) {
 }
 
 TEST_F(OnGpu, NestedRangesKernelsAddUp) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   spin(1, stream.get());  // CUDA is in use before the session starts
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream.get()));
   if (!recorded()) GTEST_SKIP();
@@ -127,7 +127,7 @@ TEST_F(OnGpu, NestedRangesKernelsAddUp) {
 }
 
 TEST_F(OnGpu, GraphsKernelsCountForTheRangeThatLaunchesThem) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   if (!recorded()) GTEST_SKIP();
   GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
   spin(4, stream.get());
@@ -148,7 +148,7 @@ TEST_F(OnGpu, GraphsKernelsCountForTheRangeThatLaunchesThem) {
 TEST_F(OnGpu, ThreadsDoNotMixTheirRanges) {
   if (!recorded()) GTEST_SKIP();
   const auto work = [](const char* name, int kernels) {
-    const bench::Stream stream;
+    const bench::OwnedStream stream;
     for (int i = 0; i < 100; ++i) {
       const Range range(name);
       spin(kernels, stream.get(), 1000);
@@ -163,7 +163,7 @@ TEST_F(OnGpu, ThreadsDoNotMixTheirRanges) {
 }
 
 TEST_F(OnGpu, AMemoryRangeSeesPlainAndStreamOrderedAllocations) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   void* first = nullptr;  // has the pool grown before anything is recorded
   GPUBENCH_CUDA_CHECK(cudaMallocAsync(&first, std::size_t{1} << 25, stream.get()));
   GPUBENCH_CUDA_CHECK(cudaFreeAsync(first, stream.get()));
@@ -195,7 +195,7 @@ TEST_F(OnGpu, AMemoryRangeSeesPlainAndStreamOrderedAllocations) {
 }
 
 TEST_F(OnGpu, CountersOfARangeAreThoseOfItsKernels) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   constexpr std::size_t bytes = std::size_t{1} << 30;
   void* memory = nullptr;
   GPUBENCH_CUDA_CHECK(cudaMalloc(&memory, bytes));
@@ -225,7 +225,7 @@ TEST_F(OnGpu, CountersOfARangeAreThoseOfItsKernels) {
 }
 
 TEST_F(OnGpu, TheDeviceTellsOfItsPool) {
-  const bench::Stream stream;
+  const bench::OwnedStream stream;
   void* memory = nullptr;
   GPUBENCH_CUDA_CHECK(cudaMallocAsync(&memory, std::size_t{1} << 26, stream.get()));
   const DeviceMemory device = device_memory();

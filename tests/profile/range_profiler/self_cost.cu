@@ -39,7 +39,7 @@ int main() {
     std::printf("no CUDA device: %s\n", gpubench::bench::why_no_gpu().c_str());
     return 77;
   }
-  const gpubench::bench::Stream stream;
+  const gpubench::bench::OwnedStream stream;
   constexpr int calls = 400;
   const auto launch = [&](int) { nothing<<<1, 32, 0, stream.get()>>>(); };
   const auto drain = [&] { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream.get())); };

@@ -10,7 +10,7 @@
 namespace gpubench::profile {
 namespace {
 
-cudaStream_t stream(std::uintptr_t number) { return reinterpret_cast<cudaStream_t>(number); }
+Stream stream(std::uintptr_t number) { return reinterpret_cast<Stream>(number); }
 
 /// A GPU whose clock a test sets: an event happens when it is recorded, and is known once `finished`.
 struct FakeGpu {
@@ -42,7 +42,7 @@ class FakeEvents final : public EventSource {
     gpu_.alive.erase(static_cast<FakeGpu::Happened*>(event));
     delete static_cast<FakeGpu::Happened*>(event);
   }
-  std::string record(Event event, cudaStream_t) override {
+  std::string record(Event event, Stream) override {
     *static_cast<FakeGpu::Happened*>(event) = {gpu_.now, gpu_.captures};
     return "";
   }
@@ -66,7 +66,7 @@ class Timer : public testing::Test {
     EXPECT_TRUE(gpu.alive.empty()) << "events are left";
   }
   void at(double milliseconds) { gpu.now = milliseconds; }
-  void start(const char* name, double milliseconds, cudaStream_t on = nullptr) {
+  void start(const char* name, double milliseconds, Stream on = nullptr) {
     at(milliseconds);
     timer->start(name, on);
   }
@@ -133,7 +133,7 @@ TEST_F(Timer, ANameNestsInItself) {
 TEST_F(Timer, OtherStreamsAreNotNested) {
   start("compute", 0.0, stream(1));
   start("copy", 1.0, stream(2));
-  cudaStream_t wrong = stream(3);
+  Stream wrong = stream(3);
   timer->stop("copy", &wrong);
   stop("copy", 2.0);
   stop("compute", 5.0);
