@@ -9,26 +9,11 @@
 #include <set>
 
 #include "bench/activity/activity_pass.h"
-#include "gpu/cuda/cupti_library.h"
 #include "core/model/command_names.h"
+#include "gpu/cuda/cupti_records.h"
 
 namespace gpubench::bench {
 namespace {
-
-// An older or newer CUPTI than the build's may be loaded, with shorter or longer records. Read are only members that
-// lie at the same place in all of them: kernels of CUDA 11.0 to 13, copies and fills since ever.
-using KernelRecord = CUpti_ActivityKernel9;
-using CopyRecord = CUpti_ActivityMemcpy5;
-using FillRecord = CUpti_ActivityMemset4;
-constexpr std::size_t kernel_bytes = offsetof(KernelRecord, name) + sizeof(KernelRecord::name);
-constexpr std::size_t copy_bytes = offsetof(CopyRecord, end) + sizeof(CopyRecord::end);
-constexpr std::size_t fill_bytes = offsetof(FillRecord, end) + sizeof(FillRecord::end);
-#if CUPTI_API_VERSION >= 130000
-static_assert(offsetof(KernelRecord, name) == offsetof(CUpti_ActivityKernel10, name) &&
-              offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
-              offsetof(KernelRecord, localMemoryPerThread) == offsetof(CUpti_ActivityKernel10, localMemoryPerThread) &&
-              offsetof(KernelRecord, blockZ) == offsetof(CUpti_ActivityKernel10, blockZ));
-#endif
 
 /// KERNEL without CONCURRENT runs kernels one by one, also those that belong together.
 constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -147,69 +132,50 @@ class CuptiActivity final : public ActivitySource {
   }
 
   void read(const FilledBuffer& buffer, ActivityRecords& result) const {
-    for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
-      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
-        result.records.push_back(of_kernel(as<KernelRecord>(record, left, kernel_bytes)));
-      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
-        result.records.push_back(of_copy(as<CopyRecord>(record, left, copy_bytes)));
-      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
-        result.records.push_back(of_fill(as<FillRecord>(record, left, fill_bytes)));
+    for_each_record(*library_, buffer.memory.get(), buffer.bytes, [&](const gpu::RecordedActivity& activity) {
+      const auto keep = [&](const gpu::RecordedWork& work, CommandKind kind, std::string_view name,
+                            std::uint64_t bytes) {
+        constexpr std::uint64_t max_bytes = std::numeric_limits<std::int64_t>::max();
+        result.records.push_back({std::nullopt, work.start_ns, work.end_ns, kind, std::string(name),
+                                  static_cast<std::int64_t>(std::min(bytes, max_bytes))});
+      };
+      std::visit(gpu::ByKind{
+                     [&](const gpu::RecordedKernel& kernel) { result.records.push_back(of_kernel(kernel)); },
+                     [&](const gpu::RecordedCopy& copy) {
+                       keep(copy, CommandKind::copy, name_of(copy.direction), copy.bytes);
+                     },
+                     [&](const gpu::RecordedMemset& memset) {
+                       keep(memset, CommandKind::fill, command_name::fill, memset.bytes);
+                     },
+                     [](const auto&) {},
+                 },
+                 activity);
     });
   }
 
-  template <class Record>
-  const Record& as(const CUpti_Activity* record, std::size_t left, std::size_t needed) const {
-    if (left < needed) throw_unknown_layout();
-    return *reinterpret_cast<const Record*>(record);
-  }
-
-  static ActivityRecord of_copy(const CopyRecord& record) {
-    return {std::nullopt,   record.start, record.end, CommandKind::copy, std::string(name_of_copy(record.copyKind)),
-            size_of(record)};
-  }
-  static ActivityRecord of_fill(const FillRecord& record) {
-    return {std::nullopt,   record.start, record.end, CommandKind::fill, std::string(command_name::fill),
-            size_of(record)};
-  }
-  static std::int64_t size_of(const auto& record) {
-    return static_cast<std::int64_t>(std::min<std::uint64_t>(record.bytes, std::numeric_limits<std::int64_t>::max()));
-  }
-  static std::string_view name_of_copy(std::uint8_t kind) {
-    switch (kind) {
-      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return command_name::host_to_device;
-      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return command_name::device_to_host;
-      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return command_name::device_to_device;
-      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "copy, host to host";
-      case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "copy, GPU to GPU";
-      default: return command_name::copy;
+  static std::string_view name_of(gpu::CopyDirection direction) {
+    switch (direction) {
+      case gpu::CopyDirection::host_to_device: return command_name::host_to_device;
+      case gpu::CopyDirection::device_to_host: return command_name::device_to_host;
+      case gpu::CopyDirection::device_to_device: return command_name::device_to_device;
+      case gpu::CopyDirection::host_to_host: return "copy, host to host";
+      case gpu::CopyDirection::between_devices: return "copy, GPU to GPU";
+      case gpu::CopyDirection::other: break;
     }
+    return command_name::copy;
   }
 
-  [[nodiscard]] ActivityRecord of_kernel(const KernelRecord& record) const {
+  static ActivityRecord of_kernel(const gpu::RecordedKernel& record) {
+    if (!record.is_possible()) throw_unknown_layout();
     KernelLaunch kernel;
-    kernel.grid = {record.gridX, record.gridY, record.gridZ};
-    kernel.block = {record.blockX, record.blockY, record.blockZ};
-    // What no kernel can be was not read where it lies.
-    constexpr std::int64_t max_threads = 1024;
-    const std::int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
-    if (std::min({record.gridX, record.gridY, record.gridZ, record.blockX, record.blockY, record.blockZ}) < 1 ||
-        threads > max_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
-      throw_unknown_layout();
+    std::ranges::copy(record.grid, kernel.grid.begin());
+    std::ranges::copy(record.block, kernel.block.begin());
     kernel.name = record.name != nullptr ? demangled(record.name) : "a kernel without a name";
-    kernel.registers = record.registersPerThread;
-    kernel.static_shared_bytes = record.staticSharedMemory;
-    kernel.dynamic_shared_bytes = record.dynamicSharedMemory;
-    kernel.local_bytes = record.localMemoryPerThread;
-    return {std::move(kernel), record.start, record.end};
-  }
-
-  [[noreturn]] void throw_unknown_layout() const {
-    std::uint32_t version = 0;
-    GPUBENCH_CUPTI_CALL(*library_, cuptiGetVersion, &version);
-    throw MetricsUnavailable(fmt::format(
-        "{} (version {}) lays its records out in another way than version {}, which gpubench was built with; set "
-        "GPUBENCH_CUPTI to the libcupti of that toolkit",
-        library_->path(), version, CUPTI_API_VERSION));
+    kernel.registers = record.registers;
+    kernel.static_shared_bytes = record.static_shared_bytes;
+    kernel.dynamic_shared_bytes = record.dynamic_shared_bytes;
+    kernel.local_bytes = record.local_bytes;
+    return {std::move(kernel), record.start_ns, record.end_ns};
   }
 
   std::shared_ptr<const CuptiLibrary> library_;

@@ -85,20 +85,6 @@ struct FilledBuffer {
 void register_activity_buffers(const CuptiLibrary& library);
 /// Those that were filled since the last call.
 std::vector<FilledBuffer> take_filled_buffers();
-/// Calls `visit` with each record of a buffer, and with the bytes from its beginning to the buffer's end. Throws
-/// MetricsUnavailable, and what `visit` throws.
-template <class Visit>
-void for_each_record(const CuptiLibrary& library, const FilledBuffer& buffer, const Visit& visit) {
-  CUpti_Activity* record = nullptr;
-  while (true) {
-    const CUptiResult found = library.cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
-    if (found == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
-    library.check(found, "cuptiActivityGetNextRecord");
-    const auto place = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.memory.get());
-    visit(record, buffer.bytes - std::min(place, buffer.bytes));
-  }
-}
-
 /// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.
 std::shared_ptr<const CuptiLibrary> load_cupti();

@@ -8,7 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <new>
+#include <utility>
 
 #include "gpu/devices.h"
 
@@ -61,11 +61,6 @@ bool is_driver_call_of_interest(const char* name) {
   return false;
 }
 
-template <class Record>
-const Record& as(const CUpti_Activity& record) {
-  return reinterpret_cast<const Record&>(record);
-}
-
 std::uint32_t size(std::int32_t value) { return value < 0 ? 0U : static_cast<std::uint32_t>(value); }
 std::uint8_t device_number(std::uint32_t device) { return static_cast<std::uint8_t>(device < 255 ? device : 254); }
 
@@ -108,7 +103,7 @@ void Recorder::enable(CUpti_ActivityKind kind) {
   if (result == CUPTI_SUCCESS) return;
   const auto lock = recording_.lock();
   recording_.note(fmt::format("Some of what the program did is not recorded: {}.",
-                          library_->error_text(result, "cuptiActivityEnable")));
+                              library_->error_text(result, "cuptiActivityEnable")));
 }
 
 void Recorder::flush(bool forced) noexcept {
@@ -145,10 +140,14 @@ void Recorder::take(CUcontext context, std::uint32_t stream, std::uint8_t* buffe
 void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
   const std::uint64_t start = now_ns();
   const auto lock = recording_.lock();
-  CUpti_Activity* next = nullptr;
-  while (library_->cuptiActivityGetNextRecord(buffer, bytes, &next) == CUPTI_SUCCESS) {
-    record(*next);
-    ++records_read_;
+  try {
+    bench::for_each_record(*library_, buffer, bytes, [&](const gpu::RecordedActivity& activity) {
+      std::visit(gpu::ByKind{[&](const auto& one) { record(one); }, [](std::monostate) {}}, activity);
+      ++records_read_;
+    });
+  } catch (const bench::MetricsUnavailable& error) {
+    if (!std::exchange(refused_, true))
+      recording_.note(fmt::format("Some of what the program did is not recorded: {}.", error.what()));
   }
   std::size_t lost = 0;
   if (library_->cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS && lost > 0)
@@ -157,215 +156,138 @@ void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffe
   nanoseconds_ += now_ns() - start;
 }
 
-void Recorder::record(const CUpti_Activity& record) {
-  switch (record.kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL: return kernel(record);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return copy(record, false);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return copy(record, true);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return fill(record);
-    case CUPTI_ACTIVITY_KIND_RUNTIME: return call(record, CUPTI_CB_DOMAIN_RUNTIME_API);
-    case CUPTI_ACTIVITY_KIND_DRIVER: return call(record, CUPTI_CB_DOMAIN_DRIVER_API);
-    case CUPTI_ACTIVITY_KIND_MARKER: return marker(record);
-    case CUPTI_ACTIVITY_KIND_MEMORY2: return memory(record);
-    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return pool(record);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return overhead(record);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return synchronization(record);
-    case CUPTI_ACTIVITY_KIND_DEVICE: return device(record);
-    default: return;
-  }
-}
-
-void Recorder::kernel(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityKernel9>(activity);  // longer ones of newer versions begin like it
-  if (record.end < record.start || record.end == 0) {
-    recording_.add(DroppedRecord{.count = 1});
-    return;
-  }
-  const std::uint32_t name = recording_.name(record.name == nullptr ? "a kernel without a name" : record.name);
-  const timeline::LaunchShape shape = {.grid = {size(record.gridX), size(record.gridY), size(record.gridZ)},
-                                     .block = {size(record.blockX), size(record.blockY), size(record.blockZ)},
-                                     .registers = record.registersPerThread,
-                                     .static_shared_bytes = size(record.staticSharedMemory),
-                                     .dynamic_shared_bytes = size(record.dynamicSharedMemory),
-                                     .local_bytes = record.localMemoryPerThread};
-  KernelRecord kept{.in_graph = static_cast<std::uint8_t>(record.graphNodeId != 0),
-                    .correlation = record.correlationId,
-                    .start = halves(record.start),
-                    .shape = recording_.shape(device_number(record.deviceId), name, shape),
-                    .stream = record.streamId};
-  set_duration(kept, record.end - record.start);
+/// Work without times counts as lost.
+template <class Record>
+void Recorder::add_work(Record kept, const gpu::RecordedWork& work) {
+  if (!work.is_timed()) return recording_.add(DroppedRecord{.count = 1});
+  kept.in_graph = static_cast<std::uint8_t>(work.in_graph);
+  kept.correlation = work.correlation;
+  kept.start = halves(work.start_ns);
+  kept.stream = work.stream;
+  set_duration(kept, work.end_ns - work.start_ns);
   recording_.add(kept);
 }
 
-void Recorder::copy(const CUpti_Activity& activity, bool between_gpus) {
-  // Both kinds of records have these members at these places.
-  const auto& record = as<CUpti_ActivityMemcpy5>(activity);
-  if (record.end < record.start || record.end == 0) {
-    recording_.add(DroppedRecord{.count = 1});
-    return;
-  }
-  const auto& peer = as<CUpti_ActivityMemcpyPtoP4>(activity);
-  const auto memory = [](std::uint8_t kind) -> std::string_view {
-    switch (kind) {
-      case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE: return "pageable";
-      case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return "host";
-      case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED: return "managed";
-      case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY: return "array";
-      default: return "device";
-    }
-  };
-  CommandRecord kept{.in_graph = static_cast<std::uint8_t>((between_gpus ? peer.graphNodeId : record.graphNodeId) != 0),
-                     .correlation = between_gpus ? peer.correlationId : record.correlationId,
-                     .start = halves(record.start),
-                     .name = recording_.name(fmt::format("copy, {} to {}", memory(record.srcKind),
-                                                     between_gpus ? "another device" : memory(record.dstKind))),
-                     .stream = record.streamId,
-                     .device = record.deviceId,
-                     .bytes = halves(record.bytes)};
-  set_duration(kept, record.end - record.start);
+void Recorder::record(const gpu::RecordedKernel& kernel) {
+  const timeline::LaunchShape shape = {.grid = {size(kernel.grid[0]), size(kernel.grid[1]), size(kernel.grid[2])},
+                                       .block = {size(kernel.block[0]), size(kernel.block[1]), size(kernel.block[2])},
+                                       .registers = kernel.registers,
+                                       .static_shared_bytes = size(kernel.static_shared_bytes),
+                                       .dynamic_shared_bytes = size(kernel.dynamic_shared_bytes),
+                                       .local_bytes = kernel.local_bytes};
+  const std::uint32_t name = recording_.name(kernel.name == nullptr ? "a kernel without a name" : kernel.name);
+  add_work(KernelRecord{.shape = recording_.shape(device_number(kernel.device), name, shape)}, kernel);
+}
+
+void Recorder::record(const gpu::RecordedCopy& copy) {
+  const std::string name =
+      fmt::format("copy, {} to {}", names_of(copy.from).in_copies,
+                  copy.is_to_peer ? std::string_view("another device") : names_of(copy.to).in_copies);
+  add_work(CommandRecord{.name = recording_.name(name), .device = copy.device, .bytes = halves(copy.bytes)}, copy);
+}
+
+void Recorder::record(const gpu::RecordedMemset& memset) {
+  add_work(CommandRecord{.name = recording_.name("fill"), .device = memset.device, .bytes = halves(memset.bytes)},
+           memset);
+}
+
+void Recorder::add_call(CallRecord kept, const gpu::RecordedSpan& span) {
+  if (span.end_ns < span.start_ns) return;
+  kept.correlation = span.correlation;
+  kept.start = halves(span.start_ns);
+  set_duration(kept, span.end_ns - span.start_ns);
   recording_.add(kept);
 }
 
-void Recorder::fill(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityMemset4>(activity);
-  if (record.end < record.start || record.end == 0) {
-    recording_.add(DroppedRecord{.count = 1});
-    return;
-  }
-  CommandRecord kept{.in_graph = static_cast<std::uint8_t>(record.graphNodeId != 0),
-                     .correlation = record.correlationId,
-                     .start = halves(record.start),
-                     .name = recording_.name("fill"),
-                     .stream = record.streamId,
-                     .device = record.deviceId,
-                     .bytes = halves(record.bytes)};
-  set_duration(kept, record.end - record.start);
-  recording_.add(kept);
-}
-
-void Recorder::synchronization(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivitySynchronization>(activity);  // a longer one of newer versions begins like it
-  if (record.end < record.start || record.end == 0) return;
-  const auto type = static_cast<std::size_t>(record.type);
+void Recorder::record(const gpu::RecordedSynchronization& wait) {
+  if (!wait.is_timed()) return;
   const auto& names = timeline::synchronization_names;
-  CallRecord kept{.kind = RecordKind::synchronization,
-                  .type = static_cast<std::uint8_t>(type < names.size() ? type : 0),
-                  .correlation = record.correlationId,
-                  .start = halves(record.start),
-                  .name = recording_.name(names[type < names.size() ? type : 0])};
-  set_duration(kept, record.end - record.start);
-  recording_.add(kept);
+  const std::size_t type = wait.type < names.size() ? wait.type : 0;
+  add_call({.kind = RecordKind::synchronization,
+            .type = static_cast<std::uint8_t>(type),
+            .name = recording_.name(names[type])},
+           wait);
 }
 
-void Recorder::call(const CUpti_Activity& activity, CUpti_CallbackDomain domain) {
-  const auto& record = as<CUpti_ActivityAPI>(activity);
-  if (record.end < record.start || record.threadId == passed_over_.load(std::memory_order_relaxed)) return;
-  auto& name = call_names_[(std::uint64_t{domain} << 32U) | record.cbid];
+void Recorder::record(const gpu::RecordedCall& call) {
+  if (call.thread == passed_over_.load(std::memory_order_relaxed)) return;
+  const CUpti_CallbackDomain domain = call.is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+  auto& name = call_names_[(std::uint64_t{domain} << 32U) | call.function];
   if (name == 0) {
     const char* text = nullptr;
-    (void)library_->cuptiGetCallbackName(domain, record.cbid, &text);
-    name = recording_.name(text == nullptr ? fmt::format("call {}", record.cbid) : text);
+    (void)library_->cuptiGetCallbackName(domain, call.function, &text);
+    name = recording_.name(text == nullptr ? fmt::format("call {}", call.function) : text);
   }
-  CallRecord kept{
-      .correlation = record.correlationId, .start = halves(record.start), .name = name, .thread = record.threadId};
-  set_duration(kept, record.end - record.start);
-  recording_.add(kept);
+  add_call({.name = name, .thread = call.thread}, call);
 }
 
-void Recorder::marker(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityMarker2>(activity);
-  const bool instant = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS) != 0;
-  const bool ends = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0;
-  recording_.add(MarkerRecord{.phase = instant ? MarkerPhase::instant
-                                   : ends  ? MarkerPhase::end
-                                           : MarkerPhase::begin,
-                          .number = record.id,
-                          .time = halves(record.timestamp),
-                          .thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? record.objectId.pt.threadId : 0,
-                          .name = ends || record.name == nullptr ? 0 : recording_.name(record.name)});
+void Recorder::record(const gpu::RecordedOverhead& overhead) {
+  add_call({.kind = RecordKind::overhead, .name = recording_.name(overhead.what), .thread = overhead.thread}, overhead);
 }
 
-void Recorder::memory(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityMemory4>(activity);
+void Recorder::record(const gpu::RecordedMarker& marker) {
+  recording_.add(MarkerRecord{.phase = static_cast<MarkerPhase>(marker.phase),
+                              .number = marker.number,
+                              .time = halves(marker.time_ns),
+                              .thread = marker.thread,
+                              .name = marker.name == nullptr ? 0 : recording_.name(marker.name)});
+}
+
+void Recorder::record(const gpu::RecordedAllocation& allocation) {
   const auto kind = [&] {
-    if (record.isAsync != 0 || record.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID)
-      return timeline::MemoryKind::pool;
-    switch (record.memoryKind) {
-      case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
-      case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return timeline::MemoryKind::device;
-      case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
-      case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return timeline::MemoryKind::managed;
-      case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return timeline::MemoryKind::pinned;
+    if (allocation.is_stream_ordered || allocation.is_of_pool) return timeline::MemoryKind::pool;
+    switch (allocation.kind) {
+      case gpu::MemoryKind::device:
+      case gpu::MemoryKind::device_static: return timeline::MemoryKind::device;
+      case gpu::MemoryKind::managed:
+      case gpu::MemoryKind::managed_static: return timeline::MemoryKind::managed;
+      case gpu::MemoryKind::pinned: return timeline::MemoryKind::pinned;
       default: return timeline::MemoryKind::other;
     }
   }();
-  const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
-  std::string_view source = record.source == nullptr ? "" : record.source;
+  std::string_view source = allocation.source == nullptr ? "" : allocation.source;
   source = source.substr(source.rfind('/') + 1);
-  recording_.add(MemoryRecord{.freed = static_cast<std::uint8_t>(freed),
-                          .memory = kind,
-                          .device = device_number(record.deviceId),
-                          .source = recording_.name(source),
-                          .time = halves(record.timestamp),
-                          .address = halves(record.address),
-                          .bytes = halves(record.bytes)});
+  recording_.add(MemoryRecord{.freed = static_cast<std::uint8_t>(allocation.is_release),
+                              .memory = kind,
+                              .device = device_number(allocation.device),
+                              .source = recording_.name(source),
+                              .time = halves(allocation.time_ns),
+                              .address = halves(allocation.address),
+                              .bytes = halves(allocation.bytes)});
 }
 
-void Recorder::pool(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityMemoryPool2>(activity);
-  recording_.add(PoolRecord{.device = device_number(record.deviceId),
-                        .time = halves(record.timestamp),
-                        .address = halves(record.address),
-                        .reserved = halves(record.size),
-                        .used = halves(record.utilizedSize)});
+void Recorder::record(const gpu::RecordedPool& pool) {
+  recording_.add(PoolRecord{.device = device_number(pool.device),
+                            .time = halves(pool.time_ns),
+                            .address = halves(pool.address),
+                            .reserved = halves(pool.reserved_bytes),
+                            .used = halves(pool.used_bytes)});
 }
 
-void Recorder::overhead(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityOverhead3>(activity);
-  if (record.end < record.start) return;
-  const auto name = [&]() -> const char* {
-    switch (record.overheadKind) {
-      case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "compiling PTX";
-      case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH: return "flushing records";
-      case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION: return "preparing kernels for records";
-      case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE: return "creating the recorder's resources";
-      default: return "recording";
-    }
-  }();
-  CallRecord kept{.kind = RecordKind::overhead,
-                  .correlation = 0,
-                  .start = halves(record.start),
-                  .name = recording_.name(name),
-                  .thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? record.objectId.pt.threadId : 0};
-  set_duration(kept, record.end - record.start);
-  recording_.add(kept);
-}
-
-void Recorder::device(const CUpti_Activity& activity) {
-  const auto& record = as<CUpti_ActivityDevice4>(activity);
-  if (!devices_.insert(record.id).second) return;
+void Recorder::record(const gpu::RecordedGpu& gpu) {
+  if (!devices_.insert(gpu.number).second) return;
   const auto put = [&](std::string_view key, std::string_view value) {
     const std::uint32_t key_number = recording_.name(key);
-    recording_.add(PropertyRecord{.device = device_number(record.id), .key = key_number, .value = recording_.name(value)});
+    recording_.add(
+        PropertyRecord{.device = device_number(gpu.number), .key = key_number, .value = recording_.name(value)});
   };
-  put("name", record.name == nullptr ? "" : record.name);
-  put("uuid", bench::uuid_text(record.uuid.bytes));
-  put("architecture", fmt::format("sm_{}{}", record.computeCapabilityMajor, record.computeCapabilityMinor));
-  put("multiprocessors", fmt::format("{}", record.numMultiprocessors));
-  put("memory bytes", fmt::format("{}", record.globalMemorySize));
-  put("l2 bytes", fmt::format("{}", record.l2CacheSize));
-  put("max warps", fmt::format("{}", record.maxWarpsPerMultiprocessor));
-  put("max blocks", fmt::format("{}", record.maxBlocksPerMultiprocessor));
-  put("registers", fmt::format("{}", record.maxRegistersPerMultiprocessor));
-  put("shared bytes", fmt::format("{}", record.maxSharedMemoryPerMultiprocessor));
+  put("name", gpu.name == nullptr ? "" : gpu.name);
+  put("uuid", bench::uuid_text(gpu.uuid.data()));
+  put("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));
+  put("multiprocessors", fmt::format("{}", gpu.multiprocessors));
+  put("memory bytes", fmt::format("{}", gpu.memory_bytes));
+  put("l2 bytes", fmt::format("{}", gpu.l2_bytes));
+  put("max warps", fmt::format("{}", gpu.max_warps));
+  put("max blocks", fmt::format("{}", gpu.max_blocks));
+  put("registers", fmt::format("{}", gpu.max_registers));
+  put("shared bytes", fmt::format("{}", gpu.max_shared_bytes));
 }
 
 void Recorder::write_cost() {
   const auto lock = recording_.lock();
   recording_.add(CostRecord{.name = recording_.name("a record, written on CUPTI's own thread"),
-                        .count = records_read_,
-                        .nanoseconds = halves(nanoseconds_)});
+                            .count = records_read_,
+                            .nanoseconds = halves(nanoseconds_)});
 }
 
 }  // namespace gpubench::profile

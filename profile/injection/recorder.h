@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_records.h"
 #include "profile/recording.h"
 
 namespace gpubench::profile {
@@ -46,22 +46,25 @@ class Recorder {
                    std::size_t bytes) noexcept;
   void read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
   void enable(CUpti_ActivityKind kind);
-  void record(const CUpti_Activity& record);
-  void kernel(const CUpti_Activity& record);
-  void copy(const CUpti_Activity& record, bool between_gpus);
-  void fill(const CUpti_Activity& record);
-  void call(const CUpti_Activity& record, CUpti_CallbackDomain domain);
-  void synchronization(const CUpti_Activity& record);
-  void marker(const CUpti_Activity& record);
-  void memory(const CUpti_Activity& record);
-  void pool(const CUpti_Activity& record);
-  void overhead(const CUpti_Activity& record);
-  void device(const CUpti_Activity& record);
+  void record(const gpu::RecordedKernel& kernel);
+  void record(const gpu::RecordedCopy& copy);
+  void record(const gpu::RecordedMemset& memset);
+  void record(const gpu::RecordedCall& call);
+  void record(const gpu::RecordedSynchronization& wait);
+  void record(const gpu::RecordedMarker& marker);
+  void record(const gpu::RecordedAllocation& allocation);
+  void record(const gpu::RecordedPool& pool);
+  void record(const gpu::RecordedOverhead& overhead);
+  void record(const gpu::RecordedGpu& gpu);
+  template <class Record>
+  void add_work(Record kept, const gpu::RecordedWork& work);
+  void add_call(CallRecord kept, const gpu::RecordedSpan& span);
 
   std::shared_ptr<const bench::CuptiLibrary> library_;
   RecordingWriter& recording_;
   std::atomic<std::uint32_t> passed_over_ = 0;
   bool active_ = false;
+  bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   std::set<std::uint32_t> devices_;
   std::uint32_t records_read_ = 0;

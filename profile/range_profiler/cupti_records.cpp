@@ -2,6 +2,8 @@
 // Kernels and memory by CUPTI's activity records. Each thread notes when it enters and leaves a range; a record of
 // CUDA's API has its thread and its time, so it finds its range, and kernels and memory name the call that made them.
 // CUPTI's external correlation would tell the same, at twice the cost of a range.
+#include "gpu/cuda/cupti_records.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include <mutex>
 #include <utility>
 
-#include "gpu/cuda/cupti_library.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "profile/range_profiler/sources.h"
@@ -22,18 +23,6 @@ namespace {
 
 using bench::CuptiLibrary;
 using bench::MetricsUnavailable;
-
-// Read are only members that lie at the same place in the records of CUPTI 12.6 to 13 (gpu/cuda/cupti_activity.cpp).
-using KernelRecord = CUpti_ActivityKernel9;
-using MemoryRecord = CUpti_ActivityMemory3;
-using CallRecord = CUpti_ActivityAPI;
-#if CUPTI_API_VERSION >= 130000
-static_assert(offsetof(KernelRecord, correlationId) == offsetof(CUpti_ActivityKernel10, correlationId) &&
-              offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
-              offsetof(MemoryRecord, correlationId) == offsetof(CUpti_ActivityMemory4, correlationId) &&
-              offsetof(MemoryRecord, timestamp) == offsetof(CUpti_ActivityMemory4, timestamp) &&
-              offsetof(MemoryRecord, isAsync) == offsetof(CUpti_ActivityMemory4, isAsync));
-#endif
 
 /// Beyond so many (16 MB), CUPTI is asked for all its records, so that the changes before them can go.
 constexpr std::size_t max_kept_changes = std::size_t{1} << 20;
@@ -71,19 +60,6 @@ class ThreadLog {
                                            static_cast<std::uint32_t>(gettid())};
 };
 
-const char* name_of(CUpti_ActivityMemoryKind kind) {
-  switch (kind) {
-    case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE: return "pageable";
-    case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return "pinned";
-    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE: return "device";
-    case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY: return "array";
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED: return "managed";
-    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return "device, static";
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return "managed, static";
-    default: return "unknown";
-  }
-}
-
 class CuptiRecords final : public RecordSource {
  public:
   explicit CuptiRecords(bool memory) : library_(bench::load_cupti()) {
@@ -111,11 +87,11 @@ class CuptiRecords final : public RecordSource {
     all = all || kept_changes_ > max_kept_changes;
     if (all) flush();
     RecordBatch batch;
-    std::vector<CallRecord> calls;
+    std::vector<gpu::RecordedCall> calls;
     for (const bench::FilledBuffer& buffer : bench::take_filled_buffers()) read(buffer, batch, calls);
     take_logs();
-    for (const CallRecord& call : calls)
-      if (const std::uint32_t range = range_of(call); range != 0) batch.calls.push_back({call.correlationId, range});
+    for (const gpu::RecordedCall& call : calls)
+      if (const std::uint32_t range = range_of(call); range != 0) batch.calls.push_back({call.correlation, range});
     if (all) forget_changes();
     std::size_t dropped = 0;
     GPUBENCH_CUPTI_CALL(*library_, cuptiActivityGetNumDroppedRecords, nullptr, 0, &dropped);
@@ -183,42 +159,27 @@ class CuptiRecords final : public RecordSource {
     kept_changes_ = changes_.size();
   }
 
-  [[nodiscard]] std::uint32_t range_of(const CallRecord& call) const {
-    const auto changes = changes_.find(call.threadId);
+  [[nodiscard]] std::uint32_t range_of(const gpu::RecordedCall& call) const {
+    const auto changes = changes_.find(call.thread);
     if (changes == changes_.end()) return 0;
-    const auto after = std::ranges::upper_bound(changes->second, call.start, {}, &ThreadLog::Change::time_ns);
+    const auto after = std::ranges::upper_bound(changes->second, call.start_ns, {}, &ThreadLog::Change::time_ns);
     return after == changes->second.begin() ? 0 : std::prev(after)->range;
   }
 
-  void read(const bench::FilledBuffer& buffer, RecordBatch& batch, std::vector<CallRecord>& calls) const {
-    bench::for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
-      switch (record->kind) {
-        case CUPTI_ACTIVITY_KIND_RUNTIME:
-        case CUPTI_ACTIVITY_KIND_DRIVER: calls.push_back(as<CallRecord>(record, left, sizeof(CallRecord))); break;
-        case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        case CUPTI_ACTIVITY_KIND_KERNEL: {
-          const auto& it = as<KernelRecord>(record, left, offsetof(KernelRecord, name));
-          batch.kernels.push_back({it.correlationId, it.end > it.start ? it.end - it.start : 0});
-          break;
-        }
-        case CUPTI_ACTIVITY_KIND_MEMORY2: {
-          const auto& it = as<MemoryRecord>(record, left, offsetof(MemoryRecord, memoryPoolConfig));
-          if (it.memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_INVALID)
-            batch.memory.push_back({it.correlationId,
-                                    it.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-                                    it.isAsync != 0, name_of(it.memoryKind), it.address, it.bytes, it.timestamp});
-          break;
-        }
-        default: break;  // what another session of this process left
-      }
-    });
-  }
-
-  template <class Record>
-  static const Record& as(const CUpti_Activity* record, std::size_t left, std::size_t needed) {
-    if (left < needed)
-      throw MetricsUnavailable("CUPTI's records are shorter than gpubench knows them; use the CUPTI of its toolkit");
-    return *reinterpret_cast<const Record*>(record);
+  void read(const bench::FilledBuffer& buffer, RecordBatch& batch, std::vector<gpu::RecordedCall>& calls) const {
+    const gpu::ByKind keep{
+        [&](const gpu::RecordedCall& call) { calls.push_back(call); },
+        [&](const gpu::RecordedKernel& kernel) {
+          batch.kernels.push_back({kernel.correlation, kernel.is_timed() ? kernel.end_ns - kernel.start_ns : 0});
+        },
+        [&](const gpu::RecordedAllocation& event) {
+          batch.memory.push_back({event.correlation, !event.is_release, event.is_stream_ordered,
+                                  gpu::names_of(event.kind).name.data(), event.address, event.bytes, event.time_ns});
+        },
+        [](const auto&) {},  // what another session of this process left
+    };
+    bench::for_each_record(*library_, buffer.memory.get(), buffer.bytes,
+                           [&](const gpu::RecordedActivity& activity) { std::visit(keep, activity); });
   }
 
   std::shared_ptr<const CuptiLibrary> library_;
