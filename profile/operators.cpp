@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "core/base/units.h"
-#include "core/statistics/statistics.h"
-#include "profile/groups.h"
+#include "profile/recorded_timings.h"
 #include "timeline/analyses/operators.h"
 
 namespace gpubench::profile {
@@ -58,17 +56,22 @@ std::string shapes_text(std::string_view inputs) {
   return values.size() > 2 ? text + " " + values : text;
 }
 
-}  // namespace
+using timeline::Timeline;
 
-Run run_of_operators(const timeline::Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
-  using Key = std::tuple<std::int64_t, std::uint32_t, std::int64_t>;  // device, name, inputs
-  struct Group {
-    timeline::OperatorWork work;
-    std::vector<timeline::OperatorCall> calls;
-    std::int64_t total_ns = 0;
-  };
-  std::map<Key, Group> groups;
-  std::set<std::int64_t> devices;
+/// Calls of one operator with one list of inputs on one GPU.
+struct Group {
+  std::int64_t device = 0;
+  std::uint32_t name = 0, inputs = 0;  ///< in Timeline::names
+  timeline::OperatorWork work;
+  std::vector<timeline::OperatorCall> calls;
+  std::int64_t total_ns = 0;
+
+  [[nodiscard]] std::string device_id() const { return gpu_id(std::max<std::int64_t>(device, 0)); }
+};
+
+/// Those with shapes, in the order of devices and names.
+std::vector<Group> groups_with_shapes(const Timeline& timeline, OperatorShare& share) {
+  std::map<std::tuple<std::int64_t, std::uint32_t, std::int64_t>, Group> groups;
   std::int64_t all = 0, of_operators = 0;
   for (const timeline::Slice& slice : timeline.slices)
     if (occupies_gpu(slice.kind) && timeline.tracks[slice.track].kind == timeline::TrackKind::stream)
@@ -81,98 +84,89 @@ Run run_of_operators(const timeline::Timeline& timeline, const Calibration& cali
       continue;
     }
     Group& group = groups[{call.device, slice.name, slice.detail}];
+    group.device = call.device;
+    group.name = slice.name;
+    group.inputs = static_cast<std::uint32_t>(slice.detail);
     group.calls.push_back(call);
     group.total_ns += call.gpu_ns;
   }
   share.without_operator = seconds_of(all - of_operators);
-  std::vector<std::pair<Key, Group*>> order;
+  std::vector<Group> result;
+  for (auto& [key, group] : groups) result.push_back(std::move(group));
+  return result;
+}
+
+/// Those whose work their shapes tell, by falling time.
+std::vector<Group> groups_with_work(const Timeline& timeline, OperatorShare& share) {
   std::map<std::string_view, std::int64_t> unknown;
-  for (auto& [key, group] : groups) {
-    const auto& [device, name, inputs] = key;
-    const std::string& text = timeline.names.text(static_cast<std::uint32_t>(inputs));
-    const auto work = timeline::operator_work(timeline.names.text(name), text);
-    if (!work && timeline::work_needs_values(timeline.names.text(name)) && list_of(text, 2).empty()) {
-      share.without_values += seconds_of(group.total_ns);
-      continue;
+  std::vector<Group> known;
+  for (Group& group : groups_with_shapes(timeline, share)) {
+    const std::string& name = timeline.names.text(group.name);
+    const std::string& inputs = timeline.names.text(group.inputs);
+    const double seconds = seconds_of(group.total_ns);
+    if (const auto work = timeline::operator_work(name, inputs)) {
+      share.judged_seconds += seconds;
+      group.work = *work;
+      known.push_back(std::move(group));
+    } else if (timeline::work_needs_values(name) && list_of(inputs, 2).empty()) {
+      share.without_values += seconds;
+    } else {
+      share.unknown_work += seconds;
+      unknown[name] += group.total_ns;
     }
-    if (!work) {
-      share.unknown_work += seconds_of(group.total_ns);
-      unknown[timeline.names.text(name)] += group.total_ns;
-      continue;
-    }
-    group.work = *work;
-    share.judged_seconds += seconds_of(group.total_ns);
-    devices.insert(device);
-    order.emplace_back(key, &group);
   }
   std::vector<std::pair<std::int64_t, std::string_view>> most;
-  most.reserve(unknown.size());
   for (const auto& [name, ns] : unknown) most.emplace_back(-ns, name);
   std::ranges::sort(most);
-  for (const auto& [ns, name] : most)
-    if (share.unknown_operators.size() < 3) share.unknown_operators.emplace_back(name);
-  std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& one) { return one.second->total_ns; });
-  if (order.size() > max_operators) order.resize(max_operators);
+  most.resize(std::min<std::size_t>(most.size(), 3));
+  for (const auto& [ns, name] : most) share.unknown_operators.emplace_back(name);
+  std::ranges::stable_sort(known, std::ranges::greater(), &Group::total_ns);
+  return known;
+}
+
+Measurement measurement_of(const Group& group, const Timeline& timeline, const Calibration& calibration) {
+  const timeline::OperatorCall& first = group.calls.front();
+  Measurement measurement;
+  measurement.operation = timeline.names.text(group.name);
+  measurement.device = group.device_id();
+  measurement.cache_state = "as in the program";
+  measurement.arguments.push_back({.name = "in", .value = 0, .text = shapes_text(timeline.names.text(group.inputs))});
+  measurement.arguments.push_back({.name = "type", .value = 0, .text = group.work.type});
+  measurement.name = fmt::format("{}/in:{}/type:{}", measurement.operation, *measurement.arguments[0].text,
+                                 *measurement.arguments[1].text);
+  measurement.work.bytes_read = group.work.bytes_read;
+  measurement.work.bytes_written = group.work.bytes_written;
+  if (const auto pipe = pipe_of(group.work, timeline.names.text(first.kernel)); pipe && group.work.flops > 0.0)
+    measurement.work.flops[*pipe] = group.work.flops;
+  measurement.launches = Launches{first.works, first.blocks,
+                                  std::max<std::int64_t>(first.blocks - first.kernels * calibration.device.units, 0)};
+  RecordedTimes times{.durations_ns = {},
+                      .kernels = first.kernels,
+                      .launches = first.works,
+                      .method = "the trace's records of what the operator launched"};
+  for (const timeline::OperatorCall& call : group.calls) times.durations_ns.push_back(call.gpu_ns);
+  measurement.timings = timings_of(times, fixed_costs_of(calibration));
+  return measurement;
+}
+
+}  // namespace
+
+Run run_of_operators(const Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
+  std::vector<Group> groups = groups_with_work(timeline, share);
+  std::map<std::int64_t, std::string> devices;
+  for (const Group& group : groups) devices[group.device] = group.device_id();
   Run run;
-  for (const std::int64_t number : devices) {
+  for (const auto& [number, id] : devices) {
     Calibration own = calibration;
-    own.device.id = gpu_id(std::max<std::int64_t>(number, 0));
+    own.device.id = id;
     run.devices.push_back(own.device);
     run.calibrations.push_back(std::move(own));
   }
-  const auto costs = fixed_costs_of(calibration);
-  for (const auto& [key, group] : order) {
-    const auto& [device, name, inputs] = key;
-    Measurement measurement;
-    measurement.operation = timeline.names.text(name);
-    measurement.device = gpu_id(std::max<std::int64_t>(device, 0));
-    measurement.cache_state = "as in the program";
-    measurement.arguments.push_back(
-        {.name = "in", .value = 0, .text = shapes_text(timeline.names.text(static_cast<std::uint32_t>(inputs)))});
-    measurement.arguments.push_back({.name = "type", .value = 0, .text = group->work.type});
-    measurement.name = fmt::format("{}/in:{}/type:{}", measurement.operation, *measurement.arguments[0].text,
-                                   *measurement.arguments[1].text);
-    measurement.work.bytes_read = group->work.bytes_read;
-    measurement.work.bytes_written = group->work.bytes_written;
-    if (const auto pipe = pipe_of(group->work, timeline.names.text(group->calls.front().kernel));
-        pipe && group->work.flops > 0.0)
-      measurement.work.flops[*pipe] = group->work.flops;
-    const timeline::OperatorCall& first = group->calls.front();
-    measurement.launches = Launches{first.works, first.blocks,
-                                    std::max<std::int64_t>(first.blocks - first.kernels * calibration.device.units, 0)};
-    Timing timing;
-    timing.clock = TimingMode::device;
-    timing.stop_reason = StopReason::count;
-    timing.executions_per_sample = 1;
-    timing.method = "the trace's records of what the operator launched";
-    const double overhead = costs ? costs->record_seconds * static_cast<double>(first.kernels) : 0.0;
-    const std::size_t stride = group->calls.size() / max_samples + 1;
-    for (std::size_t i = 0; i < group->calls.size(); i += stride)
-      timing.samples_seconds.push_back(std::max(seconds_of(group->calls[i].gpu_ns) - overhead, min_seconds));
-    timing.block_sizes = {static_cast<std::int64_t>(timing.samples_seconds.size())};
-    timing.seconds = statistics::summarize(timing.samples_seconds);
-    if (costs) {
-      timing.kernel_overhead_seconds = Estimate{overhead, {overhead, overhead}};
-      timing.method += ", less the calibrated kernel overhead";
-      Timing stream = timing;
-      stream.clock = TimingMode::stream;
-      stream.samples_seconds.clear();
-      stream.block_sizes.clear();
-      stream.kernel_overhead_seconds = std::nullopt;
-      const double launch = costs->launch_seconds * static_cast<double>(first.works);
-      for (double* const value :
-           {&stream.seconds->median, &stream.seconds->mean, &stream.seconds->minimum, &stream.seconds->maximum,
-            &stream.seconds->lower_quartile, &stream.seconds->upper_quartile, &stream.seconds->median_ci95.low,
-            &stream.seconds->median_ci95.high})
-        *value += launch;
-      stream.method = "the device time and the calibrated cost of launches in a full stream: estimated, not measured";
-      measurement.timings = {std::move(timing), std::move(stream)};
-    } else {
-      measurement.timings = {std::move(timing)};
-    }
-    share.calls.push_back(static_cast<std::int64_t>(group->calls.size()));
-    share.total_seconds.push_back(seconds_of(group->total_ns));
-    run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
+  groups.resize(std::min(groups.size(), max_operators));
+  for (const Group& group : groups) {
+    share.calls.push_back(static_cast<std::int64_t>(group.calls.size()));
+    share.total_seconds.push_back(seconds_of(group.total_ns));
+    run.points.push_back({.measurement = measurement_of(group, timeline, calibration), .verdict = std::nullopt});
   }
   return run;
 }

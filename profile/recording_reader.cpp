@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "profile/recording_reader.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +18,8 @@
 #include <unordered_set>
 
 #include "core/base/files.h"
-#include "profile/recording.h"
+#include "core/base/text.h"
+#include "profile/recording_format.h"
 
 namespace gpubench::profile {
 namespace {
@@ -40,13 +43,15 @@ class Mapping {
     const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat state {};
     if (!descriptor.open() || ::fstat(descriptor.number(), &state) != 0)
-      throw RecordingError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+      throw RecordingError(
+          fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
     if (!S_ISREG(state.st_mode)) throw RecordingError(fmt::format("{} is no file.", file.string()));
     size_ = static_cast<std::size_t>(state.st_size);
     if (size_ == 0) return;
     void* const at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
     if (at == MAP_FAILED)
-      throw RecordingError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+      throw RecordingError(
+          fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
     (void)::madvise(at, size_, MADV_SEQUENTIAL);
     data_ = static_cast<const std::uint8_t*>(at);
   }
@@ -185,7 +190,7 @@ class Reader {
     });
     if (place == recordings_.devices.end())
       place = recordings_.devices.insert(recordings_.devices.end(),
-                                     {.process = process_, .index = record.device, .properties = {}});
+                                         {.process = process_, .index = record.device, .properties = {}});
     place->properties[text(record.key)] = text(record.value);
     if (text(record.key) == "name") timeline_.gpus.push_back({process_, record.device, text(record.value)});
     return true;
@@ -265,7 +270,7 @@ class Reader {
     CallRecord record;
     if (!take(record) || !knows(record.name)) return false;
     auto& kind = kinds_[record.name];
-    if (!kind) kind = kind_of_call(text(record.name));
+    if (!kind) kind = timeline::kind_of_call(text(record.name));
     auto slice = slice_of(record, overhead ? SliceKind::overhead : *kind);
     if (!slice) return false;
     slice->name = names_[record.name];
@@ -380,7 +385,8 @@ class Reader {
     CostRecord record;
     if (!take(record) || !knows(record.name)) return false;
     auto place = std::ranges::find(recordings_.costs, text(record.name), &Recordings::Cost::what);
-    if (place == recordings_.costs.end()) place = recordings_.costs.insert(recordings_.costs.end(), {text(record.name)});
+    if (place == recordings_.costs.end())
+      place = recordings_.costs.insert(recordings_.costs.end(), {text(record.name)});
     place->count += record.count;
     place->seconds += static_cast<double>(whole(record.nanoseconds)) * 1e-9;
     return true;
@@ -456,14 +462,23 @@ void name_processes_of_notes(Recordings& recordings) {
     for (const std::uint32_t one : by) numbers.push_back(ranks ? *processes[one].rank : processes[one].id);
     std::ranges::sort(numbers);
     recordings.counter_notes[i] = fmt::format("{}{} {}: {}", ranks ? "rank" : "process",
-                                          numbers.size() == 1 ? ""
-                                          : ranks             ? "s"
-                                                              : "es",
-                                          fmt::join(numbers, ", "), recordings.counter_notes[i]);
+                                              numbers.size() == 1 ? ""
+                                              : ranks             ? "s"
+                                                                  : "es",
+                                              fmt::join(numbers, ", "), recordings.counter_notes[i]);
   }
 }
 
 }  // namespace
+
+std::string RecordedDevice::text(std::string_view property) const {
+  const auto found = properties.find(property);
+  return found == properties.end() ? std::string() : found->second;
+}
+
+std::optional<std::int64_t> RecordedDevice::number(std::string_view property) const {
+  return number_in<std::int64_t>(text(property));
+}
 
 void read_recording(const std::filesystem::path& file, Recordings& recordings) {
   Mapping mapping(file);
@@ -482,7 +497,7 @@ Recordings read_recordings(const std::vector<std::filesystem::path>& places) {
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(place, error))
-      if (entry.path().extension() == recording_extension) files.push_back(entry.path());
+      if (has_recording_extension(entry.path())) files.push_back(entry.path());
     if (error) throw RecordingError(fmt::format("{} cannot be read: {}.", place.string(), error.message()));
   }
   std::ranges::sort(files);

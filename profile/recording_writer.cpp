@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "profile/recording_writer.h"
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-
-#include "profile/recording.h"
 
 namespace gpubench::profile {
 namespace {
@@ -24,7 +24,8 @@ std::uint64_t within_limit_on_files(std::uint64_t max_bytes) {
 
 }  // namespace
 
-RecordingWriter::RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header, std::uint64_t max_bytes)
+RecordingWriter::RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header,
+                                 std::uint64_t max_bytes)
     : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)),
       max_bytes_(within_limit_on_files(max_bytes)) {
   held_.reserve(2 * held_bytes);

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/base/process.h"
-#include "profile/recording.h"
+#include "profile/recording_format.h"
 
 namespace gpubench::profile {
 namespace {

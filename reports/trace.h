@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/table.h"
-#include "core/model/run.h"
+#include "core/model/work_verdicts.h"
 #include "timeline/analyses/critical_path.h"
 #include "timeline/analyses/difference.h"
 #include "timeline/analyses/kernels.h"
@@ -23,15 +23,7 @@ std::string trace_summary_text(const timeline::Timeline& timeline, const timelin
 /// Idle time by its cause, of each GPU and of each stream, and stretches in which the host's pace is the program's.
 std::string trace_idle_text(const timeline::Timeline& timeline, const timeline::Summary& summary,
                             const ConsoleStyle& style);
-/// What operators, by their shapes, or kernels, by their counters, reach of a GPU's ceilings, by their time; `calls`
-/// and `total` of each of the run's points. `rest` says what has no verdict, and why.
-struct WorkVerdicts {
-  Run run;
-  std::vector<std::int64_t> calls;
-  std::vector<double> total_seconds;
-  std::string rest;
-  bool of_kernels = false;
-};
+/// By their time.
 std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle& style);
 
 std::string trace_memory_text(const Program& program, const ConsoleStyle& style);

@@ -258,9 +258,13 @@ const std::vector<OptionRow>& option_table() {
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is beyond is not "
        "recorded.",
        number(&Options::max_recording_gib, 0.001, 10'000.0)},
+      {in_profile, "--max-spool", "GIB", "", "", hidden, once, "The former name of --max-recording.",
+       number(&Options::max_recording_gib, 0.001, 10'000.0)},
       {in_profile, "--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
        text(&Options::keep_folder)},
       {in_profile, "--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+       text(&Options::recording_folder)},
+      {in_profile, "--spools", "DIR", "", "", hidden, once, "The former name of --recording.",
        text(&Options::recording_folder)},
       {in_run | in_report | in_profile, "--calibration", "FILE", "", "", common, once,
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "

@@ -12,17 +12,18 @@
 #include <optional>
 
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/devices.h"
-#include "classifier/classifier.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/run/run_ceilings.h"
-#include "profile/groups.h"
+#include "profile/program_run.h"
+#include "profile/recording_format.h"
 #include "profile/session.h"
+#include "profile/verdicts.h"
 #include "reports/reports.h"
 #include "timeline/writers.h"
 
@@ -152,7 +153,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   if (options.recording_folder && recordings.timeline.processes.empty()) {
     const auto& warnings = recordings.timeline.warnings;
     throw profile::RecordingError(warnings.empty() ? fmt::format("{} holds no recording.", folder.string())
-                                               : fmt::format("{}", fmt::join(warnings, " ")));
+                                                   : fmt::format("{}", fmt::join(warnings, " ")));
   }
   const std::string program = options.program_arguments.empty() ? folder.string() : options.program_arguments.front();
   const std::vector<Device> here = bench::gpus();
@@ -171,14 +172,12 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   groups.range = options.kept_range;
   for (const std::filesystem::path& further : further_folders(folder))
     groups.further.push_back(profile::further_counters(profile::read_recordings(further), groups, run));
-  groups.metrics = profile::counted_metrics(recordings, groups.further);
   groups.absent_metrics = absent;
-  profile::add_program(recordings, groups, run);
+  run = profile::verdicts_of(recordings, std::move(run), std::move(groups));
   run.program->command = options.program_arguments;
   run.program->ended = ended;
   if (run.points.empty())
     run.warnings.push_back("No kernel is left: --kernels and --range chose none of those that ran.");
-  classifier::classify(run);
   for (const std::string& warning : run.warnings) say(warning);
   if (!options.quiet) fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
@@ -195,7 +194,7 @@ std::filesystem::path kept_folder(const std::string& name) {
   std::filesystem::create_directories(name, error);
   if (error) throw UsageError(fmt::format("--keep={} cannot be made: {}.", name, error.message()));
   for (const auto& entry : std::filesystem::directory_iterator(name))
-    if (entry.path().extension() == profile::recording_extension)
+    if (profile::has_recording_extension(entry.path()))
       throw UsageError(fmt::format("--keep={} holds a recording already. Give another folder.", name));
   return std::filesystem::canonical(name);
 }

@@ -18,15 +18,14 @@
 #include <utility>
 
 #include "calibrate/check/health.h"
-#include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "profile/groups.h"
-#include "profile/operators.h"
-#include "profile/recording.h"
+#include "profile/program_run.h"
+#include "profile/recording_format.h"
+#include "profile/verdicts.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/critical_path.h"
@@ -103,7 +102,7 @@ bool are_recordings(const std::vector<std::string>& inputs) {
     if (!fs::is_directory(place)) return is_recording(place);
     bool any = false;
     for (const auto& entry : fs::directory_iterator(place)) {
-      if (entry.path().extension() != profile::recording_extension) continue;
+      if (!profile::has_recording_extension(entry.path())) continue;
       if (!is_recording(entry.path())) return false;
       any = true;
     }
@@ -111,89 +110,33 @@ bool are_recordings(const std::vector<std::string>& inputs) {
   });
 }
 
-/// Of a GPU's kernels what they reach of the ceilings in this file, by the counters of the recording.
-reports::WorkVerdicts verdicts_of_recordings(const std::vector<std::string>& inputs, const std::string& file) {
-  const profile::Recordings recordings = profile::read_recordings(std::vector<fs::path>(inputs.begin(), inputs.end()));
-  reports::WorkVerdicts verdicts;
-  verdicts.of_kernels = true;
-  Run& run = verdicts.run;
-  run.devices = profile::devices_of(recordings, {});
-  for (const Device& device : run.devices) {
-    Calibration calibration = storage::read_calibration_for(file, {device});
-    if (const auto reason = calibrate::why_not_acceptable(calibration))
-      throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
-    calibration.device.id = device.id;
-    run.calibrations.push_back(std::move(calibration));
-  }
-  profile::GroupOptions groups;
-  groups.metrics = profile::counted_metrics(recordings);
-  profile::add_program(recordings, groups, run);
-  classifier::classify(run);
-  double all = 0.0, counted = 0.0;
-  for (std::size_t i = 0; i < run.points.size(); ++i) {
-    const ProgramKernel& kernel = run.program->kernels[i];
-    verdicts.calls.push_back(kernel.launches);
-    verdicts.total_seconds.push_back(kernel.total_seconds);
-    all += kernel.total_seconds;
-    counted += kernel.counted > 0 ? kernel.total_seconds : 0.0;
-  }
-  const std::string& reason = run.program->counters_reason;
-  verdicts.rest = fmt::format(
-      "By the ceilings of {}. Counters were read around launches of kernels with {} of the time on the GPU.{}",
-      run.calibrations.empty() ? "no GPU" : printable(run.calibrations.front().device.name),
-      format_percent(all > 0.0 ? counted / all : 0.0),
-      counted > 0.0    ? ""
-      : reason.empty() ? " Record with gpubench profile --metrics=core."
-                       : " " + printable(reason));
-  return verdicts;
+/// Throws UsageError where they were changed, or do not pass.
+Calibration acceptable(Calibration calibration, const std::string& file) {
+  if (const auto reason = calibrate::why_not_acceptable(calibration))
+    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
+  return calibration;
 }
 
-/// Of operators whose shapes the trace tells what they reach of the ceilings in this file; of our own recordings that
-/// of kernels.
-reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline::Timeline& timeline,
-                                  const std::string& file) {
-  if (are_recordings(inputs)) return verdicts_of_recordings(inputs, file);
+/// By the ceilings in this file: of our own recordings the verdicts of kernels, else of operators.
+WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline::Timeline& timeline,
+                         const std::string& file) {
+  if (are_recordings(inputs)) {
+    const auto recordings = profile::read_recordings(std::vector<fs::path>(inputs.begin(), inputs.end()));
+    Run ceilings;
+    ceilings.devices = profile::devices_of(recordings, {});
+    for (const Device& device : ceilings.devices) {
+      ceilings.calibrations.push_back(acceptable(storage::read_calibration_for(file, {device}), file));
+      ceilings.calibrations.back().device.id = device.id;
+    }
+    return profile::kernel_verdicts(recordings, std::move(ceilings));
+  }
   Device gpu;
   gpu.kind = DeviceKind::gpu;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
   if (calibration.device.kind != DeviceKind::gpu)
     throw UsageError(
         fmt::format("--calibration={} has the ceilings of a CPU. Give those of the GPU of the trace.", file));
-  if (const auto reason = calibrate::why_not_acceptable(calibration))
-    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
-  profile::OperatorShare share;
-  reports::WorkVerdicts verdicts;
-  verdicts.run = profile::run_of_operators(timeline, calibration, share);
-  verdicts.calls = std::move(share.calls);
-  verdicts.total_seconds = std::move(share.total_seconds);
-  if (!verdicts.run.points.empty()) classifier::classify(verdicts.run);
-  const double all =
-      share.judged_seconds + share.without_shapes + share.without_values + share.unknown_work + share.without_operator;
-  const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
-  std::string other;  // the trace is of another GPU
-  for (const timeline::GpuModel& traced : timeline.gpus)
-    if (traced.name == calibration.device.name) {
-      other.clear();
-      break;
-    } else {
-      other = fmt::format(", but the trace is of {}: give the ceilings of that", printable(traced.name));
-    }
-  verdicts.rest = fmt::format("By the ceilings of {}{}. Verdicts cover {} of the work on the GPU.",
-                              printable(calibration.device.name), other, part(share.judged_seconds));
-  std::string none;
-  const auto add = [&](double seconds, std::string_view why) {
-    if (seconds > 0.0)
-      none += fmt::format("{} {} launched by {}", none.empty() ? " None have:" : ",", part(seconds), why);
-  };
-  add(share.unknown_work, fmt::format("operators whose shapes do not tell their work (most of it by {})",
-                                      printable(fmt::format("{}", fmt::join(share.unknown_operators, ", ")))));
-  add(share.without_values,
-      "convolutions and attention of which the trace has no \"Concrete Inputs\" (PyTorch writes them from 2.1 on)");
-  add(share.without_shapes, "operators without shapes");
-  add(share.without_operator, "no operator");
-  if (!none.empty()) verdicts.rest += none + ".";
-  if (share.judged_seconds <= 0.0) verdicts.rest += " Record with record_shapes=True.";
-  return verdicts;
+  return profile::operator_verdicts(timeline, acceptable(calibration, file));
 }
 
 }  // namespace

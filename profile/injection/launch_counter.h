@@ -22,7 +22,7 @@
 #include "gpu/cuda/cupti_library.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/options.h"
-#include "profile/recording.h"
+#include "profile/recording_writer.h"
 
 namespace gpubench::profile {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/cuda/cupti_records.h"
-#include "profile/recording.h"
+#include "profile/recording_writer.h"
 
 namespace gpubench::profile {
 

@@ -58,7 +58,7 @@ class OfAnyProgram(unittest.TestCase):
 
     def test_the_folder_of_keep_is_not_overwritten(self):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "1.gpspool").write_bytes(b"")
+            (pathlib.Path(folder) / "1.gprec").write_bytes(b"")
             self.assertEqual(gpubench(f"--keep={folder}", "--", "true").returncode, 64)
 
 
@@ -83,8 +83,12 @@ class Wrong(unittest.TestCase):
             result = gpubench(f"--recording={folder}")
             self.assertEqual(result.returncode, 64, result.stderr)
             self.assertIn("holds no recording", result.stderr)
-            (pathlib.Path(folder) / "1.gpspool").write_text("none")
+            (pathlib.Path(folder) / "1.gprec").write_text("none")
             result = gpubench(f"--recording={folder}")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertIn("1.gprec", result.stderr)
+            (pathlib.Path(folder) / "1.gprec").rename(pathlib.Path(folder) / "1.gpspool")
+            result = gpubench(f"--spools={folder}", "--max-spool=1")
             self.assertEqual(result.returncode, 64, result.stderr)
             self.assertIn("1.gpspool", result.stderr)
 
@@ -94,7 +98,7 @@ class OfAKeptRecording(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        (self.folder / "1.gpspool").write_bytes(pathlib.Path(RECORDING).read_bytes())
+        (self.folder / "1.gprec").write_bytes(pathlib.Path(RECORDING).read_bytes())
 
     def test_is_judged_without_the_gpu_and_written_in_every_format(self):
         outputs = [self.folder / name for name in ("run.json", "run.html", "run.csv", "run.md", "run.perfetto-trace", "run.trace.json")]

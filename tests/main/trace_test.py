@@ -57,7 +57,7 @@ class Trace(unittest.TestCase):
         self.assertIn("needs --out=FILE", self.refused("trace", "convert", KINETO))
 
     def test_any_format(self):
-        recording = TRACES.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        recording = TRACES.parent.parent / "profile" / "data" / "plain_program.gprec"
         as_recording = self.fine("trace", "kernels", recording)
         for written in ("copy.perfetto-trace", "copy.trace.json"):
             self.fine("trace", "convert", recording, "-o", self.folder / written)
@@ -166,7 +166,7 @@ class Kept(Trace):
             self.assertIn(words, summary["verdicts_rest"])
 
     def test_verdicts_of_own_recordings_are_by_counters(self):
-        recording = DATA.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        recording = DATA.parent.parent / "profile" / "data" / "plain_program.gprec"
         (self.folder / "kept").mkdir()
         shutil.copy(recording, self.folder / "kept" / "1.gpspool")
         for place in (recording, self.folder / "kept"):

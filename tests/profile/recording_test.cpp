@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/recording.h"
-
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -18,9 +16,12 @@
 
 #include "classifier/classifier.h"
 #include "core/storage/storage.h"
-#include "profile/groups.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/options.h"
+#include "profile/program_run.h"
+#include "profile/recording_reader.h"
+#include "profile/recording_writer.h"
+#include "profile/verdicts.h"
 
 namespace gpubench::profile {
 namespace {
@@ -43,7 +44,7 @@ class Recording : public testing::Test {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  [[nodiscard]] std::filesystem::path file(const std::string& name = "1.gpspool") const { return folder_ / name; }
+  [[nodiscard]] std::filesystem::path file(const std::string& name = "1.gprec") const { return folder_ / name; }
   static std::string bytes_of(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -149,7 +150,7 @@ TEST_F(Recording, is_read_back_as_it_was_written) {
 
 TEST_F(Recording, says_which_ranks_have_no_counters) {
   for (const char* const rank : {"0", "1", "2"}) {
-    RecordingWriter writer(file(std::string(rank) + ".gpspool"), header, 1 << 20);
+    RecordingWriter writer(file(std::string(rank) + ".gprec"), header, 1 << 20);
     property(writer, 255, "rank", rank);
     if (*rank != '0') writer.note("Another process has them.", true);
     writer.note("All are slow.", true);
@@ -204,14 +205,14 @@ TEST_F(Recording, damage_never_gets_through) {
 
 TEST_F(Recording, what_is_none_is_said_and_the_others_are_read) {
   {
-    RecordingWriter writer(file("2.gpspool"), header, 1 << 20);
+    RecordingWriter writer(file("2.gprec"), header, 1 << 20);
     write_all(writer);
   }
-  put(file("1.gpspool"), "hello");
-  put(file("3.gpspool"), "");
+  put(file("1.gprec"), "hello");
+  put(file("3.gprec"), "");
   const Recordings recordings = read_recordings(folder_);
   EXPECT_EQ(recordings.kernels, 2);
-  EXPECT_THAT(recordings.timeline.warnings, Contains(HasSubstr("1.gpspool is no recording")));
+  EXPECT_THAT(recordings.timeline.warnings, Contains(HasSubstr("1.gprec is no recording")));
   EXPECT_THROW(read_recordings(folder_ / "none"), RecordingError);
 }
 
@@ -315,8 +316,8 @@ constexpr const char* recordings_of_ranks = "GPUBENCH_TEST_RECORDINGS";
 TEST(DISABLED_Rank, writes_its_recording) {
   if (std::getenv(recordings_of_ranks) == nullptr) GTEST_SKIP() << "it is run by Recording.of_mpirun_names_its_ranks";
   const std::filesystem::path folder = std::getenv(recordings_of_ranks);
-  RecordingWriter writer(folder / (std::to_string(getpid()) + ".gpspool"), {.start_ns = 1, .process = 1, .parent = 1},
-                     1 << 20);
+  RecordingWriter writer(folder / (std::to_string(getpid()) + ".gprec"), {.start_ns = 1, .process = 1, .parent = 1},
+                         1 << 20);
   for (const auto& [key, value] :
        {std::pair("rank", rank_of_process()), std::pair("local rank", local_rank_of_process())}) {
     const std::uint32_t number = writer.name(key);
@@ -344,14 +345,14 @@ TEST_F(Recording, of_mpirun_names_its_ranks) {
 }
 
 TEST(CallKind, is_told_by_the_name) {
-  EXPECT_EQ(kind_of_call("cudaLaunchKernelExC_v11060"), SliceKind::launch);
-  EXPECT_EQ(kind_of_call("cuLaunchKernelEx"), SliceKind::launch);
-  EXPECT_EQ(kind_of_call("cudaGraphLaunch_v10000"), SliceKind::launch);
-  EXPECT_EQ(kind_of_call("cudaGraphAddMemcpyNode_v10000"), SliceKind::call);
-  EXPECT_EQ(kind_of_call("cudaLaunchHostFunc_v10000"), SliceKind::call);
-  EXPECT_EQ(kind_of_call("cudaMemcpyAsync_v3020"), SliceKind::transfer);
-  EXPECT_EQ(kind_of_call("cudaStreamSynchronize_v3020"), SliceKind::synchronization);
-  EXPECT_EQ(kind_of_call("cudaMalloc_v3020"), SliceKind::call);
+  EXPECT_EQ(timeline::kind_of_call("cudaLaunchKernelExC_v11060"), SliceKind::launch);
+  EXPECT_EQ(timeline::kind_of_call("cuLaunchKernelEx"), SliceKind::launch);
+  EXPECT_EQ(timeline::kind_of_call("cudaGraphLaunch_v10000"), SliceKind::launch);
+  EXPECT_EQ(timeline::kind_of_call("cudaGraphAddMemcpyNode_v10000"), SliceKind::call);
+  EXPECT_EQ(timeline::kind_of_call("cudaLaunchHostFunc_v10000"), SliceKind::call);
+  EXPECT_EQ(timeline::kind_of_call("cudaMemcpyAsync_v3020"), SliceKind::transfer);
+  EXPECT_EQ(timeline::kind_of_call("cudaStreamSynchronize_v3020"), SliceKind::synchronization);
+  EXPECT_EQ(timeline::kind_of_call("cudaMalloc_v3020"), SliceKind::call);
 }
 
 TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_counted) {
@@ -476,10 +477,7 @@ TEST(KeptRecording, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_
   Calibration calibration = storage::read_calibration_for(GPUBENCH_KEPT_CALIBRATION, run.devices);
   calibration.device = run.devices[0];
   run.calibrations.push_back(calibration);
-  GroupOptions options;
-  options.metrics = counted_metrics(recordings);
-  add_program(recordings, options, run);
-  classifier::classify(run);
+  run = verdicts_of(recordings, std::move(run));
   std::map<std::string, Point> points;
   for (const Point& point : run.points) points[point.measurement.name] = point;
   const auto& triad = points.at("triad/grid:65536/block:256/in:step/stream");
@@ -552,12 +550,12 @@ TEST_F(Recording, does_not_break_the_programs_limit_on_files) {
   const auto write_much = [&] {
     const rlimit limit{most, most};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) std::exit(1);
-    RecordingWriter writer(folder_ / "limited.gpspool", {}, std::uint64_t{1} << 30);
+    RecordingWriter writer(folder_ / "limited.gprec", {}, std::uint64_t{1} << 30);
     for (int i = 0; i < 100'000; ++i) (void)writer.name("a name of some length, number " + std::to_string(i));
     std::exit(0);
   };
   EXPECT_EXIT(write_much(), testing::ExitedWithCode(0), "");
-  EXPECT_GT(std::filesystem::file_size(folder_ / "limited.gpspool"), most / 2);
+  EXPECT_GT(std::filesystem::file_size(folder_ / "limited.gprec"), most / 2);
   EXPECT_THAT(read_recordings(folder_).timeline.warnings, Contains(HasSubstr("reached its limit on disk")));
 }
 

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/kernel_groups.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "bench/activity/kernel_code.h"
+#include "bench/counters/post_timing_pass.h"
+#include "core/base/text.h"
+#include "core/model/points.h"
+#include "timeline/analyses/analyses.h"
+
+namespace gpubench::profile {
+namespace {
+
+using timeline::Slice;
+using timeline::SliceKind;
+using timeline::Timeline;
+
+/// Launches of one function and shape that differ by less in time are taken to do the same work.
+constexpr double same_work_difference = 0.05;
+
+std::uint64_t launch_key(std::uint32_t process, std::uint32_t correlation) {
+  return (std::uint64_t{process} << 32U) | correlation;
+}
+
+class Grouping {
+ public:
+  Grouping(const Recordings& recordings, const GroupOptions& options, const Run& run)
+      : timeline_(recordings.timeline), options_(options), run_(run) {
+    for (const CountedLaunch& launch : recordings.counted)
+      counted_.emplace(launch_key(launch.process, launch.correlation), &launch);
+    for (const RecordedDevice& device : recordings.devices) devices_of_tracks(device);
+  }
+
+  std::vector<KernelGroup> groups(timeline::StringPool& path_names) {
+    const std::vector<std::uint32_t> paths = timeline::range_paths(timeline_, path_names);
+    for (std::size_t i = 0; i < timeline_.slices.size(); ++i)
+      if (timeline::occupies_gpu(timeline_.slices[i].kind)) add(timeline_.slices[i], paths[i], path_names);
+    for (KernelGroup& group : groups_) {
+      group.counted = static_cast<std::int64_t>(group.counted_durations_ns.size());
+      group.total_ns =
+          std::reduce(group.durations_ns.begin(), group.durations_ns.end(), std::int64_t{0}) +
+          std::reduce(group.counted_durations_ns.begin(), group.counted_durations_ns.end(), std::int64_t{0});
+    }
+    borrow_counters();
+    std::ranges::stable_sort(groups_, std::ranges::greater(), &KernelGroup::total_ns);
+    return std::move(groups_);
+  }
+
+ private:
+  void devices_of_tracks(const RecordedDevice& device) {
+    const std::string uuid = device.text("uuid");
+    for (std::size_t i = 0; i < run_.devices.size(); ++i) {
+      const auto known = run_.devices[i].properties.find("uuid");
+      if (known != run_.devices[i].properties.end() && known->second == uuid)
+        run_devices_[{device.process, device.index}] = {static_cast<std::uint32_t>(i), &device};
+    }
+  }
+
+  /// The program counts the first launches of a function and shape, in whichever range they are. Those of other ranges
+  /// do the same work as far as is known where they take as long.
+  void borrow_counters() {
+    const auto median = [](const KernelGroup& group) {
+      std::vector<std::int64_t> durations = group.timed_ns();
+      const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+      std::ranges::nth_element(durations, middle);
+      return static_cast<double>(*middle);
+    };
+    std::map<GroupKey, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      GroupKey key = groups_[i].key;
+      if (key.kind != SliceKind::kernel) continue;
+      key.path = 0;
+      alike[key].push_back(i);
+    }
+    for (const auto& [key, members] : alike)
+      for (const std::size_t i : members) {
+        KernelGroup& group = groups_[i];
+        if (group.counted > 0) continue;
+        for (const std::size_t other : members)
+          if (const KernelGroup& donor = groups_[other];
+              donor.counted > 0 && !donor.counted_in &&
+              std::abs(median(group) / median(donor) - 1.0) < same_work_difference) {
+            group.counters = donor.counters;
+            group.counted_in = donor.key.path;
+            break;
+          }
+      }
+  }
+
+  bool keeps_name(std::uint32_t name) {
+    if (!options_.keeps) return true;
+    const auto [place, fresh] = kept_names_.try_emplace(name, false);
+    if (fresh) {
+      const std::string full = bench::demangled(timeline_.names.text(name));
+      place->second = options_.keeps(full) || options_.keeps(short_kernel_name(full));
+    }
+    return place->second;
+  }
+
+  bool keeps_path(std::uint32_t path, const timeline::StringPool& names) {
+    if (options_.range.empty()) return true;
+    const auto [place, fresh] = kept_paths_.try_emplace(path, false);
+    if (fresh) {
+      const std::string whole = "/" + names.text(path) + "/";
+      place->second = whole.find("/" + options_.range + "/") != std::string::npos;
+    }
+    return place->second;
+  }
+
+  void add(const Slice& slice, std::uint32_t path, const timeline::StringPool& path_names) {
+    if (!keeps_name(slice.name) || !keeps_path(path, path_names)) return;
+    const timeline::Track& track = timeline_.tracks[slice.track];
+    const auto device = run_devices_.find({track.process, static_cast<int>(track.device)});
+    if (device == run_devices_.end()) return;
+    GroupKey key;
+    key.device = device->second.first;
+    key.kind = slice.kind;
+    key.name = slice.name;
+    key.path = path;
+    if (is_command(slice.kind))
+      key.bytes = slice.detail;
+    else if (slice.detail >= 0)
+      key.shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
+    KernelGroup& group = group_of(key, slice);
+    if (group.device == nullptr) group.device = device->second.second;
+    const auto counted = counted_.find(launch_key(track.process, slice.correlation));
+    if (counted == counted_.end() || is_command(slice.kind)) {
+      group.durations_ns.push_back(slice.duration_ns);
+      return;
+    }
+    group.counted_durations_ns.push_back(slice.duration_ns);
+    for (const auto& [name, value] : counted->second->values) {
+      auto& [sum, count] = group.counters[name];
+      sum += value;
+      ++count;
+    }
+  }
+
+  /// Most slices have the key of the last one of their shape and path, so a table by these comes before the search.
+  KernelGroup& group_of(const GroupKey& key, const Slice& slice) {
+    const std::uint64_t quick = (static_cast<std::uint64_t>(slice.detail) * 0x9E3779B97F4A7C15ULL) ^
+                                (std::uint64_t{key.path} << 40U) ^ (std::uint64_t{slice.name} << 16U) ^
+                                (std::uint64_t{key.device} << 8U) ^ static_cast<std::uint64_t>(slice.kind);
+    const auto [place, fresh] = quick_.try_emplace(quick, 0);
+    if (!fresh && groups_[place->second].key == key) return groups_[place->second];
+    const auto [sure, is_new] = sure_.try_emplace(key, groups_.size());
+    if (is_new) groups_.emplace_back().key = key;
+    place->second = sure->second;
+    return groups_[sure->second];
+  }
+
+  const Timeline& timeline_;
+  const GroupOptions& options_;
+  const Run& run_;
+  std::unordered_map<std::uint64_t, const CountedLaunch*> counted_;
+  std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
+  std::unordered_map<std::uint32_t, bool> kept_names_;
+  std::unordered_map<std::uint32_t, bool> kept_paths_;
+  std::vector<KernelGroup> groups_;
+  std::unordered_map<std::uint64_t, std::size_t> quick_;
+  std::map<GroupKey, std::size_t> sure_;
+};
+
+}  // namespace
+
+std::vector<KernelGroup> kernel_groups(const Recordings& recordings, const GroupOptions& options, const Run& run,
+                                       timeline::StringPool& path_names) {
+  return Grouping(recordings, options, run).groups(path_names);
+}
+
+std::string lasting_key(const KernelGroup& group, const timeline::Timeline& timeline, const timeline::StringPool& paths,
+                        const Run& run) {
+  const timeline::LaunchShape& shape = group.key.shape;
+  return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", run.devices[group.key.device].id,
+                     timeline.names.text(group.key.name), paths.text(group.key.path), fmt::join(shape.grid, ","),
+                     fmt::join(shape.block, ","), shape.registers, shape.static_shared_bytes,
+                     shape.dynamic_shared_bytes);
+}
+
+FurtherCounters further_counters(const Recordings& recordings, const GroupOptions& options, const Run& run) {
+  timeline::StringPool path_names;
+  FurtherCounters result;
+  for (const KernelGroup& group : kernel_groups(recordings, options, run, path_names)) {
+    if (group.counters.empty()) continue;
+    auto& sums = result.of_group[lasting_key(group, recordings.timeline, path_names, run)];
+    for (const auto& [name, sum] : group.counters) {
+      FurtherCounters::Sum& all = sums[recordings.timeline.names.text(name)];
+      all.sum += sum.first;
+      all.count += sum.second;
+    }
+  }
+  result.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
+  return result;
+}
+
+std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
+                                                   const std::vector<FurtherCounters>& further) {
+  std::vector<std::string> counted;
+  for (const FurtherCounters& run : further)
+    for (const auto& [group, sums] : run.of_group)
+      for (const auto& [name, sum] : sums)
+        if (std::ranges::find(counted, name) == counted.end()) counted.push_back(name);
+  for (const CountedLaunch& launch : recordings.counted)
+    for (const auto& [name, value] : launch.values)
+      if (const std::string& text = recordings.timeline.names.text(name);
+          std::ranges::find(counted, text) == counted.end())
+        counted.push_back(text);
+  std::vector<std::string> names = bench::parse_metrics("core,flops,units");
+  const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
+    return std::ranges::find(counted, counter) == counted.end() ? std::nullopt : std::optional<std::string>("");
+  };
+  auto metrics = bench::resolve(names, "", unit_of).metrics;
+  for (const std::string& counter : counted) {
+    const bool used = std::ranges::any_of(metrics, [&](const bench::ResolvedMetric& metric) {
+      return std::ranges::any_of(metric.terms, [&](const auto& term) { return term.counter == counter; }) ||
+             (metric.peak && (metric.peak->counter == counter || metric.peak->clock == counter));
+    });
+    if (!used && !counter.ends_with(".peak_sustained") && !counter.ends_with(".per_second"))
+      metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
+  }
+  return metrics;
+}
+
+}  // namespace gpubench::profile

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of one function with one launch shape, in one range: what a program's records fall into. Pure; knows no
+// CUDA.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/counters/metrics.h"
+#include "core/model/run.h"
+#include "profile/recording_reader.h"
+
+namespace gpubench::profile {
+
+/// Counters of the kernel groups of one more run of the same program, by what tells groups apart in any run.
+struct FurtherCounters {
+  struct Sum {
+    double sum = 0.0;
+    std::int64_t count = 0;
+  };
+  std::map<std::string, std::map<std::string, Sum>> of_group;  ///< by the counter's name
+  std::int64_t counted_launches = 0;
+};
+
+struct GroupOptions {
+  /// Keeps kernels whose name passes, as in the source or shortened. Null: all.
+  std::function<bool(const std::string& name)> keeps;
+  /// Keeps work launched in a range of this name. Empty: all.
+  std::string range;
+  /// The metrics that were to be counted, and what could not be planned.
+  std::vector<bench::ResolvedMetric> metrics;
+  std::vector<AbsentCounter> absent_metrics;
+  std::size_t max_groups = 500;
+  std::vector<FurtherCounters> further = {};  ///< of more runs
+};
+
+/// Work that is no kernel.
+constexpr bool is_command(timeline::SliceKind kind) {
+  return kind == timeline::SliceKind::copy || kind == timeline::SliceKind::fill;
+}
+
+/// What tells groups apart.
+struct GroupKey {
+  std::uint32_t device = 0;  ///< in Run::devices
+  timeline::SliceKind kind = timeline::SliceKind::kernel;
+  std::uint32_t name = 0;
+  std::uint32_t path = 0;
+  std::int64_t bytes = 0;  ///< of a command
+  timeline::LaunchShape shape;
+  friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
+};
+
+struct KernelGroup {
+  GroupKey key;
+  std::vector<std::int64_t> durations_ns;  ///< in the order of starts
+  std::int64_t counted = 0;
+  std::vector<std::int64_t> counted_durations_ns;
+  std::map<std::uint32_t, std::pair<double, std::int64_t>> counters;  ///< sum and count by the counter's name
+  std::optional<std::uint32_t> counted_in;              ///< the path of the group that the counters were borrowed from
+  std::map<std::string, FurtherCounters::Sum> further;  ///< of more runs
+  std::int64_t total_ns = 0;
+  const RecordedDevice* device = nullptr;
+
+  /// Those without counters around them, where there are any.
+  [[nodiscard]] const std::vector<std::int64_t>& timed_ns() const {
+    return durations_ns.empty() ? counted_durations_ns : durations_ns;
+  }
+  [[nodiscard]] std::int64_t launches() const {
+    return static_cast<std::int64_t>(durations_ns.size() + counted_durations_ns.size());
+  }
+};
+
+/// By falling time. `path_names` gets the names of their ranges; `run.devices` are those of `devices_of`.
+std::vector<KernelGroup> kernel_groups(const Recordings& recordings, const GroupOptions& options, const Run& run,
+                                       timeline::StringPool& path_names);
+
+/// What tells a group apart from others in any run of the program.
+std::string lasting_key(const KernelGroup& group, const timeline::Timeline& timeline, const timeline::StringPool& paths,
+                        const Run& run);
+
+/// `run.devices` are those of the program's first run.
+FurtherCounters further_counters(const Recordings& recordings, const GroupOptions& options, const Run& run);
+
+/// The metrics that the recordings' counters make up: gpubench's own by their table, others as CUPTI names them.
+std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
+                                                   const std::vector<FurtherCounters>& further = {});
+
+}  // namespace gpubench::profile
