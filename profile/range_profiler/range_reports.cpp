@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "profile/range_profiler/range_reports.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "profile/range_profiler/ranges.h"
 
 namespace gpubench::profile {
 namespace {

@@ -10,10 +10,13 @@
 #include <filesystem>
 #include <thread>
 
-#include "gpu/devices.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "profile/range_profiler/ranges.h"
+#include "gpu/devices.h"
+#include "profile/range_profiler/range_counters.h"
+#include "profile/range_profiler/range_reports.h"
+#include "profile/range_profiler/range_sums.h"
+#include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {
 
@@ -62,149 +65,6 @@ double cost_ns(const Call& call) {
 }
 
 constexpr const char* own_range = "gpubench: what a range costs";
-
-/// Counters of the ranges of one thread. Ranges inside a range divide it into pieces that are counted one by one.
-class RangeCounters {
- public:
-  RangeCounters(std::unique_ptr<bench::MetricSource> source, const std::vector<std::string>& names)
-      : source_(std::move(source)) {
-    std::string wanted = joined(names, ",");
-    auto resolution = bench::resolve(bench::parse_metrics(wanted), source_->chip(),
-                                     [&](const std::string& name) { return source_->unit(name); });
-    std::vector<bench::ResolvedMetric> countable;
-    for (bench::ResolvedMetric& metric : resolution.metrics) {
-      if (bench::is_by_kernel(metric) || metric.peak)
-        miss(metric.name, "it relates to time, which a range falsifies; use gpubench profile");
-      else
-        countable.push_back(std::move(metric));
-    }
-    for (const AbsentCounter& absent : resolution.absent) miss(absent.name, absent.reason);
-    const auto passes = [&](const std::vector<std::string>& counters) { return source_->passes(counters); };
-    for (bench::ResolvedMetric& metric : countable) {
-      auto more = counters_;
-      for (const auto& term : metric.terms)
-        if (std::ranges::find(more, term.counter) == more.end()) more.push_back(term.counter);
-      if (passes(more) != std::size_t{1}) {
-        miss(metric.name, "a range runs once, and this would take one more pass; count it in another run");
-        continue;
-      }
-      counters_ = std::move(more);
-      metrics_.push_back(std::move(metric));
-    }
-    // Parts of quotients, where they cost no pass.
-    for (const bench::ResolvedMetric& metric : metrics_) {
-      const auto parts = metric.terms.size() == 1 ? parts_of(metric.terms[0].counter) : std::nullopt;
-      if (!parts) continue;
-      auto more = counters_;
-      for (const std::string& part : {parts->numerator, parts->denominator})
-        if (source_->unit(part) && std::ranges::find(more, part) == more.end()) more.push_back(part);
-      if (passes(more) == std::size_t{1}) counters_ = std::move(more);
-    }
-    if (!metrics_.empty()) source_->begin(counters_);
-  }
-
-  [[nodiscard]] bool any() const { return !metrics_.empty(); }
-  [[nodiscard]] const std::vector<bench::ResolvedMetric>& metrics() const { return metrics_; }
-  [[nodiscard]] const std::string& reason() const { return reason_; }
-  [[nodiscard]] bool of_this_thread() const { return std::this_thread::get_id() == thread_; }
-
-  void open(std::uint32_t range) {
-    const std::lock_guard lock(mutex_);
-    end_piece();
-    calls_.push_back({range, pieces_.size(), pieces_.size()});
-    open_.push_back(calls_.size() - 1);
-    begin_piece();
-  }
-  void close(std::uint32_t range) {
-    const std::lock_guard lock(mutex_);
-    if (open_.empty() || calls_[open_.back()].range != range) return;
-    end_call();
-    if (!open_.empty()) begin_piece();
-  }
-
-  /// Ends with the session, also where ranges are open.
-  void finish() {
-    const std::lock_guard lock(mutex_);
-    while (!open_.empty()) end_call();
-    read();
-    source_.reset();
-  }
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    if (open_.empty()) read();
-    if (!open_.empty()) return;  // pieces of open ranges are in use
-    pieces_.clear();
-    calls_.clear();
-    unread_ = 0;
-  }
-  [[nodiscard]] RangeMetric metric(std::size_t index, std::uint32_t range, Reduction reduction) {
-    const std::lock_guard lock(mutex_);
-    if (!open_.empty())
-      return {metrics_[index].name, metrics_[index].unit, std::nullopt, std::nullopt,
-              "counters are read once all ranges have ended"};
-    read();
-    return reduce_counter(metrics_[index], range, reduction, pieces_, calls_);
-  }
-
- private:
-  void miss(const std::string& name, const std::string& why) {
-    reason_ += fmt::format("{}{}: {}", reason_.empty() ? "" : "; ", name, why);
-  }
-  void begin_piece() {
-    CountedPiece& piece = pieces_.emplace_back();
-    piece.range = calls_[open_.back()].range;
-    piece.call = open_.back();
-    if (!lost_.empty()) {
-      piece.lost = lost_;
-      return;
-    }
-    try {
-      source_->begin_range(pieces_.size() - 1);
-      in_piece_ = true;
-    } catch (const std::exception& error) {
-      piece.lost = lost_ = error.what();
-    }
-  }
-  void end_call() {
-    end_piece();
-    calls_[open_.back()].last = pieces_.size();
-    open_.pop_back();
-  }
-  void end_piece() {
-    if (!std::exchange(in_piece_, false)) return;
-    try {
-      source_->end_range();
-    } catch (const std::exception& error) {
-      pieces_.back().lost = lost_ = error.what();
-    }
-  }
-  void read() {
-    if (source_ == nullptr || unread_ == pieces_.size()) return;
-    try {
-      for (auto& [piece, values] : source_->read()) {
-        if (piece >= pieces_.size()) continue;
-        pieces_[piece].values = std::move(values.values);
-        if (pieces_[piece].lost.empty()) pieces_[piece].lost = values.lost;
-      }
-    } catch (const std::exception& error) {
-      lost_ = error.what();
-    }
-    unread_ = pieces_.size();
-  }
-
-  std::mutex mutex_;
-  std::unique_ptr<bench::MetricSource> source_;
-  std::thread::id thread_ = std::this_thread::get_id();
-  std::vector<bench::ResolvedMetric> metrics_;
-  std::vector<std::string> counters_;
-  std::string reason_;
-  std::string lost_;  ///< counting has failed for good
-  std::vector<CountedPiece> pieces_;
-  std::vector<CountedCall> calls_;
-  std::vector<std::size_t> open_;  ///< calls
-  std::size_t unread_ = 0;
-  bool in_piece_ = false;
-};
 
 class Session {
  public:

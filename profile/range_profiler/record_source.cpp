@@ -2,7 +2,7 @@
 // Kernels and memory by CUPTI's activity records. Each thread notes when it enters and leaves a range; a record of
 // CUDA's API has its thread and its time, so it finds its range, and kernels and memory name the call that made them.
 // CUPTI's external correlation would tell the same, at twice the cost of a range.
-#include "gpu/cuda/cupti_records.h"
+#include "profile/range_profiler/record_source.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@
 #include <mutex>
 #include <utility>
 
+#include "gpu/cuda/cupti_records.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {
 namespace {

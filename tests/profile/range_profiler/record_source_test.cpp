@@ -8,7 +8,8 @@
 #include <thread>
 
 #include "gpu/cuda/cupti_library.h"
-#include "profile/range_profiler/ranges.h"
+#include "profile/range_profiler/range_counters.h"
+#include "profile/range_profiler/range_sums.h"
 #include "tests/gpu/cuda/fake_cupti.h"
 
 namespace gpubench::profile {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "profile/range_profiler/interval_timer.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
-
-#include "profile/range_profiler/interval_timer.h"
 
 namespace gpubench::profile {
 namespace {
