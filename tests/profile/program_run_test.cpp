@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/program_run.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "core/model/points.h"
+#include "tests/profile/a_recording.h"
+
+namespace gpubench::profile {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_counted) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Recordings recordings = read_recordings(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(recordings, {});
+  ASSERT_THAT(run.devices, SizeIs(1));
+  EXPECT_EQ(run.devices[0].name, "A GPU");
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  add_program(recordings, options, run);
+  ASSERT_THAT(run.points, SizeIs(2));
+  const Measurement& copy = run.points[0].measurement;
+  EXPECT_EQ(copy.name, "copy-host-to-device/bytes:8589934592/host:pageable");
+  const Measurement& kernel = run.points[1].measurement;
+  EXPECT_EQ(kernel.name, "axpy/grid:4/block:256/in:step");
+  EXPECT_EQ(kernel.kernels.at(0).launch.name, "axpy(float*)");
+  EXPECT_EQ(kernel.seconds()->count, 1);
+  EXPECT_DOUBLE_EQ(kernel.seconds()->median, 1.5e-6);
+  EXPECT_EQ(kernel.grid, (Grid{4, 8}));  // 2048 threads of a multiprocessor
+  ASSERT_THAT(kernel.counters, SizeIs(1));
+  EXPECT_DOUBLE_EQ(kernel.counters[0].value, 4096.0);
+  ASSERT_TRUE(run.program);
+  EXPECT_EQ(run.program->kernels.at(1).launches, 2);
+  EXPECT_EQ(run.program->kernels.at(1).counted, 1);
+  EXPECT_EQ(run.program->kernels.at(1).range, "step");
+  EXPECT_EQ(run.program->counters_reason, "No permission.");
+  EXPECT_EQ(run.program->kernel_launches, 2);
+
+  gpubench::Run chosen;
+  chosen.devices = run.devices;
+  options.keeps = [](const std::string& name) { return name == "axpy(float*)"; };
+  options.range = "step";
+  add_program(recordings, options, chosen);
+  EXPECT_THAT(chosen.points, SizeIs(1));
+  chosen.points.clear();
+  options.range = "another";
+  add_program(recordings, options, chosen);
+  EXPECT_THAT(chosen.points, IsEmpty());
+}
+
+TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_as_long) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    property(writer, 0, "uuid", "GPU-1");
+    const std::uint32_t call = writer.name("cuLaunchKernel");
+    const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
+    for (std::uint32_t i = 0; i < 3; ++i) {  // of the same length, and longer
+      const std::uint32_t range = writer.name("layer " + std::string(1, static_cast<char>('a' + i)));
+      const std::uint64_t at = std::uint64_t{start} + 100'000 * (i + 1);
+      writer.add(
+          MarkerRecord{.phase = MarkerPhase::begin, .number = i, .time = halves(at), .thread = 7, .name = range});
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        CallRecord launch{
+            .correlation = 10 * i + k + 1, .start = halves(at + 100 + 20'000 * k), .name = call, .thread = 7};
+        set_duration(launch, 1000);
+        writer.add(launch);
+        KernelRecord run{
+            .correlation = 10 * i + k + 1, .start = halves(at + 3000 + 20'000 * k), .shape = shape, .stream = 1};
+        set_duration(run, i == 2 ? 9000 : 5000 + i);
+        writer.add(run);
+      }
+      writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = i, .time = halves(at + 90'000), .thread = 7});
+    }
+    writer.counted(1, {{writer.name("dram__bytes_read.sum"), 64.0}});
+    writer.add(EndRecord{});
+  }
+  const Recordings recordings = read_recordings(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(recordings, {});
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  add_program(recordings, options, run);
+  std::map<std::string, std::string> sources;
+  for (const Point& point : run.points)
+    sources[point.measurement.arguments.back().text.value_or("")] =
+        point.measurement.counters.empty() ? "" : point.measurement.counters[0].source;
+  EXPECT_EQ(sources["layer a"], "cupti range, mean of 1 launches");
+  EXPECT_EQ(sources["layer b"], "cupti range, launches in layer a");
+  EXPECT_EQ(sources["layer c"], "");
+}
+
+TEST_F(Recording, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Recordings recordings = read_recordings(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(recordings, {});
+  Calibration calibration;
+  calibration.device = run.devices[0];
+  for (const auto& [resource, seconds] : {std::pair("graph-node", 0.5e-6), std::pair("launch", 1.3e-6)}) {
+    Ceiling ceiling;
+    ceiling.resource = resource;
+    ceiling.value = seconds;
+    calibration.ceilings.push_back(ceiling);
+  }
+  run.calibrations.push_back(calibration);
+  add_program(recordings, {}, run);
+  const Measurement& kernel = run.points[1].measurement;
+  EXPECT_NEAR(seconds_by(kernel, TimingMode::device)->median, 1.0e-6, 1e-12);
+  EXPECT_NEAR(seconds_by(kernel, TimingMode::stream)->median, 2.3e-6, 1e-12);
+  EXPECT_NEAR(kernel_overhead_of(kernel)->value, 0.5e-6, 1e-12);
+}
+
+TEST(BlocksOfAMultiprocessor, follow_from_registers_shared_memory_and_threads) {
+  const RecordedDevice device{
+      .process = 0,
+      .index = 0,
+      .properties = {{"max warps", "64"}, {"max blocks", "32"}, {"registers", "65536"}, {"shared bytes", "233472"}}};
+  const auto fitting = [&](std::uint32_t threads, std::uint32_t registers, std::uint32_t shared) {
+    return blocks_per_multiprocessor({.block = {threads, 1, 1}, .registers = registers, .dynamic_shared_bytes = shared},
+                                     device);
+  };
+  EXPECT_EQ(fitting(256, 16, 0), 8);        // threads
+  EXPECT_EQ(fitting(32, 16, 0), 32);        // blocks
+  EXPECT_EQ(fitting(256, 64, 0), 4);        // registers
+  EXPECT_EQ(fitting(128, 32, 100'000), 2);  // shared memory
+  EXPECT_EQ(fitting(1024, 255, 0), std::nullopt);
+  EXPECT_EQ(blocks_per_multiprocessor({.block = {256, 1, 1}}, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpubench::profile
