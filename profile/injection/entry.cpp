@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -73,51 +74,52 @@ struct LaunchExCall {  ///< cuLaunchKernelEx
 
 thread_local RangePath range_path;
 
+/// What is done about a call of the driver.
+enum class DriverCall : std::uint8_t { launch, launch_ex, begin_capture, end_capture, start_profiler, stop_profiler };
+struct ListenedCall {
+  CUpti_CallbackId number = 0;
+  DriverCall what = DriverCall::launch;
+  bool per_thread_stream = false;
+};
+#define GPUBENCH_BOTH(name, what) \
+  {CUPTI_DRIVER_TRACE_CBID_##name, DriverCall::what}, { CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, DriverCall::what, true }
+constexpr auto listened_calls = std::to_array<ListenedCall>({
+    GPUBENCH_BOTH(cuLaunchKernel, launch),
+    GPUBENCH_BOTH(cuLaunchKernelEx, launch_ex),
+    GPUBENCH_BOTH(cuLaunchCooperativeKernel, launch),
+    GPUBENCH_BOTH(cuStreamBeginCapture, begin_capture),
+    GPUBENCH_BOTH(cuStreamBeginCapture_v2, begin_capture),
+    GPUBENCH_BOTH(cuStreamBeginCaptureToGraph, begin_capture),
+    GPUBENCH_BOTH(cuStreamEndCapture, end_capture),
+    {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, DriverCall::start_profiler},
+    {CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, DriverCall::stop_profiler},
+});
+#undef GPUBENCH_BOTH
+/// Those that are of no use without counters.
+constexpr bool is_for_counting(DriverCall call) { return call < DriverCall::start_profiler; }
+
 /// A launch, where the call is one that can be counted.
-std::optional<Launch> launch_of(CUpti_CallbackId call, const CUpti_CallbackData& data) {
+std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackData& data) {
   Launch launch;
   launch.context = data.context;
   launch.name = data.symbolName;
   launch.correlation = data.correlationId;
   launch.ranges = range_path.number();
-  const auto take = [&](const auto& call_parameters) {
-    launch.function = call_parameters.f;
-    launch.stream = call_parameters.hStream;
-    launch.shape = {call_parameters.gridDimX,      call_parameters.gridDimY,  call_parameters.gridDimZ,
-                    call_parameters.blockDimX,     call_parameters.blockDimY, call_parameters.blockDimZ,
-                    call_parameters.sharedMemBytes};
+  launch.per_thread_stream = call.per_thread_stream;
+  const auto take = [&](CUfunction function, const auto& how) {
+    launch.function = function;
+    launch.stream = how.hStream;
+    launch.shape = {how.gridDimX,  how.gridDimY,  how.gridDimZ,      how.blockDimX,
+                    how.blockDimY, how.blockDimZ, how.sharedMemBytes};
+    return launch;
   };
-  switch (call) {
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz: launch.per_thread_stream = true; [[fallthrough]];
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
-      take(*static_cast<const LaunchCall*>(data.functionParams));
-      return launch;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz: launch.per_thread_stream = true; [[fallthrough]];
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
-      take(*static_cast<const LaunchCall*>(data.functionParams));
-      return launch;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: launch.per_thread_stream = true; [[fallthrough]];
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx: {
-      const auto& call_parameters = *static_cast<const LaunchExCall*>(data.functionParams);
-      if (call_parameters.config == nullptr) return std::nullopt;
-      const CUlaunchConfig& config = *call_parameters.config;
-      launch.function = call_parameters.f;
-      launch.stream = config.hStream;
-      launch.shape = {config.gridDimX,  config.gridDimY,  config.gridDimZ,      config.blockDimX,
-                      config.blockDimY, config.blockDimZ, config.sharedMemBytes};
-      return launch;
-    }
-    default: return std::nullopt;
+  if (call.what == DriverCall::launch) {
+    const auto& parameters = *static_cast<const LaunchCall*>(data.functionParams);
+    return take(parameters.f, parameters);
   }
-}
-
-bool begins_capture(CUpti_CallbackId call) {
-  return call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture ||
-         call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz ||
-         call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2 ||
-         call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz ||
-         call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph ||
-         call == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz;
+  const auto& parameters = *static_cast<const LaunchExCall*>(data.functionParams);
+  if (call.what != DriverCall::launch_ex || parameters.config == nullptr) return std::nullopt;
+  return take(parameters.f, *parameters.config);
 }
 
 /// Set while this thread's launch is being counted, so that what CUPTI itself launches is not.
@@ -167,47 +169,44 @@ void on_range(CUpti_CallbackId call, const void* parameters) {
   }
 }
 
-void CUPTIAPI on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId call, const void* parameters) noexcept {
-  if (domain == CUPTI_CB_DOMAIN_NVTX && !injection->ended.load(std::memory_order_relaxed))
-    return on_range(call, parameters);
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || injection->ended.load(std::memory_order_relaxed)) return;
+void on_launch(const ListenedCall& call, const CUpti_CallbackData& data, bool enters) {
+  if (enters == counts_now || (enters && !injection->counting.load(std::memory_order_relaxed))) return;
+  const auto launch = launch_of(call, data);
+  if (!launch) return;
+  if (enters) {
+    counts_now = true;
+    counts_now = injection->counter->before(*launch);
+  } else {
+    injection->counter->after(*launch);
+    counts_now = false;
+  }
+}
+
+void start_recording() {
+  injection->recorder->start();
+  injection->counting = injection->counter != nullptr;
+}
+
+void stop_recording() {
+  injection->counting = false;
+  injection->recorder->stop();
+}
+
+void CUPTIAPI on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId number, const void* parameters) noexcept {
+  if (injection->ended.load(std::memory_order_relaxed)) return;
+  if (domain == CUPTI_CB_DOMAIN_NVTX) return on_range(number, parameters);
+  const auto* const call = std::ranges::find(listened_calls, number, &ListenedCall::number);
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || call == listened_calls.end()) return;
+  if (is_for_counting(call->what) && injection->counter == nullptr) return;
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
-  if (call == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart) {
-    if (!enters && injection->options.capture_range) {
-      injection->recorder->start();
-      injection->counting = injection->counter != nullptr;
-    }
-    return;
-  }
-  if (call == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
-    if (enters && injection->options.capture_range) {
-      injection->counting = false;
-      injection->recorder->stop();
-    }
-    return;
-  }
-  if (injection->counter == nullptr) return;
-  if (begins_capture(call)) {
-    if (enters) injection->counter->capture_begins();
-    return;
-  }
-  if (call == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture || call == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz) {
-    if (!enters) injection->counter->capture_ends();
-    return;
-  }
-  if (enters) {
-    if (counts_now || !injection->counting.load(std::memory_order_relaxed)) return;
-    const auto launch = launch_of(call, data);
-    if (launch) {
-      counts_now = true;
-      counts_now = injection->counter->before(*launch);
-    }
-  } else if (counts_now) {
-    if (const auto launch = launch_of(call, data)) {
-      injection->counter->after(*launch);
-      counts_now = false;
-    }
+  switch (call->what) {
+    case DriverCall::launch:
+    case DriverCall::launch_ex: return on_launch(*call, data, enters);
+    case DriverCall::begin_capture: return enters ? injection->counter->capture_begins() : void();
+    case DriverCall::end_capture: return enters ? void() : injection->counter->capture_ends();
+    case DriverCall::start_profiler: return !enters && injection->options.capture_range ? start_recording() : void();
+    case DriverCall::stop_profiler: return enters && injection->options.capture_range ? stop_recording() : void();
   }
 }
 
@@ -216,21 +215,11 @@ void subscribe() {
   if (!counts && !injection->options.capture_range) return;
   const bench::CuptiLibrary& library = *injection->library;
   GPUBENCH_CUPTI_CALL(library, cuptiSubscribe, &injection->subscriber, on_call, nullptr);
-  const auto listen = [&](CUpti_CallbackId call) {
-    GPUBENCH_CUPTI_CALL(library, cuptiEnableCallback, 1, injection->subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call);
-  };
-  listen(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
-  listen(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+  for (const ListenedCall& call : listened_calls)
+    if (counts || !is_for_counting(call.what))
+      GPUBENCH_CUPTI_CALL(library, cuptiEnableCallback, 1, injection->subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+                          call.number);
   if (!counts) return;
-  for (const CUpti_CallbackId call :
-       {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz})
-    listen(call);
   for (const CUpti_CallbackId call :
        {CUPTI_CBID_NVTX_nvtxRangePushA, CUPTI_CBID_NVTX_nvtxRangePushW, CUPTI_CBID_NVTX_nvtxRangePushEx,
         CUPTI_CBID_NVTX_nvtxRangePop, CUPTI_CBID_NVTX_nvtxDomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePop})
@@ -267,21 +256,18 @@ void record_stretch() {
   const auto wait = [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
   wait(injection->options.start_after_seconds);
   if (injection->ended) return;
-  injection->recorder->start();
-  injection->counting = injection->counter != nullptr;
+  start_recording();
   if (!(injection->options.duration_seconds > 0.0)) return;
   wait(injection->options.duration_seconds);
-  if (injection->ended) return;
-  injection->counting = false;
-  injection->recorder->stop();
+  if (!injection->ended) stop_recording();
 }
 
 void begin(const std::filesystem::path& folder) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const RecordingHeader header{.start_ns = static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec,
-                           .process = static_cast<std::uint32_t>(getpid()),
-                           .parent = static_cast<std::uint32_t>(getppid())};
+                               .process = static_cast<std::uint32_t>(getpid()),
+                               .parent = static_cast<std::uint32_t>(getppid())};
   injection = new Injection;
   injection->options = read_injection_options(folder / recording_options_file);
   const auto file = folder / fmt::format("{}-{}{}", header.start_ns, header.process, recording_extension);
@@ -314,8 +300,7 @@ void begin(const std::filesystem::path& folder) {
     std::thread(record_stretch).detach();
     return;
   }
-  injection->recorder->start();
-  injection->counting = injection->counter != nullptr;
+  start_recording();
 }
 
 void begin_once() noexcept {

@@ -8,19 +8,18 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "gpu/cuda/cupti_library.h"
 #include "profile/injection/counting_plan.h"
+#include "profile/injection/device_waiter.h"
 #include "profile/injection/options.h"
 #include "profile/recording_writer.h"
 
@@ -36,25 +35,6 @@ struct Launch {
   std::array<std::uint32_t, 7> shape = {};  ///< grid, block and dynamic shared bytes
   std::uint64_t ranges = 0;                 ///< RangePath::number
   bool per_thread_stream = false;
-};
-
-/// Waits for the GPU on a thread of its own, so that a kernel that waits for the host does not hold the program up.
-class DeviceWaiter {
- public:
-  DeviceWaiter();
-  ~DeviceWaiter();
-  DeviceWaiter& operator=(DeviceWaiter&&) = delete;  ///< not copied, not moved
-  /// True once the context's work is done; false after the time-out, or on an error of CUDA.
-  bool wait(CUcontext context, double max_seconds);
-  /// The system's number of the thread, for records that are to be passed over.
-  [[nodiscard]] std::uint32_t thread_number() const { return thread_number_; }
-
- private:
-  void work();
-
-  struct State;  // outlives this object where the thread hangs in the driver
-  std::shared_ptr<State> state_;
-  std::uint32_t thread_number_ = 0;
 };
 
 class LaunchCounter {
