@@ -255,7 +255,7 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   hand_over();
   return called("cuptiActivityFlushAll", "F");
 }
-// For whole programs; no test of this room uses them.
+// For whole programs.
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, uint8_t) {
   return called("cuptiActivityEnableRuntimeApi");
 }
