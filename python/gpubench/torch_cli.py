@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands over PyTorch programs and their traces: python -m gpubench.profiling profile|memory|flame|timeline|hta|compile"""
+"""Commands over PyTorch programs and their traces: python -m gpubench.torch_cli profile|memory|flame|timeline|hta|compile"""
 from __future__ import annotations
 
 import argparse
@@ -138,7 +138,7 @@ def _above_0(text: str) -> float:
 
 def main(words: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m gpubench.profiling", description="Profiles PyTorch programs.")
+    parser = argparse.ArgumentParser("python -m gpubench.torch_cli", description="Profiles PyTorch programs.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Any, words: str, takes: str) -> argparse.ArgumentParser:

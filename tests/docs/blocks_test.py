@@ -119,7 +119,7 @@ class Checker:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=self.work))
         for name in ("docs", "examples"):
             shutil.copytree(self.source / name, folder / name)
-        shutil.copytree(self.source / "tests" / "traces" / "data", folder / "traces")
+        shutil.copytree(self.source / "tests" / "timeline" / "data", folder / "traces")
         for name in ("trace.json.gz", "before.json.gz", "after.json.gz"):
             shutil.copy(folder / "traces" / "train.json.gz", folder / name)
         for rank in (0, 1):

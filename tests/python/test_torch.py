@@ -124,18 +124,18 @@ def test_allocator_history_becomes_a_curve():
                                      ["timeline", "-o", "timeline.html"], ["timeline", "-o", "t.perfetto-trace"],
                                      ["hta", "-o", "hta.json", "--json"]])
 def test_commands_write_what_they_are_asked_for(trace, tmp_path, command):
-    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", command[0], str(trace), *command[1:]],
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", command[0], str(trace), *command[1:]],
                           capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0 and "wrote" in done.stdout, done.stderr
     assert any((tmp_path / word).exists() for word in command[1:])
 
 
 def test_commands_refuse_in_words(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", "hta", "none.json"], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", "hta", "none.json"], capture_output=True, text=True,
                           cwd=tmp_path, check=False)
     assert done.returncode == 2 and "none.json" in done.stderr and "Traceback" not in done.stderr
     pytest.importorskip("torch")
-    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", "profile", "none.py"], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", "profile", "none.py"], capture_output=True, text=True,
                           cwd=tmp_path, check=False)
     assert done.returncode == 2 and "There is no script none.py" in done.stderr and "Traceback" not in done.stderr
 
@@ -147,7 +147,7 @@ def test_commands_refuse_in_words(tmp_path):
 def test_commands_end_as_the_script_does(tmp_path, command, script, code, said):
     pytest.importorskip("torch")
     (tmp_path / "own.py").write_text(script)
-    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", command[0], *command[1:], "own.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", command[0], *command[1:], "own.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == code and said in done.stderr, done.stdout + done.stderr
     assert "runpy" not in done.stderr
     if code in (1, 3):

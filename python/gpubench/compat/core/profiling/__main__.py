@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from ....profiling import main
+from ....torch_cli import main
 
 raise SystemExit(main())
