@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
-#include <mutex>
-#include <set>
+#include <utility>
 
 #include "bench/activity/activity_pass.h"
 #include "core/model/command_names.h"
+#include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_records.h"
 
 namespace gpubench::bench {
@@ -20,44 +19,6 @@ constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIV
                               CUPTI_ACTIVITY_KIND_MEMSET};
 constexpr std::array one_by_one_kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                          CUPTI_ACTIVITY_KIND_MEMSET};
-
-constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-
-/// Buffers that CUPTI has filled. Its callbacks are bare functions and know no object, so there is one of this in a
-/// process, as there is one CUPTI; they come from threads of its own.
-struct FilledBuffers {
-  std::mutex mutex;
-  std::set<std::uint8_t*> given;  ///< that CUPTI fills. Others are of another user, such as PyTorch's profiler
-  std::vector<FilledBuffer> buffers;
-
-  [[nodiscard]] std::vector<FilledBuffer> take() {
-    const std::lock_guard lock(mutex);
-    return std::exchange(buffers, {});
-  }
-};
-
-/// Never destroyed: CUPTI may hand over a last buffer while the process ends.
-FilledBuffers& filled_buffers() {
-  static auto* const buffers = new FilledBuffers;
-  return *buffers;
-}
-
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
-  *bytes = *buffer == nullptr ? 0 : buffer_bytes;
-  *max_records = 0;  // as many as it holds
-  const std::lock_guard lock(filled_buffers().mutex);
-  if (*buffer != nullptr) filled_buffers().given.insert(*buffer);
-}
-
-/// Reads nothing yet: CUPTI must not be called from here. What another user gave before is neither ours to read nor to
-/// release.
-void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
-  const std::lock_guard lock(filled_buffers().mutex);
-  if (filled_buffers().given.erase(buffer) == 0) return;
-  filled_buffers().buffers.push_back({{buffer, std::free}, bytes});
-}
 
 /// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
 class Recording {
@@ -113,12 +74,12 @@ class CuptiActivity final : public ActivitySource {
     // Whatever a recording that broke off has left.
     std::size_t dropped_before = 0;
     (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
-    (void)filled_buffers().take();
+    (void)take_filled_buffers();
     Recording recording(*library_, one_by_one);
     run();
     recording.stop();
     ActivityRecords result;
-    for (const FilledBuffer& buffer : filled_buffers().take()) read(buffer, result);
+    for (const FilledBuffer& buffer : take_filled_buffers()) read(buffer, result);
     result.dropped = count_dropped();
     return result;
   }
@@ -182,13 +143,6 @@ class CuptiActivity final : public ActivitySource {
 };
 
 }  // namespace
-
-/// Each time: another user of this process may have put callbacks of its own there since.
-void register_activity_buffers(const CuptiLibrary& library) {
-  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
-}
-
-std::vector<FilledBuffer> take_filled_buffers() { return filled_buffers().take(); }
 
 std::unique_ptr<ActivitySource> open_cupti_activity() { return std::make_unique<CuptiActivity>(load_cupti()); }
 

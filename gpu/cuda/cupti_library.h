@@ -76,15 +76,6 @@ Parameters sized(std::size_t size) {
 /// As CUPTI takes lists of names.
 std::vector<const char*> pointers_to(const std::vector<std::string>& texts);
 
-/// Activity records as CUPTI hands them over.
-struct FilledBuffer {
-  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
-  std::size_t bytes = 0;  ///< in use
-};
-/// Has CUPTI keep records in buffers of this process, once for all who want some. Throws MetricsUnavailable.
-void register_activity_buffers(const CuptiLibrary& library);
-/// Those that were filled since the last call.
-std::vector<FilledBuffer> take_filled_buffers();
 /// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.
 std::shared_ptr<const CuptiLibrary> load_cupti();

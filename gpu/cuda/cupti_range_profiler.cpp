@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "bench/counters/metrics.h"
-#include "gpu/cuda/cupti_library.h"
 #include "core/base/time.h"
+#include "gpu/cuda/cupti_library.h"
 
 namespace gpubench::bench {
 namespace {

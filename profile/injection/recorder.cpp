@@ -7,29 +7,15 @@
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <utility>
 
+#include "gpu/cuda/cupti_buffers.h"
 #include "gpu/devices.h"
 
 namespace gpubench::profile {
 namespace {
 
-constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
-constexpr std::size_t buffer_bytes = std::size_t{2} << 20U;
-constexpr std::size_t max_kept_buffers = 16;
-
 Recorder* recorder = nullptr;  // CUPTI's callbacks are bare functions
-
-/// Buffers to be used again. Never destroyed: CUPTI may ask while the process ends.
-struct Buffers {
-  std::mutex mutex;
-  std::vector<std::uint8_t*> free;
-};
-Buffers& buffers() {
-  static auto* const all = new Buffers;
-  return *all;
-}
 
 /// Kinds that are on while the program is recorded. KERNEL without CONCURRENT would run kernels one by one.
 constexpr std::array recorded_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -73,7 +59,13 @@ Recorder::Recorder(std::shared_ptr<const bench::CuptiLibrary> library, Recording
 
 void Recorder::attach() {
   (void)library_->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  GPUBENCH_CUPTI_CALL(*library_, cuptiActivityRegisterCallbacks, give, take);
+  bench::register_activity_buffers(
+      *library_, [](CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
+        try {
+          recorder->read(context, stream, buffer, bytes);
+        } catch (...) {  // out of memory: nothing can be said of it here
+        }
+      });
   (void)library_->cuptiActivityEnableAllocationSource(1);
   for (const CUpti_ActivityKind kind : lasting_kinds) enable(kind);
 }
@@ -108,33 +100,6 @@ void Recorder::enable(CUpti_ActivityKind kind) {
 
 void Recorder::flush(bool forced) noexcept {
   (void)library_->cuptiActivityFlushAll(static_cast<std::uint32_t>(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
-}
-
-void Recorder::give(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
-  *buffer = nullptr;
-  {
-    const std::lock_guard lock(buffers().mutex);
-    if (!buffers().free.empty()) {
-      *buffer = buffers().free.back();
-      buffers().free.pop_back();
-    }
-  }
-  if (*buffer == nullptr) *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
-  *bytes = *buffer == nullptr ? 0 : buffer_bytes;
-  *max_records = 0;  // as many as it holds
-}
-
-void Recorder::take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
-                    std::size_t bytes) noexcept {
-  try {
-    recorder->read(context, stream, buffer, bytes);
-  } catch (...) {  // out of memory: nothing can be said of it here
-  }
-  const std::lock_guard lock(buffers().mutex);
-  if (buffers().free.size() < max_kept_buffers)
-    buffers().free.push_back(buffer);
-  else
-    std::free(buffer);
 }
 
 void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {

@@ -41,9 +41,6 @@ class Recorder {
   void write_cost();
 
  private:
-  static void give(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept;
-  static void take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
-                   std::size_t bytes) noexcept;
   void read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
   void enable(CUpti_ActivityKind kind);
   void record(const gpu::RecordedKernel& kernel);

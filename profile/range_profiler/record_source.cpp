@@ -14,6 +14,7 @@
 #include <mutex>
 #include <utility>
 
+#include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_records.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"

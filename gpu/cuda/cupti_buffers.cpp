@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/cupti_buffers.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace gpubench::bench {
+namespace {
+
+constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
+constexpr std::size_t buffer_bytes = std::size_t{2} << 20U;
+constexpr std::size_t max_free_buffers = 16;
+
+/// CUPTI's callbacks are bare functions and know no object, so there is one of this in a process, as there is one
+/// CUPTI; they come from threads of its own.
+struct Buffers {
+  std::mutex mutex;
+  BufferReader read = nullptr;
+  std::set<std::uint8_t*> given;  ///< that CUPTI fills. Others are of another user, such as PyTorch's profiler
+  std::vector<std::uint8_t*> free;
+  std::vector<FilledBuffer> filled;
+};
+
+/// Never destroyed: CUPTI may hand over a last buffer while the process ends.
+Buffers& buffers() {
+  static auto* const all = new Buffers;
+  return *all;
+}
+
+void CUPTIAPI give(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
+  const std::lock_guard lock(buffers().mutex);
+  if (buffers().free.empty()) {
+    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
+  } else {
+    *buffer = buffers().free.back();
+    buffers().free.pop_back();
+  }
+  *bytes = *buffer == nullptr ? 0 : buffer_bytes;
+  *max_records = 0;  // as many as it holds
+  if (*buffer != nullptr) buffers().given.insert(*buffer);
+}
+
+/// What another user gave before is neither ours to read nor to release.
+void CUPTIAPI take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                   std::size_t bytes) noexcept {
+  std::unique_lock lock(buffers().mutex);
+  if (buffers().given.erase(buffer) == 0) return;
+  const BufferReader read = buffers().read;
+  if (read == nullptr) {
+    buffers().filled.push_back({{buffer, std::free}, bytes});
+    return;
+  }
+  lock.unlock();
+  read(context, stream, buffer, bytes);
+  lock.lock();
+  if (buffers().free.size() < max_free_buffers)
+    buffers().free.push_back(buffer);
+  else
+    std::free(buffer);
+}
+
+}  // namespace
+
+/// Each time: another user of this process may have put callbacks of its own there since.
+void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
+  {
+    const std::lock_guard lock(buffers().mutex);
+    buffers().read = read;
+  }
+  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give, take);
+}
+
+std::vector<FilledBuffer> take_filled_buffers() {
+  const std::lock_guard lock(buffers().mutex);
+  return std::exchange(buffers().filled, {});
+}
+
+}  // namespace gpubench::bench

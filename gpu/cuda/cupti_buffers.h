@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffers that CUPTI fills with activity records.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu/cuda/cupti_library.h"
+
+namespace gpubench::bench {
+
+/// Activity records as CUPTI hands them over.
+struct FilledBuffer {
+  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
+  std::size_t bytes = 0;  ///< in use
+};
+
+/// Reads a buffer in CUPTI's own thread, which must not be called from there.
+using BufferReader = void (*)(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
+
+/// Has CUPTI keep records in buffers of this process, once for all who want some. `read` gets each that is filled;
+/// where it is null, they wait for `take_filled_buffers`. Throws MetricsUnavailable.
+void register_activity_buffers(const CuptiLibrary& library, BufferReader read = nullptr);
+
+/// Those that were filled since the last call.
+std::vector<FilledBuffer> take_filled_buffers();
+
+}  // namespace gpubench::bench
