@@ -137,9 +137,7 @@ class Grouping {
     }
     group.counted_durations_ns.push_back(slice.duration_ns);
     for (const auto& [name, value] : counted->second->values) {
-      auto& [sum, count] = group.counters[name];
-      sum += value;
-      ++count;
+      group.counters[name].add({value, 1});
     }
   }
 
@@ -190,11 +188,7 @@ FurtherCounters further_counters(const Recordings& recordings, const GroupOption
   for (const KernelGroup& group : kernel_groups(recordings, options, run, path_names)) {
     if (group.counters.empty()) continue;
     auto& sums = result.of_group[lasting_key(group, recordings.timeline, path_names, run)];
-    for (const auto& [name, sum] : group.counters) {
-      FurtherCounters::Sum& all = sums[recordings.timeline.names.text(name)];
-      all.sum += sum.first;
-      all.count += sum.second;
-    }
+    for (const auto& [name, sum] : group.all_counters(recordings.timeline.names)) sums[name].add(sum);
   }
   result.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
   return result;

@@ -16,13 +16,20 @@
 
 namespace gpubench::profile {
 
+/// Of a counter over launches.
+struct CounterSum {
+  double sum = 0.0;
+  std::int64_t count = 0;
+  void add(const CounterSum& other) {
+    sum += other.sum;
+    count += other.count;
+  }
+};
+using CounterSums = std::map<std::string, CounterSum>;  ///< by the counter's name
+
 /// Counters of the kernel groups of one more run of the same program, by what tells groups apart in any run.
 struct FurtherCounters {
-  struct Sum {
-    double sum = 0.0;
-    std::int64_t count = 0;
-  };
-  std::map<std::string, std::map<std::string, Sum>> of_group;  ///< by the counter's name
+  std::map<std::string, CounterSums> of_group;
   std::int64_t counted_launches = 0;
 };
 
@@ -59,15 +66,21 @@ struct KernelGroup {
   std::vector<std::int64_t> durations_ns;  ///< in the order of starts
   std::int64_t counted = 0;
   std::vector<std::int64_t> counted_durations_ns;
-  std::map<std::uint32_t, std::pair<double, std::int64_t>> counters;  ///< sum and count by the counter's name
-  std::optional<std::uint32_t> counted_in;              ///< the path of the group that the counters were borrowed from
-  std::map<std::string, FurtherCounters::Sum> further;  ///< of more runs
+  std::map<std::uint32_t, CounterSum> counters;  ///< by the counter's name in Timeline::names
+  std::optional<std::uint32_t> counted_in;       ///< the path of the group that the counters were borrowed from
+  CounterSums further;                           ///< of more runs
   std::int64_t total_ns = 0;
   const RecordedDevice* device = nullptr;
 
   /// Those without counters around them, where there are any.
   [[nodiscard]] const std::vector<std::int64_t>& timed_ns() const {
     return durations_ns.empty() ? counted_durations_ns : durations_ns;
+  }
+  /// Those of all runs.
+  [[nodiscard]] CounterSums all_counters(const timeline::StringPool& names) const {
+    CounterSums all = further;
+    for (const auto& [name, sum] : counters) all[names.text(name)].add(sum);
+    return all;
   }
   [[nodiscard]] std::int64_t launches() const {
     return static_cast<std::int64_t>(durations_ns.size() + counted_durations_ns.size());

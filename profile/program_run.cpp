@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "bench/activity/kernel_code.h"
@@ -47,22 +49,22 @@ std::string name_of_command(std::string name) {
 
 class Measurements {
  public:
-  Measurements(const Recordings& recordings, const GroupOptions& options, const timeline::StringPool& paths, Run& run)
+  Measurements(const Recordings& recordings, const GroupOptions& options, const timeline::StringPool& paths,
+               const std::vector<KernelGroup>& groups, const Run& run)
       : recordings_(recordings), options_(options), paths_(paths), run_(run) {
     for (const Device& device : run.devices) {
       const Calibration* const calibration = run.calibration_of(device.id);
       costs_.push_back(calibration == nullptr ? std::nullopt : fixed_costs_of(*calibration));
     }
-  }
-
-  /// Short names that several kernels share get a mark.
-  void name(const std::vector<KernelGroup>& groups) {
+    for (const Slice& slice : recordings.timeline.slices)
+      if (slice.in_graph) in_graphs_.insert(slice.name);
+    // Short names that several kernels share get a mark.
     std::map<std::string, std::string> first;
     for (const KernelGroup& group : groups) {
       if (is_command(group.key.kind)) continue;
       const std::string& full = full_name(group.key.name);
       const auto [place, fresh] = first.try_emplace(short_kernel_name(full), full);
-      if (!fresh && place->second != full) ambiguous_[place->first] = true;
+      if (!fresh && place->second != full) ambiguous_.insert(place->first);
     }
   }
 
@@ -90,6 +92,11 @@ class Measurements {
     measurement.name = measurement.operation;
     for (const Argument& argument : measurement.arguments)
       measurement.name += fmt::format("/{}:{}", argument.name, value_text(argument));
+    // Groups that differ in what their names do not show: registers, shared memory.
+    if (const int before = named_alike_[measurement.name + "\n" + measurement.device]++; before > 0) {
+      measurement.arguments.push_back({.name = "variant", .value = 0, .text = fmt::format("{}", before + 1)});
+      measurement.name += fmt::format("/variant:{}", before + 1);
+    }
     measurement.timings = timings_of(
         {.durations_ns = group.timed_ns(),
          .kernels = is_command(key.kind) ? 0 : 1,
@@ -141,13 +148,8 @@ class Measurements {
     if (is_command(group.key.kind) || options_.metrics.empty()) return;
     measurement.absent_counters = options_.absent_metrics;
     std::map<std::string, double> values;
-    std::map<std::string, FurtherCounters::Sum> sums = group.further;
-    for (const auto& [name, sum] : group.counters) {
-      FurtherCounters::Sum& all = sums[recordings_.timeline.names.text(name)];
-      all.sum += sum.first;
-      all.count += sum.second;
-    }
-    for (const auto& [name, sum] : sums) values[name] = sum.sum / static_cast<double>(sum.count);
+    for (const auto& [name, sum] : group.all_counters(recordings_.timeline.names))
+      values[name] = sum.sum / static_cast<double>(sum.count);
     if (const auto clock = values.find("sm__cycles_elapsed.avg.per_second"); clock != values.end()) {
       measurement.clock_hz = clock->second;
       measurement.clock_hz_source = "cupti range around launches";
@@ -171,13 +173,12 @@ class Measurements {
   const Recordings& recordings_;
   const GroupOptions& options_;
   const timeline::StringPool& paths_;
-  Run& run_;
+  const Run& run_;
   std::vector<std::optional<FixedCosts>> costs_;
-  std::map<std::string, bool> ambiguous_;
+  std::set<std::string> ambiguous_;
   std::unordered_map<std::uint32_t, std::string> full_names_;
-
- public:
-  std::unordered_map<std::uint32_t, bool> in_graphs_;  ///< kernels that were seen in graphs
+  std::set<std::uint32_t> in_graphs_;       ///< kernels that were seen in graphs
+  std::map<std::string, int> named_alike_;  ///< groups by name and device
 };
 
 ProgramKernel facts_of(const KernelGroup& group, const std::string& point, const timeline::StringPool& paths,
@@ -195,6 +196,38 @@ ProgramKernel facts_of(const KernelGroup& group, const std::string& point, const
   kernel.p95_seconds = statistics::quantile(durations, 0.95);
   kernel.share = all_ns > 0 ? static_cast<double>(group.total_ns) / static_cast<double>(all_ns) : 0.0;
   return kernel;
+}
+
+/// The groups that take the most time; of the others it is said how much they take.
+void keep_largest(std::size_t max_groups, std::int64_t all_ns, std::vector<KernelGroup>& groups, Run& run) {
+  if (groups.size() <= max_groups) return;
+  std::int64_t rest = 0;
+  for (std::size_t i = max_groups; i < groups.size(); ++i) rest += groups[i].total_ns;
+  run.warnings.push_back(fmt::format(
+      "{} kernel groups with {} of the time are not listed: the {} that take the most are. Choose others with "
+      "--kernels or --range.",
+      groups.size() - max_groups, format_percent(static_cast<double>(rest) / static_cast<double>(all_ns)), max_groups));
+  groups.resize(max_groups);
+}
+
+/// What recording took, and what it lacks.
+void describe_recording(const Recordings& recordings, const GroupOptions& options, Run& run) {
+  Program& program = *run.program;
+  for (const Recordings::Cost& cost : recordings.costs)
+    program.self_cost.push_back({.what = cost.what,
+                                 .count = cost.count,
+                                 .seconds_each = cost.count > 0
+                                                     ? std::optional(cost.seconds / static_cast<double>(cost.count))
+                                                     : std::nullopt});
+  program.kernel_launches = recordings.kernels;
+  program.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
+  for (const FurtherCounters& more : options.further) program.counted_launches += more.counted_launches;
+  program.dropped_records = recordings.timeline.dropped;
+  program.counters_reason = joined(recordings.counter_notes, " ");
+  run.warnings.insert(run.warnings.end(), recordings.timeline.warnings.begin(), recordings.timeline.warnings.end());
+  if (program.dropped_records > 0)
+    run.warnings.push_back(
+        fmt::format("{} records were lost: counts and times are too low by as much.", program.dropped_records));
 }
 
 }  // namespace
@@ -257,61 +290,24 @@ std::vector<Device> devices_of(const Recordings& recordings, const std::vector<D
 }
 
 void add_program(const Recordings& recordings, const GroupOptions& options, Run& run) {
-  Program program = timeline::analyze(recordings.timeline);  // first: it takes much memory for a while
-  timeline::StringPool path_names;
-  std::vector<KernelGroup> groups = kernel_groups(recordings, options, run, path_names);
+  run.program = timeline::analyze(recordings.timeline);  // first: it takes much memory for a while
+  timeline::StringPool paths;
+  std::vector<KernelGroup> groups = kernel_groups(recordings, options, run, paths);
   std::int64_t all_ns = 0;
   for (const KernelGroup& group : groups) all_ns += group.total_ns;
-  if (groups.size() > options.max_groups) {
-    std::int64_t rest = 0;
-    for (std::size_t i = options.max_groups; i < groups.size(); ++i) rest += groups[i].total_ns;
-    run.warnings.push_back(fmt::format(
-        "{} kernel groups with {} of the time are not listed: the {} that take the most are. Choose others with "
-        "--kernels or --range.",
-        groups.size() - options.max_groups, format_percent(static_cast<double>(rest) / static_cast<double>(all_ns)),
-        options.max_groups));
-    groups.resize(options.max_groups);
-  }
+  keep_largest(options.max_groups, all_ns, groups, run);
   for (const FurtherCounters& more : options.further)
     for (KernelGroup& group : groups)
-      if (const auto known = more.of_group.find(lasting_key(group, recordings.timeline, path_names, run));
+      if (const auto known = more.of_group.find(lasting_key(group, recordings.timeline, paths, run));
           known != more.of_group.end())
-        for (const auto& [name, sum] : known->second) {
-          group.further[name].sum += sum.sum;
-          group.further[name].count += sum.count;
-        }
-  Measurements measurements(recordings, options, path_names, run);
-  for (const Slice& slice : recordings.timeline.slices)
-    if (slice.in_graph) measurements.in_graphs_.try_emplace(slice.name, true);
-  measurements.name(groups);
-  std::map<std::string, int> names;
+        for (const auto& [name, sum] : known->second) group.further[name].add(sum);
+  Measurements measurements(recordings, options, paths, groups, run);
   for (const KernelGroup& group : groups) {
     Measurement measurement = measurements.of(group);
-    // Groups that differ in what their names do not show: registers, shared memory.
-    if (const int before = names[measurement.name + "\n" + measurement.device]++; before > 0) {
-      measurement.arguments.push_back({.name = "variant", .value = 0, .text = fmt::format("{}", before + 1)});
-      measurement.name += fmt::format("/variant:{}", before + 1);
-    }
-    program.kernels.push_back(facts_of(group, measurement.name, path_names, all_ns));
+    run.program->kernels.push_back(facts_of(group, measurement.name, paths, all_ns));
     run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
   }
-  for (const Recordings::Cost& cost : recordings.costs)
-    program.self_cost.push_back({.what = cost.what,
-                                 .count = cost.count,
-                                 .seconds_each = cost.count > 0
-                                                     ? std::optional(cost.seconds / static_cast<double>(cost.count))
-                                                     : std::nullopt});
-  program.kernel_launches = recordings.kernels;
-  program.counted_launches = static_cast<std::int64_t>(recordings.counted.size());
-  for (const FurtherCounters& more : options.further) program.counted_launches += more.counted_launches;
-  program.dropped_records = recordings.timeline.dropped;
-  for (const std::string& note : recordings.counter_notes)
-    program.counters_reason += (program.counters_reason.empty() ? "" : " ") + note;
-  run.warnings.insert(run.warnings.end(), recordings.timeline.warnings.begin(), recordings.timeline.warnings.end());
-  if (recordings.timeline.dropped > 0)
-    run.warnings.push_back(
-        fmt::format("{} records were lost: counts and times are too low by as much.", recordings.timeline.dropped));
-  run.program = std::move(program);
+  describe_recording(recordings, options, run);
 }
 
 }  // namespace gpubench::profile
