@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/recording_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <limits>
-#include <span>
-#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/base/files.h"
+#include "core/base/mapped_file.h"
 #include "core/base/text.h"
 #include "profile/recording_format.h"
 
@@ -36,48 +29,9 @@ constexpr std::uint32_t max_values_of_a_launch = 1024;
 /// Times beyond this are damage: 2200 A.D.
 constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
 
-/// A file in memory for as long as it is read.
-class Mapping {
- public:
-  explicit Mapping(const std::filesystem::path& file) {
-    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat state {};
-    if (!descriptor.open() || ::fstat(descriptor.number(), &state) != 0)
-      throw RecordingError(
-          fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
-    if (!S_ISREG(state.st_mode)) throw RecordingError(fmt::format("{} is no file.", file.string()));
-    size_ = static_cast<std::size_t>(state.st_size);
-    if (size_ == 0) return;
-    void* const at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
-    if (at == MAP_FAILED)
-      throw RecordingError(
-          fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
-    (void)::madvise(at, size_, MADV_SEQUENTIAL);
-    data_ = static_cast<const std::uint8_t*>(at);
-  }
-  ~Mapping() {
-    if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
-  }
-  Mapping& operator=(Mapping&&) = delete;  ///< not copied, not moved
-  [[nodiscard]] std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
-  /// What lies before is read, and need not stay in memory.
-  void pass(std::size_t place) {
-    constexpr std::size_t step = std::size_t{64} << 20U;  // pages of any size fit in it
-    if (place - passed_ < 2 * step) return;
-    const std::size_t end = place / step * step;
-    (void)::madvise(const_cast<std::uint8_t*>(data_) + passed_, end - passed_, MADV_DONTNEED);
-    passed_ = end;
-  }
-
- private:
-  const std::uint8_t* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::size_t passed_ = 0;
-};
-
 class Reader {
  public:
-  Reader(Mapping& mapping, std::string origin, Recordings& recordings)
+  Reader(MappedFile& mapping, std::string origin, Recordings& recordings)
       : mapping_(mapping),
         bytes_(mapping.bytes()),
         origin_(std::move(origin)),
@@ -154,7 +108,7 @@ class Reader {
     if (!take(record) || record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes ||
         record.number != names_.size())
       return false;
-    names_.push_back(timeline_.names.number({reinterpret_cast<const char*>(bytes_.data() + at_), record.bytes}));
+    names_.push_back(timeline_.names.number(bytes_.substr(at_, record.bytes)));
     kinds_.push_back(std::nullopt);
     at_ += record.bytes;
     return true;
@@ -420,8 +374,8 @@ class Reader {
     std::erase_if(timeline_.slices, [&](const Slice& slice) { return waits(slice) && !called[slice.correlation]; });
   }
 
-  Mapping& mapping_;
-  std::span<const std::uint8_t> bytes_;
+  MappedFile& mapping_;
+  std::string_view bytes_;
   std::string origin_;
   Recordings& recordings_;
   Timeline& timeline_;
@@ -481,7 +435,8 @@ std::optional<std::int64_t> RecordedDevice::number(std::string_view property) co
 }
 
 void read_recording(const std::filesystem::path& file, Recordings& recordings) {
-  Mapping mapping(file);
+  MappedFile mapping(file);
+  if (!mapping.error().empty()) throw RecordingError(mapping.error());
   // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
   auto& slices = recordings.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));

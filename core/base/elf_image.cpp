@@ -2,14 +2,9 @@
 #include "core/base/elf_image.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <bit>
 #include <cstring>
-
-#include "core/base/files.h"
 
 namespace gpubench {
 namespace {
@@ -23,19 +18,6 @@ std::string_view piece(std::string_view bytes, std::uint64_t offset, std::uint64
 }
 
 }  // namespace
-
-MappedFile::MappedFile(const std::filesystem::path& file) {
-  const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!input.open() || fstat(input.number(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, input.number(), 0);
-  if (start != MAP_FAILED) bytes_ = {static_cast<const char*>(start), size};
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-}
 
 std::optional<ElfImage> read_elf(std::string_view bytes) {
   Elf64_Ehdr header{};

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "core/base/mapped_file.h"
 
 namespace gpubench {
 
@@ -20,19 +21,6 @@ class Fnv1a64 {
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325;
-};
-
-/// The bytes of a regular file, mapped; none where it cannot be read.
-class MappedFile {
- public:
-  explicit MappedFile(const std::filesystem::path& file);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  [[nodiscard]] std::string_view bytes() const { return bytes_; }
-
- private:
-  std::string_view bytes_;
 };
 
 struct ElfSection {
