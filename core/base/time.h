@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <string>
 
@@ -10,6 +11,11 @@ namespace gpubench {
 /// Seconds on std::chrono::steady_clock since its epoch.
 inline double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The same in whole nanoseconds.
+inline std::int64_t steady_nanoseconds() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Now, in ISO 8601 and UTC.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,17 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/time.h"
 #include "gpu/cuda/cupti_records.h"
 #include "profile/recording_writer.h"
 
 namespace gpubench::profile {
 
-/// On the clock that only goes forward.
-inline std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
+inline std::uint64_t now_ns() { return static_cast<std::uint64_t>(steady_nanoseconds()); }
 
 /// One in a process, as there is one CUPTI. Records from `start` to `stop`, which may alternate.
 class Recorder {

@@ -12,6 +12,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "gpu/devices.h"
 #include "profile/range_profiler/range_counters.h"
 #include "profile/range_profiler/range_reports.h"
@@ -44,11 +45,6 @@ using detail::by_session;
 using detail::counted;
 using detail::pushed;
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 /// Nanoseconds of one call, the least of some rounds: what interrupts makes a round longer, nothing makes it shorter.
 template <class Call>
 double cost_ns(const Call& call) {
@@ -56,9 +52,9 @@ double cost_ns(const Call& call) {
   constexpr int calls = 200;
   double least = 0.0;
   for (int round = 0; round < rounds; ++round) {
-    const std::int64_t start = now_ns();
+    const std::int64_t start = steady_nanoseconds();
     for (int i = 0; i < calls; ++i) call();
-    const double one = static_cast<double>(now_ns() - start) / calls;
+    const double one = static_cast<double>(steady_nanoseconds() - start) / calls;
     least = round == 0 ? one : std::min(least, one);
   }
   return least;
@@ -334,11 +330,11 @@ std::vector<SelfCost> Session::self_cost() {
       constexpr int calls = 200;
       double least[2] = {0.0, 0.0};
       for (int round = 0; round < 6; ++round) {
-        const std::int64_t begin = now_ns();
+        const std::int64_t begin = steady_nanoseconds();
         for (int i = 0; i < calls; ++i) timer.start("what a timer costs");
-        const std::int64_t middle = now_ns();
+        const std::int64_t middle = steady_nanoseconds();
         for (int i = 0; i < calls; ++i) timer.stop("what a timer costs");
-        const std::int64_t end = now_ns();
+        const std::int64_t end = steady_nanoseconds();
         (void)timer.timing("what a timer costs");
         const double ns[2] = {static_cast<double>(middle - begin) / calls, static_cast<double>(end - middle) / calls};
         for (int i = 0; i < 2 && round > 0; ++i) least[i] = round == 1 ? ns[i] : std::min(least[i], ns[i]);
@@ -387,7 +383,7 @@ void Range::open(std::string_view name, RangeType type) noexcept {
       uses_ |= counted;
       counters->open(node->id);
     }
-    start_ns_ = now_ns();
+    start_ns_ = steady_nanoseconds();
   } catch (const std::bad_alloc&) {
     return;  // the range is not recorded, or not counted
   }
@@ -396,7 +392,7 @@ void Range::open(std::string_view name, RangeType type) noexcept {
 void Range::close() noexcept {
   if ((uses_ & by_session) != 0) {
     auto* const node = static_cast<RangeNode*>(node_);
-    node->host_ns.fetch_add(now_ns() - start_ns_, std::memory_order_relaxed);
+    node->host_ns.fetch_add(steady_nanoseconds() - start_ns_, std::memory_order_relaxed);
     node->calls.fetch_add(1, std::memory_order_relaxed);
     Session& it = session();
     if ((uses_ & counted) != 0)
