@@ -5,13 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/mapped_file.h"
 #include "core/base/text.h"
+#include "core/storage/storage.h"
 #include "profile/recording_format.h"
 
 namespace gpubench::profile {
@@ -441,6 +444,24 @@ void read_recording(const std::filesystem::path& file, Recordings& recordings) {
   auto& slices = recordings.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));
   Reader(mapping, file.filename().string(), recordings).read();
+}
+
+bool is_recording(const std::filesystem::path& file) {
+  std::array<char, recording_magic.size()> magic = {};
+  std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
+  return magic == recording_magic;
+}
+
+std::optional<Timeline> timeline_of_recording(const std::filesystem::path& file) {
+  if (!is_recording(file)) return std::nullopt;
+  Recordings recordings;
+  try {
+    read_recording(file, recordings);
+  } catch (const RecordingError& error) {
+    throw storage::ReadError(error.what());
+  }
+  timeline::sort(recordings.timeline);
+  return std::move(recordings.timeline);
 }
 
 Recordings read_recordings(const std::vector<std::filesystem::path>& places) {

@@ -66,4 +66,10 @@ inline Recordings read_recordings(const std::filesystem::path& folder) { return 
 /// Adds one file.
 void read_recording(const std::filesystem::path& file, Recordings& recordings);
 
+/// Whether a file begins as a recording does.
+bool is_recording(const std::filesystem::path& file);
+
+/// The timeline of one recording; absent where the file is none. A timeline::OtherReader: throws storage::ReadError.
+std::optional<timeline::Timeline> timeline_of_recording(const std::filesystem::path& file);
+
 }  // namespace gpubench::profile

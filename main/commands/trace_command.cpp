@@ -9,9 +9,7 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <optional>
@@ -25,6 +23,7 @@
 #include "main/commands/commands.h"
 #include "profile/program_run.h"
 #include "profile/recording_format.h"
+#include "profile/recording_reader.h"
 #include "profile/verdicts.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
@@ -38,25 +37,6 @@ namespace gpubench {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_recording(const fs::path& file) {
-  std::array<char, profile::recording_magic.size()> magic = {};
-  std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
-  return magic == profile::recording_magic;
-}
-
-/// What `gpubench profile --keep` leaves.
-std::optional<timeline::Timeline> recording_of(const fs::path& file) {
-  if (!is_recording(file)) return std::nullopt;
-  profile::Recordings recordings;
-  try {
-    profile::read_recording(file, recordings);
-  } catch (const profile::RecordingError& error) {
-    throw storage::ReadError(error.what());
-  }
-  sort(recordings.timeline);
-  return std::move(recordings.timeline);
-}
 
 /// Warnings, and why there may be nothing to say.
 void say_warnings(const timeline::Timeline& timeline) {
@@ -99,11 +79,11 @@ void put(const Options& options, const std::function<std::string(const ConsoleSt
 /// Recordings of `gpubench profile --keep`, or folders of nothing else.
 bool are_recordings(const std::vector<std::string>& inputs) {
   return std::ranges::all_of(inputs, [](const fs::path& place) {
-    if (!fs::is_directory(place)) return is_recording(place);
+    if (!fs::is_directory(place)) return profile::is_recording(place);
     bool any = false;
     for (const auto& entry : fs::directory_iterator(place)) {
       if (!profile::has_recording_extension(entry.path())) continue;
-      if (!is_recording(entry.path())) return false;
+      if (!profile::is_recording(entry.path())) return false;
       any = true;
     }
     return any;
@@ -154,7 +134,7 @@ timeline::Timeline read_traces(const std::vector<std::string>& files_and_folders
   // What an analysis gives back goes to the system, and not only what is over 32 MB.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
-  return timeline::read_timeline({files_and_folders.begin(), files_and_folders.end()}, recording_of);
+  return timeline::read_timeline({files_and_folders.begin(), files_and_folders.end()}, profile::timeline_of_recording);
 }
 
 int trace_summary(const Options& options) {

@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
-    from .runs import (Calibration, Comparison, OperationFailed, Point, Run, Timeline, WrongDevice, calibrate,
-                       calibration, compare, devices, doctor, load, program)
+    from .runs import (Calibration, Comparison, OperationFailed, Point, Run, WrongDevice, calibrate, calibration,
+                       compare, devices, doctor, load, program)
+    from .timelines import Timeline
 
 _PLACES = {
     "harness": ("Benchmark", "State", "Stream", "benchmark", "benchmarks", "run", "sizes"),
-    "runs": ("Calibration", "Comparison", "OperationFailed", "Point", "Run", "Timeline", "WrongDevice", "calibrate",
+    "runs": ("Calibration", "Comparison", "OperationFailed", "Point", "Run", "WrongDevice", "calibrate",
              "calibration", "compare", "devices", "doctor", "load", "program"),
+    "timelines": ("Timeline",),
     "_core": ("ChartError", "CudaError", "Error", "FlagError", "MetricNameError", "NoSuchDevice", "ReadError",
               "UsageError", "WriteError"),
 }

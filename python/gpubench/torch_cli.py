@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from . import _core
-from .torch import FlameGraphGenerator, HTAAnalyzer, MemoryProfiler, TimelineGenerator, UnifiedProfiler
+from .pytorch import (FlameGraphGenerator, HTAAnalyzer, MemoryProfiler, TimelineGenerator, TorchCompileAnalyzer,
+                      UnifiedProfiler)
 
 __all__ = ["main"]
 
@@ -108,7 +109,6 @@ def _hta(chosen: Any) -> None:
 
 
 def _compile(chosen: Any) -> None:
-    from ._compile import TorchCompileAnalyzer
     _is_there(chosen.script)
     try:
         names = runpy.run_path(chosen.script, run_name="gpubench_compile")

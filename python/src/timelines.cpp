@@ -10,6 +10,7 @@
 
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
+#include "profile/recording_reader.h"
 #include "python/src/parts.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/breakdown.h"
@@ -77,7 +78,7 @@ nb::list kernels_of(const Timeline& timeline) {
 }
 
 timeline::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
-                            bool group_small_kernels, bool by_thread) {
+                              bool group_small_kernels, bool by_thread) {
   timeline::FlameOptions options;
   options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * ns_in_us);
   options.max_depth = max_depth;
@@ -102,6 +103,12 @@ Run run_of(const Timeline& timeline) {
 }  // namespace
 
 void bind_timelines(nb::module_& module) {
+  module.def(
+      "text_html",
+      [](const std::string& title, const std::string& lines) {
+        return reports::text_html(title, lines, std::string(version));
+      },
+      "title"_a, "lines"_a, "A page of lines as they are.");
   nb::class_<timeline::FlameGraph>(module, "FlameGraph", "Time by stack.")
       .def(
           "json",
@@ -118,13 +125,20 @@ void bind_timelines(nb::module_& module) {
       .def(
           "speedscope",
           [](const timeline::FlameGraph& self, const std::string& name) { return timeline::speedscope(self, name); },
-          "name"_a = "gpubench", Release());
+          "name"_a = "gpubench", Release())
+      .def(
+          "html",
+          [](const timeline::FlameGraph& self, const std::string& weight, const std::string& title) {
+            return reports::flame_html(self, weight_of(self, weight), {title, std::string(version), {}});
+          },
+          "weight"_a = "", "title"_a = "Flame graph", Release());
   nb::class_<Timeline>(module, "Timeline", "A trace as the engine holds it. gpubench.Timeline is what users have.")
       .def_static(
-          "read", [](const std::string& file) { return timeline::read_chrome_json(file); }, "file"_a, Release())
-      .def_static(
-          "from_json", [](const std::string& text) { return timeline::chrome_json(text, "this text"); }, "text"_a,
-          Release())
+          "read",
+          [](const std::vector<std::string>& places) {
+            return timeline::read_timeline({places.begin(), places.end()}, profile::timeline_of_recording);
+          },
+          "files_and_folders"_a, Release())
       .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
       .def("activity", &activity_of)

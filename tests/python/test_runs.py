@@ -143,18 +143,6 @@ def test_the_console_script_is_the_program():
     assert done.stdout.strip() == f"gpubench {gpubench.__version__}"
 
 
-def test_stubs_name_what_there_is():
-    import ast
-    import gpubench._core as core
-    for module, stub in ((core, "__init__.pyi"), (core.profile, "profile.pyi")):
-        file = pathlib.Path(gpubench.__file__).resolve().parent / "_core" / stub
-        tree = ast.parse(file.read_text())
-        names = {getattr(each, "name", None) or each.target.id for each in tree.body
-                 if isinstance(each, (ast.ClassDef, ast.FunctionDef, ast.AnnAssign))}
-        there = {name for name in dir(module) if not name.startswith("_")} - {"profile"}
-        assert names == there, "write them anew: python/stubs.py"
-
-
 def test_the_extension_shows_its_entry_alone():
     import shutil
     import gpubench._core as core

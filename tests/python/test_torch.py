@@ -41,7 +41,7 @@ def test_timeline_counts_nothing_twice(trace, tmp_path):
     names = [each["name"] for each in json.loads((tmp_path / "again.json").read_text())["traceEvents"] if each.get("ph") == "X"]
     assert "gemm" in names and names.count("cudaLaunchKernel") == 1, "that of 5 us is left out"
     page = generator.generate_html_viewer(timeline, tmp_path / "timeline.html").read_text()
-    assert "gemm" in page and "total 0.200 ms" in page and "http" not in page
+    assert "gemm" in page and "<script" in page and "src=" not in page
 
 
 def test_flame_puts_kernels_below_what_launched_them(trace, tmp_path):
@@ -64,8 +64,23 @@ def test_flame_puts_kernels_below_what_launched_them(trace, tmp_path):
 
 
 def test_names_cannot_leave_the_script_of_a_page(tmp_path):
-    flame = {"name": "</script><b>", "value": 1.0, "self": 1.0, "count": 1, "kind": "other", "children": []}
-    assert "</script><b>" not in FlameGraphGenerator().export(flame, tmp_path / "f.html").read_text()
+    events = [event("</script><b>", "cpu_op", 0, 10), event("</script><b>", "cuda_runtime", 1, 5)]
+    (tmp_path / "t.json").write_text(json.dumps(events))
+    generator = FlameGraphGenerator()
+    flame = generator.from_chrome_trace(tmp_path / "t.json")
+    assert "</script><b>" not in generator.export(flame, tmp_path / "f.html").read_text()
+    with pytest.raises(gpubench.UsageError, match="not from a copy"):
+        generator.export(dict(flame), tmp_path / "f.html")
+
+
+def test_a_timeline_is_read_whatever_wrote_it(trace, tmp_path):
+    gpubench.Timeline(trace).write(tmp_path / "t.perfetto-trace")
+    assert gpubench.Timeline(tmp_path / "t.perfetto-trace").kernels == gpubench.Timeline(trace).kernels
+    ranks = tmp_path / "ranks"
+    ranks.mkdir()
+    for rank in (0, 1):
+        (ranks / f"rank{rank}.json").write_bytes(trace.read_bytes())
+    assert len(gpubench.Timeline(ranks).breakdown) == len(gpubench.Timeline(*sorted(ranks.iterdir())).breakdown) == 2
 
 
 def test_hta_is_a_breakdown_of_the_gpu(trace, tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """As core.profiling."""
-from ....torch import (FlameGraphGenerator, HTAAnalyzer, HTAReport, KernelInfo, MemoryProfiler, MemorySnapshot,
+from ....pytorch import (FlameGraphGenerator, HTAAnalyzer, HTAReport, KernelInfo, MemoryProfiler, MemorySnapshot,
                        ProfileSession, TimelineData, TimelineGenerator, UnifiedProfiler)
 
 __all__ = ["FlameGraphGenerator", "HTAAnalyzer", "HTAReport", "KernelInfo", "MemoryProfiler", "MemorySnapshot",

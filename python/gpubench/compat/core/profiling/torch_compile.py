@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """As core.profiling.torch_compile."""
-from ...._compile import CompileBreak, CompileReport, TorchCompileAnalyzer
+from ....pytorch import CompileBreak, CompileReport, TorchCompileAnalyzer
 
 __all__ = ["CompileBreak", "CompileReport", "TorchCompileAnalyzer"]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
-from . import _core
-from .runs import PathLike, Timeline
-from .torch import _export, _pytorch, _ratio_interval, _synchronize, _times_of
+from .. import _core
+from ..runs import PathLike
+from ..timelines import Timeline
+from ._common import export_report, pytorch, ratio_interval, synchronize, text_page, times_of
 
 _SUGGESTIONS = (
     ("Tensor.item", "Keep the value on the GPU, or set torch._dynamo.config.capture_scalar_outputs = True."),
@@ -92,7 +93,7 @@ class TorchCompileAnalyzer:
 
     def analyze(self, model: Callable[..., Any], sample_input: Any, warmup: int = 3, iterations: int = 10) -> CompileReport:
         """`sample_input`: an argument, a tuple of arguments, or a dictionary of named ones."""
-        torch = _pytorch()
+        torch = pytorch()
         if isinstance(self.backend, str) and self.backend not in torch._dynamo.list_backends(exclude_tags=()):
             raise _core.UsageError(f"torch.compile has no backend '{self.backend}' here; it has eager, {', '.join(torch._dynamo.list_backends())}.")
         arguments, keywords = _arguments(sample_input)
@@ -126,10 +127,10 @@ class TorchCompileAnalyzer:
         report.compile_time_ms = max(0.0, first - again) * 1e3
         for _ in range(warmup):
             eager()
-        base, new = _times_of(eager, iterations, torch), _times_of(compiled, iterations, torch)
+        base, new = times_of(eager, iterations, torch), times_of(compiled, iterations, torch)
         report.eager_time_ms, report.compiled_time_ms = statistics.median(base) * 1e3, statistics.median(new) * 1e3
         report.speedup = report.eager_time_ms / report.compiled_time_ms
-        report.speedup_ci95 = _ratio_interval(base, new)
+        report.speedup_ci95 = ratio_interval(base, new)
         self._compare_results(torch, eager, compiled, report)
         report.kernels_before, report.ops_after_fusion = _kernels(torch, eager), _kernels(torch, compiled)
         if report.ops_after_fusion is None:
@@ -204,7 +205,7 @@ class TorchCompileAnalyzer:
     def export_report(self, report: CompileReport | Mapping[str, CompileReport], file: PathLike,
                       format: str | None = None) -> Path:  # noqa: A002
         """Writes one report, or those of compare_modes, as "html" or "json"."""
-        return _export(report, Path(file), format, "What torch.compile made of it")
+        return export_report(report, Path(file), format, lambda: text_page(report, "What torch.compile made of it"))
 
 
 def _arguments(sample_input: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -214,10 +215,10 @@ def _arguments(sample_input: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _seconds(torch: Any, call: Callable[[], Any]) -> float:
-    _synchronize(torch)
+    synchronize(torch)
     start = time.perf_counter()
     call()
-    _synchronize(torch)
+    synchronize(torch)
     return time.perf_counter() - start
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timelines of programs: read from traces, shown and written."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping, cast
+
+from . import _core
+from .runs import Chart, PathLike, Run, _bundle, _page
+
+
+class FlameData(dict[str, Any]):
+    """Time by stack as nested dictionaries, which knows its page and its folded stacks."""
+
+    def __init__(self, graph: _core.FlameGraph, weight: str = ""):
+        super().__init__(json.loads(graph.json(weight)))
+        self._graph = graph
+        self._weight = weight
+
+    def html(self) -> str:
+        """As one page, which needs no network."""
+        return self._graph.html(self._weight)
+
+    def folded(self) -> str:
+        """As folded stacks, in nanoseconds."""
+        return self._graph.folded(self._weight)
+
+
+class Timeline:
+    """A trace of a program: of torch.profiler, Chrome's JSON, Perfetto, Nsight Systems (SQLite) or a kept recording, packed or
+    not. Several files, and folders of them, are the ranks of one program."""
+
+    def __init__(self, *files: PathLike):
+        self.file = ", ".join(os.fspath(each) for each in files)
+        self._core = _core.Timeline.read([os.fspath(each) for each in files])
+        self._run: Run | None = None
+
+    @property
+    def program(self) -> Mapping[str, Any]:
+        """Where time and memory went: GPUs, gaps, kernels, ranges, findings (docs/reference/json-schema.md)."""
+        return cast("Mapping[str, Any]", self.run.data["program"])
+
+    @property
+    def run(self) -> Run:
+        """The same as a run, with its page and its tables."""
+        if self._run is None:
+            self._run = Run(self._core.analyze())
+        return self._run
+
+    @property
+    def findings(self) -> list[str]:
+        """What is, why, and what to do, by falling gain."""
+        return [str(each["text"]) for each in self.program.get("findings", ())]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is missing or was left out."""
+        return list(self._core.warnings)
+
+    @property
+    def activity(self) -> dict[str, float]:
+        """Microseconds: total_us, and unions of the time in which the host (host_us), a GPU (gpu_us) or both worked."""
+        return self._core.activity()
+
+    @property
+    def breakdown(self) -> list[dict[str, Any]]:
+        """Of each GPU span, busy, idle, compute, communication and memory time, in microseconds."""
+        return self._core.breakdown()
+
+    @property
+    def kernels(self) -> list[dict[str, Any]]:
+        """Kernels, copies and fills by name, by falling time."""
+        return self._core.kernels()
+
+    def flame(self, min_duration_us: float = 0.0, max_depth: int = 512, group_small_kernels: bool = True,
+              weight: str = "") -> FlameData:
+        """Time by stack: nested {"name", "value", "self", "count", "kind", "children"}, in microseconds. weight: "gpu" (the
+        default where a GPU worked) or "host"."""
+        return FlameData(self._core.flame(min_duration_us, max_depth, group_small_kernels), weight)
+
+    def folded(self, weight: str = "") -> str:
+        """The same as folded stacks, in nanoseconds."""
+        return self._core.flame().folded(weight)
+
+    def write(self, file: PathLike) -> None:
+        """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
+        self._core.write(os.fspath(file))
+
+    def chart(self, rows: int = 20) -> Chart:
+        """Time by name as Vega-Lite: of kernels, copies and fills; of a trace without a GPU, of operators and ranges by themselves."""
+        listed = [{"name": each["name"][:80], "ms": each["time_us"] / 1e3, "count": each["count"], "kind": each["kind"]} for each in self.kernels]
+        if not listed:
+            by_name: dict[str, float] = {}
+            stack = [self.flame(weight="host")]
+            while stack:
+                node = stack.pop()
+                by_name[node["name"]] = by_name.get(node["name"], 0.0) + node["self"] / 1e3
+                stack += node.get("children", ())
+            listed = sorted(({"name": name[:80], "ms": ms, "kind": "host"} for name, ms in by_name.items() if ms > 0.0),
+                            key=lambda row: -float(str(row["ms"])))
+        if not listed:
+            raise _core.ChartError(f"{self.file} has nothing that lasts, so that there is no chart of it.")
+        return Chart({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "width": 600, "title": f"Time by name, {os.path.basename(self.file)}",
+                      "data": {"values": listed[:rows]}, "mark": {"type": "bar", "tooltip": True},
+                      "encoding": {"y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 420}},
+                                   "x": {"field": "ms", "type": "quantitative", "title": "ms"}, "color": {"field": "kind", "type": "nominal"}}})
+
+    def html(self) -> str:
+        """The timeline as one page, which needs no network."""
+        return self._core.html(os.path.basename(self.file))
+
+    def __str__(self) -> str:
+        return self.run.table()
+
+    def __repr__(self) -> str:
+        return f"<gpubench.Timeline of {self.file}: {len(self._core)} slices>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return _bundle(self.run.table(color=False, width=120), _page(self.html()), lambda: self.chart().spec)
