@@ -49,9 +49,6 @@ def main():
         for counter, declared in (("dram_read_bytes", work["bytes_read"]), ("dram_write_bytes", work["bytes_written"])):
             cells += [share(before, counter, declared), share(after, counter, declared)]
         print("| " + " | ".join(cells) + " |")
-    print()
-    for method in sorted({t["method"].split("; cold: ", 1)[1] for m in cold.values() for t in m["timings"] if "; cold: " in t["method"]}):
-        print(f"- cold: {method}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
 # report.html, calibration.json, calibration-full.json and .txt, doctor.json, timing.md, processes.md, counting.md, freed-memory.md, random-access.md, agreement.md,
-# cache.md, classifier.md and log.txt in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
+# cache.md and classifier.md in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
