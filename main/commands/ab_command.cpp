@@ -12,11 +12,17 @@
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
-#include "main/worker/isolation.h"
+#include "main/commands/shared/comparison.h"
 
 namespace gpubench {
 namespace {
+
+struct AbOptions : ComparisonOptions {
+  double total_budget_seconds = 600.0;
+  double precision = 0.01;   ///< half-width of a ratio's interval that is narrow enough
+  std::optional<int> pairs;  ///< exactly so many
+  std::optional<std::string> keep_folder;
+};
 
 /// With fewer the differences' spread is hardly known.
 constexpr std::size_t min_pairs = 4;
@@ -31,7 +37,8 @@ std::string last_words(std::string_view text) {
 
 class Alternation {
  public:
-  explicit Alternation(const Options& options) : options_(options), progress_(options.quiet), start_(steady_seconds()) {
+  explicit Alternation(const AbOptions& options)
+      : options_(options), progress_(options.quiet), start_(steady_seconds()) {
     if (!options_.keep_folder) return;
     for (const std::string_view side : side_names)
       storage::check_writable(std::filesystem::path(*options_.keep_folder) / side / "run-0001.json");
@@ -152,7 +159,7 @@ class Alternation {
     return storage::read_slim_run(file);
   }
 
-  const Options& options_;
+  const AbOptions& options_;
   PrivateFolder temporary_;
   ProgressLine progress_;
   double start_;
@@ -162,9 +169,7 @@ class Alternation {
   std::string why_stopped_ = "as many as requested";
 };
 
-}  // namespace
-
-int ab_command(const Options& options) {
+int run_ab(const AbOptions& options) {
   check_comparison_outputs(options);
   for (const std::string& argument : options.program_arguments)
     if (argument.starts_with("--out"))
@@ -176,5 +181,38 @@ int ab_command(const Options& options) {
   interruption.reset();
   return report_comparison(comparison, options);
 }
+
+}  // namespace
+
+extern const CommandFile ab_command{
+    20, [] {
+      using enum Rank;
+      return std::vector{with(
+          Command{.path = "ab",
+                  .summary = "Run two programs in turn and compare them",
+                  .inputs = "BASE_PROGRAM NEW_PROGRAM",
+                  .inputs_help = "Two benchmark programs. Their own options follow after --.",
+                  .min_inputs = 2,
+                  .max_inputs = 2,
+                  .examples = "gpubench ab build-old/bench build-new/bench\n"
+                              "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
+                  .writes = Writes::result,
+                  .runs_program = true,
+                  .options = joined_rows(
+                      {chosen_rows(comparison_rows(),
+                                   {"--out", "--fail-on", "--min-effect", "--force", "--time", "--operations"}),
+                       {{"--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
+                         use::number(&AbOptions::total_budget_seconds, 0.1, 1e6)},
+                        {"--precision", "PERCENT", "", "1", common, once,
+                         "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is "
+                         "decided.",
+                         use::number(&AbOptions::precision, 0.001, 1000.0, 0.01)},
+                        {"--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
+                         use::count(&AbOptions::pairs, 2, 10'000)},
+                        {"--keep", "DIR", "", "", common, once, "Keep the runs there, in base/ and new/.",
+                         use::text(&AbOptions::keep_folder)}},
+                       console_rows()})},
+          run_ab)};
+    }};
 
 }  // namespace gpubench

@@ -5,7 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
 #include "compare/compare.h"
@@ -14,8 +13,11 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/run/context.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
 
@@ -110,8 +112,6 @@ std::vector<Calibration> shown(const Options& options) {
     throw UsageError("No stored calibration fits a device of this machine. To measure one: gpubench --calibrate");
   return all;
 }
-
-}  // namespace
 
 int list_calibrations(const Options& options) {
   const auto folder = cache_folder();
@@ -214,5 +214,57 @@ int diff_calibrations(const Options& options) {
   show(fmt::format("\n{}", reports::console(compare::diff(base, next), style)));
   return exit_codes::fine;
 }
+
+}  // namespace
+
+extern const CommandFile calibration_command{
+    90, [] {
+      return std::vector{
+          Command{.path = "calibration", .summary = "List, show, move and compare stored calibrations"},
+          with(Command{.path = "calibration list",
+                       .summary = "List the stored calibrations, and say which fit this machine",
+                       .examples = "gpubench calibration list",
+                       .options = console_rows()},
+               list_calibrations),
+          with(Command{.path = "calibration show",
+                       .summary = "Print a calibration, or write it with --out",
+                       .inputs = "[CALIBRATION]",
+                       .inputs_help = "A name of the list, a device such as cuda:0, or a file. Without it, all that "
+                                      "fit this machine.",
+                       .max_inputs = 1,
+                       .examples = "gpubench calibration show cuda:0\n"
+                                   "gpubench calibration show run.json --out=ceilings.html",
+                       .writes = Writes::run,
+                       .options = joined_rows({{run_output_row()}, console_rows()})},
+               show_calibrations),
+          with(Command{.path = "calibration export",
+                       .summary = "Write a stored calibration to a file",
+                       .inputs = "CALIBRATION FILE",
+                       .inputs_help = "What to write (a name of the list or a device), and the file.",
+                       .min_inputs = 2,
+                       .max_inputs = 2,
+                       .examples = "gpubench calibration export cuda:0 h200.json",
+                       .options = console_rows()},
+               export_calibration),
+          with(Command{.path = "calibration import",
+                       .summary = "Store a calibration from a file; it replaces that of the same device",
+                       .inputs = "FILE",
+                       .inputs_help = "A calibration or a run. FILE@cuda:1 chooses one of several.",
+                       .min_inputs = 1,
+                       .max_inputs = 1,
+                       .examples = "gpubench calibration import h200.json",
+                       .options = console_rows()},
+               import_calibration),
+          with(Command{.path = "calibration diff",
+                       .summary = "Compare two calibrations, ceiling by ceiling",
+                       .inputs = "BASE NEW",
+                       .inputs_help = "Names of the list, devices or files.",
+                       .min_inputs = 2,
+                       .max_inputs = 2,
+                       .examples = "gpubench calibration diff cuda:0 cuda:1\n"
+                                   "gpubench calibration diff old.json cuda:0",
+                       .options = console_rows()},
+               diff_calibrations)};
+    }};
 
 }  // namespace gpubench

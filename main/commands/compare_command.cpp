@@ -7,30 +7,17 @@
 
 #include "core/base/text.h"
 #include "core/storage/storage.h"
-#include "main/cli/terminal.h"
-#include "main/commands/commands.h"
-#include "reports/comparisons.h"
+#include "main/commands/shared/comparison.h"
 
 namespace gpubench {
 namespace {
 
-std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
-    const auto& file = place->path();
-    const std::string name = file.filename().string();
-    if (!name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
-  }
-  if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
-  if (files.empty())
-    throw UsageError(
-        fmt::format("{}: this folder has no run. Give one with files written by --out=FILE.json.", folder.string()));
-  std::ranges::sort(files);
-  return files;
-}
+struct CompareOptions : ComparisonOptions {
+  std::vector<std::string> base_runs;  ///< files and folders of one side
+  std::vector<std::string> new_runs;
+};
 
-std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Options& options) {
+std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const CompareOptions& options) {
   if (options.inputs.size() == 1) throw UsageError("'compare' needs two runs, but got one: gpubench compare BASE NEW");
   auto base = options.base_runs, next = options.new_runs;
   if (options.inputs.size() == 2) {
@@ -64,44 +51,8 @@ Run first_run(const std::string& name, const std::string& filter) {
 
 bool is_page(const std::string& output) { return extension_of(output) == ".html"; }
 
-}  // namespace
-
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
-  std::vector<Run> runs;
-  for (const std::string& name : files_and_folders) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(name, error)) {
-      runs.push_back(storage::read_slim_run(name));
-      continue;
-    }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
-  }
-  return runs;
-}
-
-compare::CompareOptions compare_options(const Options& options) {
-  return {options.min_effect, options.process_deviation, options.force, options.paired, options.compared_clock, false,
-          options.same_model};
-}
-
-void check_comparison_outputs(const Options& options) {
-  for (const std::string& output : options.outputs) {
-    const std::string extension = extension_of(output);
-    if (extension != ".json" && extension != ".csv" && extension != ".md")
-      throw UsageError(
-          fmt::format("--out={}: a comparison can be written as .json, .csv or .md, and by compare as .html.", output));
-    storage::check_writable(output);
-  }
-}
-
-int report_comparison(const compare::Comparison& comparison, const Options& options) {
-  if (!options.quiet) show(reports::console(comparison, stdout_style(options)));
-  write_results(comparison, options);
-  return compare::exit_code(comparison, options.fail_on);
-}
-
-int compare_command(const Options& options) {
-  Options others = options;
+int run_compare(const CompareOptions& options) {
+  CompareOptions others = options;
   std::erase_if(others.outputs, is_page);
   check_comparison_outputs(others);
   for (const std::string& output : options.outputs) storage::check_writable(output);
@@ -123,5 +74,36 @@ int compare_command(const Options& options) {
   write_each(pages, options.quiet, [&](const std::string& file) { storage::write_file(file, page); });
   return code;
 }
+
+}  // namespace
+
+extern const CommandFile compare_command{
+    10, [] {
+      using enum Rank;
+      return std::vector{
+          with(Command{.path = "compare",
+                       .summary = "Compare stored runs, point by point",
+                       .inputs = "BASE NEW",
+                       .inputs_help =
+                           "Each is a run file, or a folder of run files of one program: one file for each process.",
+                       .max_inputs = 2,
+                       .examples = "gpubench compare base.json new.json\n"
+                                   "gpubench compare base/ new/ --out=changes.md\n"
+                                   "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
+                       .writes = Writes::result,
+                       .options = joined_rows(
+                           {comparison_rows(),
+                            {{"--base", "RUN", "", "", common, repeatable,
+                              "One more run, or folder of runs, of the base side. Repeatable.",
+                              use::list(&CompareOptions::base_runs)},
+                             {"--new", "RUN", "", "", common, repeatable, "The same for the new side.",
+                              use::list(&CompareOptions::new_runs)},
+                             {"--paired", "", "", "", common, once,
+                              "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps "
+                              "them.",
+                              use::set(&ComparisonOptions::paired)}},
+                            console_rows()})},
+               run_compare)};
+    }};
 
 }  // namespace gpubench

@@ -6,12 +6,15 @@
 
 #include "core/storage/storage.h"
 #include "doctor/doctor.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/run/context.h"
 
 namespace gpubench {
+namespace {
 
-int doctor_command(const Options& options) {
+int run_doctor(const Options& options) {
   for (const std::string& output : options.outputs) {
     if (std::filesystem::path(output).extension() != ".json")
       throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
@@ -23,5 +26,21 @@ int doctor_command(const Options& options) {
   write_each(options.outputs, options.quiet, [&](const std::string& file) { storage::write_file(file, text); });
   return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;
 }
+
+}  // namespace
+
+extern const CommandFile doctor_command{
+    80, [] {
+      return std::vector{
+          with(Command{.path = "doctor",
+                       .summary = "Say what works on this machine, what does not, and how to put it right",
+                       .examples = "gpubench doctor\n"
+                                   "gpubench doctor --out=doctor.json",
+                       .writes = Writes::result,
+                       .options = joined_rows({{{"--out", "FILE.json", "", "", Rank::common, repeatable,
+                                                 "Write what was found as JSON.", use::list(&Options::outputs)}},
+                                               console_rows()})},
+               run_doctor)};
+    }};
 
 }  // namespace gpubench

@@ -14,11 +14,16 @@
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
-#include "reports/comparisons.h"
+#include "main/commands/shared/comparison.h"
 
 namespace gpubench {
 namespace {
+
+struct GateOptions : ComparisonOptions {
+  std::string store = ".gpubench";
+  std::string label;
+  std::optional<std::string> summary_file;
+};
 
 /// What a check reads of a store: enough for baseline and noise, whatever its age.
 constexpr std::size_t max_entries_to_check = 100;
@@ -74,12 +79,12 @@ std::string difference(const storage::Fingerprint& stored, const storage::Finger
 }
 
 /// The command that fills the store that was given.
-std::string update_words(const Options& options) {
-  const bool is_default = options.store == Options().store;
+std::string update_words(const GateOptions& options) {
+  const bool is_default = options.store == GateOptions().store;
   return fmt::format("gpubench gate update {}RUN...", is_default ? "" : fmt::format("--store={} ", options.store));
 }
 
-std::string no_baseline(const Options& options) {
+std::string no_baseline(const GateOptions& options) {
   return fmt::format("{} has no baseline. To make one: {}", options.store, update_words(options));
 }
 
@@ -96,7 +101,7 @@ std::vector<storage::BaselineEntry> entries_of_model(const storage::BaselineStor
 }
 
 /// The entries to check against; empty when the store has none of this machine, which has been said.
-std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
+std::vector<storage::BaselineEntry> baseline_for(const Run& run, const GateOptions& options) {
   const storage::BaselineStore store(options.store);
   const auto here = compare::fingerprint_of(run);
   auto entries = options.same_model ? entries_of_model(store, here) : store.entries(here, max_entries_to_check);
@@ -147,9 +152,7 @@ void add_to_job_summary(const std::string& text) {
     say(fmt::format("GITHUB_STEP_SUMMARY={} cannot be written, so the page of the job has no summary", file));
 }
 
-}  // namespace
-
-int gate_update(const Options& options) {
+int gate_update(const GateOptions& options) {
   const std::vector<Run> runs = read_runs(options.inputs);
   require_alike(runs);
   require_finished(runs);
@@ -159,7 +162,7 @@ int gate_update(const Options& options) {
   entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
   entry.fingerprint = compare::fingerprint_of(runs.front());
-  entry.clock = options.compared_clock;
+  entry.clock = options.mode;
   say_without_clock(runs.front(), entry.clock);
   for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
   const auto file = storage::BaselineStore(options.store).add(entry);
@@ -172,7 +175,7 @@ int gate_update(const Options& options) {
   return exit_codes::fine;
 }
 
-int gate_check(const Options& options) {
+int gate_check(const GateOptions& options) {
   check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
   std::vector<Run> runs = read_runs(options.inputs);
@@ -188,7 +191,7 @@ int gate_check(const Options& options) {
   return code;
 }
 
-int gate_history(const Options& options) {
+int gate_history(const GateOptions& options) {
   check_comparison_outputs(options);
   const storage::BaselineStore store(options.store);
   const auto machines = store.newest_of_each();
@@ -209,5 +212,66 @@ int gate_history(const Options& options) {
   }
   return exit_codes::fine;
 }
+
+Command gate_command_of(Command command, int (*run)(const GateOptions&)) {
+  command.path = "gate " + command.path;
+  command.writes = Writes::result;
+  return with(std::move(command), run);
+}
+
+}  // namespace
+
+extern const CommandFile gate_command{
+    50, [] {
+      using enum Rank;
+      const char* const run_files =
+          "Run files, or folders of them. All are of the same code, one file for each process.";
+      const OptionRows store = {{"--store", "DIR", "", ".gpubench", common, once, "The folder of the baselines.",
+                                 use::text(&GateOptions::store)}};
+      return std::vector{
+          Command{.path = "gate", .summary = "Compare runs with a stored baseline, in CI"},
+          gate_command_of(
+              {.path = "update",
+               .summary = "Add runs to the baseline of this machine",
+               .inputs = "RUN...",
+               .inputs_help = run_files,
+               .min_inputs = 1,
+               .max_inputs = 10'000,
+               .examples = "gpubench gate update run-*.json\n"
+                           "gpubench gate update runs/ --label=v1.4",
+               .options = joined_rows(
+                   {chosen_rows(comparison_rows(), {"--time"}),
+                    store,
+                    {{"--label", "TEXT", "", "", common, once,
+                      "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
+                      use::text(&GateOptions::label)}},
+                    console_rows()})},
+              gate_update),
+          gate_command_of(
+              {.path = "check",
+               .summary = "Compare runs with the baseline of this machine",
+               .inputs = "RUN...",
+               .inputs_help = run_files,
+               .min_inputs = 1,
+               .max_inputs = 10'000,
+               .examples = "gpubench gate check run-*.json\n"
+                           "gpubench gate check runs/ --summary=summary.md --out=gate.json",
+               .options = joined_rows(
+                   {comparison_rows(),
+                    store,
+                    {{"--summary", "FILE.md", "", "", common, once,
+                      "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
+                      use::text(&GateOptions::summary_file)}},
+                    console_rows()})},
+              gate_check),
+          gate_command_of(
+              {.path = "history",
+               .summary = "Name the entry of the store at which the time of a point changed",
+               .examples = "gpubench gate history\n"
+                           "gpubench gate history --min-effect=5",
+               .options = joined_rows(
+                   {chosen_rows(comparison_rows(), {"--filter", "--out", "--min-effect"}), store, console_rows()})},
+              gate_history)};
+    }};
 
 }  // namespace gpubench

@@ -17,8 +17,10 @@
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/run/context.h"
 #include "main/run/run_ceilings.h"
 #include "profile/program_run.h"
 #include "profile/recording_format.h"
@@ -29,6 +31,33 @@
 
 namespace gpubench {
 namespace {
+
+struct ProfileOptions : Options, CeilingOptions, PictureOptions {
+  std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
+  int counted_launches = 20;
+  int metrics_runs = 1;
+  std::string kept_kernels;  ///< a regular expression
+  std::string kept_range;
+  double start_after_seconds = 0.0;
+  double duration_seconds = 0.0;  ///< 0: to the end
+  bool capture_range = false;
+  double max_recording_gib = 4.0;  ///< of each process
+  std::optional<std::string> keep_folder;
+  std::optional<std::string> recording_folder;  ///< of an earlier recording
+};
+
+/// Whether an output is the timeline itself: ".perfetto-trace", or Chrome's ".trace.json".
+bool is_timeline_file(const std::string& file) {
+  return file.ends_with(".perfetto-trace") || file.ends_with(".trace.json");
+}
+
+void check(ProfileOptions& options) {
+  if (options.program_arguments.empty() == !options.recording_folder)
+    throw UsageError(
+        "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --recording=DIR, "
+        "the folder of an earlier recording, instead.");
+  check_outputs(options, Writes::run, is_timeline_file);
+}
 
 using KernelFilter = std::function<bool(const std::string&)>;
 
@@ -49,7 +78,7 @@ KernelFilter filter_of(const std::string& expression) {
 }
 
 /// What is to be counted, in sets of one pass. What cannot be is said, and left out.
-std::vector<std::vector<std::string>> plan_counters(const Options& options, std::vector<AbsentCounter>& absent) {
+std::vector<std::vector<std::string>> plan_counters(const ProfileOptions& options, std::vector<AbsentCounter>& absent) {
   if (options.metrics.empty()) return {};
   const std::vector<Device> gpus = bench::gpus();
   if (gpus.empty()) return {};
@@ -70,7 +99,7 @@ std::vector<std::vector<std::string>> plan_counters(const Options& options, std:
 }
 
 /// Ceilings of the GPUs that are here; of others those of --calibration.
-void find_program_ceilings(const Options& options, const std::vector<Device>& here, Run& run) {
+void find_program_ceilings(const ProfileOptions& options, const std::vector<Device>& here, Run& run) {
   const auto is_here = [&](const Device& device) {
     return std::ranges::find(here, device.id, &Device::id) != here.end() &&
            std::ranges::any_of(here, [&](const Device& other) { return other == device; });
@@ -92,7 +121,7 @@ void find_program_ceilings(const Options& options, const std::vector<Device>& he
     run.calibrations.push_back(std::move(calibration));
   }
   if (known.devices.empty()) return;
-  find_ceilings(options, nullptr, nullptr, known);
+  find_ceilings(options, options.quiet, nullptr, nullptr, known);
   run.warnings.insert(run.warnings.end(), known.warnings.begin(), known.warnings.end());
   for (Calibration& calibration : known.calibrations) run.calibrations.push_back(std::move(calibration));
 }
@@ -125,7 +154,7 @@ std::filesystem::path executable_of(const std::string& word) {
 
 /// Context of the program that was recorded, not of gpubench: its code where its kernels are part of its executable.
 /// What an interpreter runs is not known.
-void describe_program(const Options& options, Context& context) {
+void describe_program(const ProfileOptions& options, Context& context) {
   for (const char* const key : {"host_code", "device_code", "build", "compiler"}) context.environment.erase(key);
   if (options.program_arguments.empty()) return;
   try {
@@ -147,7 +176,7 @@ std::string why_nothing(const profile::Recordings& recordings, const std::string
 }
 
 /// Judges what was recorded, and reports on standard error: standard output is the program's.
-void report_program(const Options& options, const std::filesystem::path& folder, const std::string& ended,
+void report_program(const ProfileOptions& options, const std::filesystem::path& folder, const std::string& ended,
                     const std::vector<AbsentCounter>& absent) {
   const profile::Recordings recordings = profile::read_recordings(folder);
   if (options.recording_folder && recordings.timeline.processes.empty()) {
@@ -199,9 +228,7 @@ std::filesystem::path kept_folder(const std::string& name) {
   return std::filesystem::canonical(name);
 }
 
-}  // namespace
-
-int profile_command(const Options& options) {
+int run_profile(const ProfileOptions& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   (void)filter_of(options.kept_kernels);
   if (options.recording_folder) {
@@ -247,5 +274,71 @@ int profile_command(const Options& options) {
   if (end.signal != 0) say(fmt::format("the program was ended by {}", end.words));
   return end.exit_code;
 }
+
+}  // namespace
+
+extern const CommandFile profile_command{
+    30, [] {
+      using enum Rank;
+      return std::vector{with(
+          Command{
+              .path = "profile",
+              .summary = "Run any program, and say of each of its kernels what limits it",
+              .inputs_help = "The program and its arguments follow after --.",
+              .examples =
+                  "gpubench profile -- python3 train.py\n"
+                  "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
+                  "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
+              .runs_program = true,
+              .options = joined_rows(
+                  {{{"--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
+                     "Hardware counters to read around launches of each kernel group, in the same run. core: bytes "
+                     "moved and occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s "
+                     "and counted in launches of its own. none: times alone.",
+                     use::metrics(&ProfileOptions::metrics)},
+                    {"--metrics-launches", "N", "", "20", other, once,
+                     "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
+                     "ever more rarely.",
+                     use::count(&ProfileOptions::counted_launches, 1, 100'000)},
+                    {"--metrics-runs", "N", "", "1", other, once,
+                     "Runs the program so often, and counts another part of the metrics in each run. For programs "
+                     "whose kernels do not recur; the program must do the same each time.",
+                     use::count(&ProfileOptions::metrics_runs, 1, 16)},
+                    {"--kernels", "REGEX", "", "", common, once,
+                     "Judge only kernels whose name matches (an extended regular expression).",
+                     use::text(&ProfileOptions::kept_kernels)},
+                    {"--range", "NAME", "", "", common, once,
+                     "Judge only what was launched in NVTX ranges of this name.",
+                     use::text(&ProfileOptions::kept_range)},
+                    {"--start-after", "SECONDS", "", "", other, once,
+                     "Record from this long after CUDA was initialised.",
+                     use::number(&ProfileOptions::start_after_seconds, 0.0, 1e6)},
+                    {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
+                     use::number(&ProfileOptions::duration_seconds, 0.001, 1e6)},
+                    {"--capture-range", "cudaProfilerApi", "", "", other, once,
+                     "Record only between cudaProfilerStart and cudaProfilerStop.",
+                     [](Options& options, const OptionRow& row, const std::string& value) {
+                       if (value != "cudaProfilerApi")
+                         throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
+                       dynamic_cast<ProfileOptions&>(options).capture_range = true;
+                     }},
+                    {"--max-recording", "GIB", "", "4", other, once,
+                     "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
+                     "beyond is not recorded.",
+                     use::number(&ProfileOptions::max_recording_gib, 0.001, 10'000.0)},
+                    {"--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
+                     use::text(&ProfileOptions::keep_folder)},
+                    {"--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+                     use::text(&ProfileOptions::recording_folder)},
+                    ceiling_file_row(),
+                    {"--out", "FILE", "", "", common, repeatable,
+                     "Write a report. Repeatable. The extension decides: those of a run, as .html and .json; "
+                     ".perfetto-trace and .trace.json hold the timeline.",
+                     use::list(&Options::outputs)}},
+                   {drift_check_row()},
+                   picture_rows(),
+                   console_rows()})},
+          run_profile, check)};
+    }};
 
 }  // namespace gpubench

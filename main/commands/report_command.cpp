@@ -10,12 +10,18 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/run/stored_runs.h"
 #include "reports/reports.h"
 
 namespace gpubench {
 namespace {
+
+struct ReportOptions : Options, FilterOptions, CeilingFileOptions, PictureOptions {
+  bool kernels = false;  ///< what each point runs, kernel by kernel
+};
 
 /// By this gpubench, whichever wrote the file, with the ceilings of the run or with those in another file.
 void judge_anew(const std::optional<std::string>& file, Run& run) {
@@ -36,7 +42,7 @@ void filter_findings(const std::string& filter, Run& run) {
 }
 
 /// Several runs: each as a table, or all in one page or picture.
-int report_several(const Options& options) {
+int report_several(const ReportOptions& options) {
   for (const std::string& output : options.outputs)
     if (!reports::can_write_several(output))
       throw UsageError(
@@ -66,9 +72,7 @@ int report_several(const Options& options) {
   return exit_codes::fine;
 }
 
-}  // namespace
-
-int report_command(const Options& options) {
+int run_report(const ReportOptions& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
@@ -79,5 +83,28 @@ int report_command(const Options& options) {
              [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
   return exit_codes::fine;
 }
+
+}  // namespace
+
+extern const CommandFile report_command{
+    60, [] {
+      return std::vector{
+          with(Command{.path = "report",
+                       .summary = "Show stored runs, or write them in other formats",
+                       .inputs = "RUN...",
+                       .inputs_help = "Run files. Each is judged anew. Several are drawn over one another.",
+                       .min_inputs = 1,
+                       .max_inputs = reports::max_runs,
+                       .examples = "gpubench report run.json\n"
+                                   "gpubench report run.json --out=run.html\n"
+                                   "gpubench report a.json b.json --out=both-roofline.svg",
+                       .writes = Writes::run,
+                       .options = joined_rows({{filter_row(), ceiling_file_row(), run_output_row(),
+                                                kernels_row(use::set(&ReportOptions::kernels))},
+                                               picture_rows(),
+                                               console_rows(),
+                                               {operations_row()}})},
+               run_report)};
+    }};
 
 }  // namespace gpubench

@@ -15,21 +15,30 @@
 #include <tuple>
 
 #include "bench/activity/common_error.h"
-#include "bench/timing/timer.h"
-#include "gpu/devices.h"
+#include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
+#include "bench/timing/timer.h"
 #include "classifier/classifier.h"
+#include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
+#include "gpubench/version.h"
+#include "main/cli/command.h"
+#include "main/cli/completion.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
-#include "main/run/plan.h"
-#include "main/run/run_ceilings.h"
-#include "main/run/previous_run.h"
 #include "main/embedding.h"
+#include "main/run/context.h"
+#include "main/run/plan.h"
+#include "main/run/post_timing.h"
+#include "main/run/previous_run.h"
+#include "main/run/run_ceilings.h"
+#include "main/run/run_options.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
@@ -191,7 +200,7 @@ void add_missing(const Plan& plan, std::size_t first, Run& run) {
 
 /// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again, others only
 /// where that is wanted.
-void measure(const Plan& plan, bool measures_unknown, const Calibration& calibration, const Options& options,
+void measure(const Plan& plan, bool measures_unknown, const Calibration& calibration, const RunOptions& options,
              GoogleOutputs& google, ProgressLine& progress, Checkpoint& kept, Run& run) {
   if (plan.points.empty()) return;
   const std::size_t before = run.points.size();
@@ -224,7 +233,7 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
 }
 
 /// Checks and counts on every device, once all of them are timed.
-void run_passes(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
+void run_passes(const std::vector<Plan>& plans, const RunOptions& options, ProgressLine& progress, Run& run) {
   for (const PostTimingStep& pass : post_timing_steps(options))
     for (const Plan& plan : plans) {
       const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
@@ -242,7 +251,7 @@ void run_passes(const std::vector<Plan>& plans, const Options& options, Progress
     }
 }
 
-int report(const Run& run, const Options& options, const GoogleOutputs& google) {
+int report(const Run& run, const RunOptions& options, const GoogleOutputs& google) {
   if (embedding().finished) {
     embedding().finished(run);
     return exit_codes::fine;
@@ -271,7 +280,7 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
 }
 
 /// Reads the run to go on with and makes sure that its points are comparable with new ones.
-std::optional<Run> earlier_run(const Options& options, const Context& context, const std::vector<Device>& devices) {
+std::optional<Run> earlier_run(const RunOptions& options, const Context& context, const std::vector<Device>& devices) {
   if (!options.resume_file) return std::nullopt;
   Run earlier = storage::read_run(*options.resume_file);
   if (const auto reason = why_not_resumable(earlier, context, devices, options.cache_state))
@@ -280,7 +289,7 @@ std::optional<Run> earlier_run(const Options& options, const Context& context, c
   return earlier;
 }
 
-void take_over(const Run& earlier, const Options& options, Checkpoint& kept, Run& run) {
+void take_over(const Run& earlier, const RunOptions& options, Checkpoint& kept, Run& run) {
   const std::size_t left_out = kept.resume(earlier);
   if (left_out > 0)
     run.warnings.push_back(
@@ -309,7 +318,7 @@ void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, Chec
 }
 
 /// Measures all points before Google Benchmark's reporters see any: isolated, and with sizes that verdicts ask for.
-void measure_first(const Options& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
+void measure_first(const RunOptions& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
                    std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress, Run& run) {
   const bench::GoogleFlags no_flags;
   do {
@@ -353,7 +362,7 @@ void add_condition_warnings(Run& run) {
     run.warnings.insert(run.warnings.end(), found.begin(), found.end());
 }
 
-int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
+int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
   std::optional<Interruption> interruption;
@@ -362,7 +371,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     interruption.emplace(nullptr);
     isolation.emplace(options.isolate_timeout_seconds);
   }
-  find_ceilings(options, isolation ? &*isolation : nullptr, earlier ? &*earlier : nullptr, run);
+  find_ceilings(options, options.quiet, isolation ? &*isolation : nullptr, earlier ? &*earlier : nullptr, run);
   std::optional<AddedSizes> added;
   if (options.adaptive_sizes > 0) added.emplace(options.filter, options.adaptive_sizes);
   if (added && earlier) added->take_over(*earlier, plans);
@@ -403,21 +412,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   return report(run, options, google);
 }
 
-}  // namespace
-
-bench::PointRunner::Settings runner_settings(const Options& options) {
-  bench::PointRunner::Settings settings;
-  settings.clocks = options.clocks;
-  settings.cold = options.cache_state == "cold";
-  bench::SamplingOptions& sampling = settings.sampling;
-  sampling.budget_seconds = options.time_budget_seconds;
-  if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;
-  sampling.min_warm_up_seconds = options.google.min_warm_up_seconds;
-  sampling.exact_samples = options.google.exact_iterations;
-  return settings;
-}
-
-int run_command(const Options& options) {
+int run_operations(const RunOptions& options) {
   bench::initialize_google(options.program, options.google);
   bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);
@@ -454,5 +449,187 @@ int run_command(const Options& options) {
   run.devices = devices;
   return measure_all(options, plans, std::move(run));
 }
+
+void use_checks(Options& options, const OptionRow& row, const std::string& value) {
+  for (std::size_t start = 0; start <= value.size();) {
+    const std::size_t comma = std::min(value.find(',', start), value.size());
+    const std::string name = value.substr(start, comma - start);
+    if (name != "activity" && name != "ncu-rule")
+      throw UsageError(fmt::format("{} takes activity, ncu-rule or both, not '{}'.", row.flag, name));
+    dynamic_cast<RunOptions&>(options).checks.push_back(name);
+    start = comma + 1;
+  }
+}
+
+void add_missing_names(const std::vector<std::string>& names, std::vector<std::string>& to) {
+  for (const std::string& name : names)
+    if (std::ranges::find(to, name) == to.end()) to.push_back(name);
+}
+
+void check_once(const RunOptions& options) {
+  if (options.dry && options.once == 0) throw UsageError("--dry goes with --once; give that too.");
+  if (options.once > 0 &&
+      (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
+       options.calibrate || !options.checks.empty() || !options.metrics.empty()))
+    throw UsageError(
+        "--once times nothing and keeps nothing: leave --out, --metrics, --check, --isolate, --resume, --adaptive and "
+        "--calibrate out.");
+}
+
+void take_google_flags(RunOptions& options) {
+  try {
+    options.google = bench::parse_google_flags(options.google_words);
+  } catch (const bench::GoogleFlagError& error) {
+    throw UsageError(error.what());
+  }
+  if ((options.isolate || options.resume_file || options.adaptive_sizes > 0) && options.google.interleaves_at_random())
+    throw UsageError(
+        "--isolate, --resume and --adaptive need the points in order. Leave out "
+        "--benchmark_enable_random_interleaving.");
+  static_assert(static_cast<std::size_t>(bench::max_exact_samples) == storage::max_array);
+  if (options.google.exact_iterations.value_or(0) > bench::max_exact_samples)
+    throw UsageError(fmt::format("--benchmark_min_time={}x: a run holds up to {} samples of a point. Ask for fewer.",
+                                 *options.google.exact_iterations, bench::max_exact_samples));
+  if (!options.filter.empty() && !options.google.filter.empty())
+    throw UsageError("--filter and --benchmark_filter mean the same. Give one of them.");
+  if (options.filter.empty()) options.filter = options.google.filter;
+  options.list = options.list || options.google.list;
+}
+
+void check(RunOptions& options) {
+  take_google_flags(options);
+  check_once(options);
+  if (options.kernels) add_missing_names({"activity"}, options.checks);
+  if (options.kernels && !options.metrics.empty()) add_missing_names(bench::parse_metrics("units"), options.metrics);
+  if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
+    add_missing_names({std::string(classifier::sm_throughput), std::string(classifier::memory_throughput)},
+                      options.metrics);
+  if (options.given_isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");
+  if (options.calibrate &&
+      (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
+    throw UsageError(
+        "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
+  // One point may well take what its sampling is allowed; a limit the user gave stands.
+  options.isolate_timeout_seconds = options.given_isolate_timeout_seconds.value_or(
+      options.isolate_timeout_seconds +
+      2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0)));
+}
+
+}  // namespace
+
+extern const CommandFile run_command{
+    0, [] {
+      using enum Rank;
+      return std::vector{with(
+          Command{
+              .summary = "Measure the operations of this program, say what limits each, and how sure that is",
+              .examples = "gpubench --filter='^copy' --out=run.json --out=run.html\n"
+                          "gpubench --calibrate full\n"
+                          "gpubench --device=cpu --list",
+              .writes = Writes::run,
+              .options = joined_rows(
+                  {{
+                       {"--calibrate", "quick|full", "quick", "", common, once,
+                        "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare "
+                        "--calibrate is quick.",
+                        use::choice(&RunOptions::calibrate,
+                                    std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
+                       {"--device", "cpu|cuda:N|all", "", "", common, once,
+                        "Where to measure. Without it: cuda:0 if there is one, else cpu.",
+                        use::text(&RunOptions::device)},
+                       {"--filter", "REGEX", "", "", common, once,
+                        "Run only the points whose name matches. A leading '-' inverts the choice.",
+                        use::text(&FilterOptions::filter)},
+                       {"--list", "", "", "", common, once, "List the points that would run, and stop.",
+                        use::set(&RunOptions::list)},
+                       {"--arg", "NAME=VALUES", "", "", common, repeatable,
+                        "Replace the registered values of an argument in every operation that has it: n=1024,4096 or "
+                        "n=2^10..2^26:4 or "
+                        "type=float. Repeatable.",
+                        [](Options& options, const OptionRow&, const std::string& value) {
+                          try {
+                            dynamic_cast<RunOptions&>(options).arguments.push_back(bench::parse_argument_choice(value));
+                          } catch (const bench::ArgumentError& error) {
+                            throw UsageError(error.what());
+                          }
+                        }},
+                       {"--once", "N", "1", "", other, once,
+                        "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, "
+                        "between "
+                        "cudaProfilerStart and cudaProfilerStop.",
+                        use::count(&RunOptions::once, 1, 100'000)},
+                       {"--dry", "", "", "", other, once,
+                        "With --once: print the nsys and ncu commands that go with it, and stop.",
+                        use::set(&RunOptions::dry)},
+                       {"--time", "device|stream|latency|all", "", "", common, once,
+                        "Which time of a GPU operation to measure. stream: launched back to back. device: the "
+                        "operation alone. latency: "
+                        "from launch to finished. all: the three. Without it: stream, with device beside it.",
+                        use::choice(&RunOptions::modes,
+                                    std::vector<std::vector<TimingMode>>{
+                                        {TimingMode::device},
+                                        {TimingMode::stream},
+                                        {TimingMode::latency},
+                                        {TimingMode::stream, TimingMode::device, TimingMode::latency}})},
+                       {"--cache", "warm|cold", "", "warm", common, once,
+                        "What an execution finds in the caches. warm: its data, left there by the execution before. "
+                        "cold: none of it.",
+                        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
+                       {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
+                        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by "
+                        "pipe. units: how "
+                        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
+                        use::metrics(&RunOptions::metrics)},
+                       ceiling_file_row(),
+                       run_output_row(),
+                       {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
+                        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
+                       {"--adaptive", "SIZES", "16", "", other, once,
+                        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each "
+                        "boundary is within "
+                        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
+                        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
+                       {"--check", "activity|ncu-rule,...", "activity", "", other, once,
+                        "A second opinion, after all timing. activity (the bare --check): hold device times against "
+                        "the driver's own "
+                        "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the "
+                        "SpeedOfLight rule of "
+                        "Nsight Compute says beside each verdict.",
+                        use_checks},
+                       kernels_row(use::set(&RunOptions::kernels)),
+                       drift_check_row(),
+                       {"--accept-load", "", "", "", other, once,
+                        "Store a calibration that was measured while others used more than a tenth of its cores. "
+                        "Without it: asked on a "
+                        "terminal, else not stored.",
+                        use::set(&RunOptions::accept_load)},
+                       {"--since", "last|off", "", "last", other, once,
+                        "Show what changed since the last run of this program on these devices, which the cache keeps.",
+                        use::choice(&RunOptions::since_last, std::vector{true, false})},
+                       {"--isolate", "", "", "", other, once,
+                        "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one "
+                        "point.",
+                        use::set(&RunOptions::isolate)},
+                       {"--isolate-timeout", "SECONDS", "", "", other, once,
+                        "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
+                        use::number(&RunOptions::given_isolate_timeout_seconds, 0.1, 86400.0)},
+                       {"--resume", "RUN.json", "", "", other, once,
+                        "Take the points that this run already has, and measure the others.",
+                        use::text(&RunOptions::resume_file)},
+                       {"--completion", "bash|zsh|fish", "", "", other, once,
+                        "Print the completion script of a shell, and stop.",
+                        [](Options& options, const OptionRow&, const std::string& shell) {
+                          options.text = completion_script(options.name(), shell);
+                        }},
+                       {"--version", "", "", "", other, once, "Print the version, and stop.",
+                        [](Options& options, const OptionRow&, const std::string&) {
+                          options.text = fmt::format("gpubench {}\n", version);
+                        }},
+                   },
+                   picture_rows(),
+                   console_rows(),
+                   {operations_row()}})},
+          run_operations, check)};
+    }};
 
 }  // namespace gpubench

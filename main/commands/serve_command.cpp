@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include "gpubench/version.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/commands/shared/traces.h"
 #include "main/serve/serve_folder.h"
-#include "main/commands/trace_command.h"
 
 #ifdef GPUBENCH_WITH_HTTPLIB
 #include <httplib.h>
@@ -25,13 +26,22 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/baselines.h"
+#include "core/storage/storage.h"
 #include "reports/comparisons.h"
 #include "reports/timelines.h"
 #include "reports/trace.h"
 #include "timeline/analyses/difference.h"
+#endif
 
 namespace gpubench {
 namespace {
+
+struct ServeOptions : Options {
+  std::string host = "127.0.0.1";
+  int port = 6970;
+};
+
+#ifdef GPUBENCH_WITH_HTTPLIB
 
 using Json = nlohmann::ordered_json;
 using serve::FileKind;
@@ -312,30 +322,28 @@ class Http {
   httplib::Server server_;
 };
 
-}  // namespace
-
-int serve_command(const Options& options) {
+int run_serve(const ServeOptions& options) {
   const std::string folder = options.inputs.front();
   std::error_code error;
   const auto real = std::filesystem::canonical(folder, error);
   if (error || !std::filesystem::is_directory(real, error))
     throw UsageError(fmt::format("{} is no folder; give one with runs or traces.", folder));
   Site site(real);
-  Http http(site, options.serve_host);
-  const std::string host = options.serve_host;
+  Http http(site, options.host);
+  const std::string host = options.host;
   const Interruption interruption(nullptr);
   errno = 0;
-  const int port = options.serve_port == 0                                ? http.server().bind_to_any_port(host)
-                   : http.server().bind_to_port(host, options.serve_port) ? options.serve_port
-                                                                          : -1;
+  const int port = options.port == 0                                ? http.server().bind_to_any_port(host)
+                   : http.server().bind_to_port(host, options.port) ? options.port
+                                                                    : -1;
   if (port <= 0) {
     const int reason = errno;
     throw UsageError(
         reason == EADDRINUSE
-            ? fmt::format("port {} of {} is in use; give another with --port, or 0 for any that is free.",
-                          options.serve_port, host)
+            ? fmt::format("port {} of {} is in use; give another with --port, or 0 for any that is free.", options.port,
+                          host)
         : reason == EACCES
-            ? fmt::format("port {} is for root alone; give one from 1024 on with --port.", options.serve_port)
+            ? fmt::format("port {} is for root alone; give one from 1024 on with --port.", options.port)
             : fmt::format("{} cannot be listened on{}; give an address of this machine with --host.", host,
                           reason == 0 ? "" : fmt::format(" ({})", std::generic_category().message(reason))));
   }
@@ -357,18 +365,38 @@ int serve_command(const Options& options) {
   return exit_codes::fine;
 }
 
-}  // namespace gpubench
-
 #else
 
-namespace gpubench {
-
-int serve_command(const Options&) {
+int run_serve(const ServeOptions&) {
   throw UsageError(
       "This gpubench was built without cpp-httplib and cannot serve. Install libcpp-httplib-dev and pkg-config, and "
       "build it again.");
 }
 
-}  // namespace gpubench
-
 #endif
+
+}  // namespace
+
+extern const CommandFile serve_command{
+    70, [] {
+      using enum Rank;
+      return std::vector{with(
+          Command{.path = "serve",
+                  .summary = "Show a folder of runs and traces in a browser",
+                  .inputs = "DIR",
+                  .inputs_help = "A folder with runs, calibrations, traces.",
+                  .min_inputs = 1,
+                  .max_inputs = 1,
+                  .examples = "gpubench serve results/",
+                  .options = joined_rows(
+                      {{{"--port", "PORT", "", "6970", common, once, "Where to listen; 0 takes any port that is free.",
+                         use::count(&ServeOptions::port, 0, 65535)},
+                        {"--host", "ADDRESS", "", "127.0.0.1", common, once,
+                         "The address to listen on. Beyond loopback, whoever reaches this machine can read the "
+                         "folder's results.",
+                         use::text(&ServeOptions::host)}},
+                       console_rows()})},
+          run_serve)};
+    }};
+
+}  // namespace gpubench

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/trace_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include <algorithm>
 #include <filesystem>
@@ -19,12 +13,17 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
+#include "main/commands/shared/traces.h"
+#include "main/run/stored_runs.h"
 #include "profile/program_run.h"
 #include "profile/recording_format.h"
 #include "profile/recording_reader.h"
 #include "profile/verdicts.h"
+#include "reports/charts/picture.h"
+#include "reports/timelines.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/critical_path.h"
@@ -38,9 +37,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t max_traces = 10'000;
+
+struct TraceOptions : Options, CeilingFileOptions {
+  bool json = false;  ///< the result as JSON instead of text
+  reports::KernelTable kernel_table = reports::KernelTable::name;
+  std::string flame_weight;  ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
+  double min_duration_us = 0.0;
+  std::size_t max_depth = 512;
+  bool group_small_kernels = true;
+};
+
 /// Warnings, and why there may be nothing to say.
 void say_warnings(const timeline::Timeline& timeline) {
   for (const std::string& warning : timeline.warnings) say(warning);
+}
+
+void check_trace_outputs(const TraceOptions& options, const std::vector<std::string>& extensions) {
+  for (const std::string& output : options.outputs) {
+    if (!options.json && std::ranges::none_of(extensions, [&](const auto& one) { return output.ends_with(one); }))
+      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, fmt::join(extensions, ", ")));
+    storage::check_writable(output);
+  }
 }
 
 bool has_gpu_work(const timeline::Timeline& timeline) {
@@ -56,7 +74,7 @@ std::string why_no_gpu(const timeline::Timeline& timeline) {
 }
 
 /// The traces, with what is wrong with them said.
-timeline::Timeline read_for(const Options& options, const std::vector<std::string>& extensions) {
+timeline::Timeline read_for(const TraceOptions& options, const std::vector<std::string>& extensions) {
   check_trace_outputs(options, extensions);
   timeline::Timeline timeline = read_traces(options.inputs);
   say_warnings(timeline);
@@ -64,7 +82,7 @@ timeline::Timeline read_for(const Options& options, const std::vector<std::strin
 }
 
 /// On the console, or as files. `json` makes what goes into a file; it is given the file's name.
-void put(const Options& options, const std::function<std::string(const ConsoleStyle&)>& text,
+void put(const TraceOptions& options, const std::function<std::string(const ConsoleStyle&)>& text,
          const std::function<std::string(const std::string&)>& file_text) {
   if (options.outputs.empty() && options.json) {
     const std::string json = file_text("");
@@ -119,25 +137,32 @@ WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline:
   return profile::operator_verdicts(timeline, acceptable(calibration, file));
 }
 
-}  // namespace
-
-void check_trace_outputs(const Options& options, const std::vector<std::string>& extensions) {
-  for (const std::string& output : options.outputs) {
-    if (!options.json && std::ranges::none_of(extensions, [&](const auto& one) { return output.ends_with(one); }))
-      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, fmt::join(extensions, ", ")));
-    storage::check_writable(output);
-  }
+timeline::FlameWeight weight_of(const TraceOptions& options, const timeline::FlameGraph& graph) {
+  return options.flame_weight.empty()    ? graph.natural_weight()
+         : options.flame_weight == "gpu" ? timeline::FlameWeight::gpu
+                                         : timeline::FlameWeight::host;
 }
 
-timeline::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
-#ifdef __GLIBC__
-  // What an analysis gives back goes to the system, and not only what is over 32 MB.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-#endif
-  return timeline::read_timeline({files_and_folders.begin(), files_and_folders.end()}, profile::timeline_of_recording);
+void write_all_outputs(const TraceOptions& options, const std::function<std::string(const std::string&)>& text_of) {
+  write_each(options.outputs, options.quiet,
+             [&](const std::string& file) { storage::write_file(file, text_of(file)); });
 }
 
-int trace_summary(const Options& options) {
+void check_drawing(const TraceOptions& options) {
+  if (std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
+    reports::check_can_draw();
+}
+
+timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread) {
+  timeline::FlameOptions result;
+  result.min_duration_ns = std::llround(options.min_duration_us * 1e3);
+  result.max_depth = options.max_depth;
+  result.small_kernel_share = options.group_small_kernels ? result.small_kernel_share : 0.0;
+  result.by_thread = by_thread;
+  return result;
+}
+
+int trace_summary(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json"});
   const timeline::Summary summary = timeline::summarize(timeline);
   if (summary.gpus.empty()) say(why_no_gpu(timeline));
@@ -156,7 +181,7 @@ int trace_summary(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_idle(const Options& options) {
+int trace_idle(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json"});
   const timeline::Summary summary = timeline::summarize(timeline);
   if (summary.gpus.empty()) {
@@ -169,7 +194,7 @@ int trace_idle(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_kernels(const Options& options) {
+int trace_kernels(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json", ".csv"});
   if (options.kernel_table != reports::KernelTable::operation && !has_gpu_work(timeline)) {
     say(why_no_gpu(timeline));
@@ -186,7 +211,7 @@ int trace_kernels(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_memory(const Options& options) {
+int trace_memory(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json"});
   const Program program = timeline::analyze(timeline);
   put(
@@ -195,7 +220,7 @@ int trace_memory(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_critical_path(const Options& options) {
+int trace_critical_path(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json"});
   const timeline::CriticalPath path = timeline::critical_path(timeline);
   put(
@@ -204,7 +229,7 @@ int trace_critical_path(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_diff(const Options& options) {
+int trace_diff(const TraceOptions& options) {
   check_trace_outputs(options, {".json", ".html", ".svg"});
   auto base = std::async(std::launch::async | std::launch::deferred, [&] { return read_traces({options.inputs[0]}); });
   const timeline::Timeline next = read_traces({options.inputs[1]});
@@ -226,7 +251,7 @@ int trace_diff(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_convert(const Options& options) {
+int trace_convert(const TraceOptions& options) {
   if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .perfetto-trace or .trace.json.");
   check_trace_outputs(options, {".perfetto-trace", ".trace.json"});
   const timeline::Timeline timeline = read_traces(options.inputs);
@@ -234,5 +259,137 @@ int trace_convert(const Options& options) {
   write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
   return exit_codes::fine;
 }
+
+int trace_timeline(const TraceOptions& options) {
+  if (options.outputs.empty()) throw UsageError("trace timeline needs --out=FILE.html.");
+  check_trace_outputs(options, {".html"});
+  const timeline::Timeline timeline = read_traces(options.inputs);
+  for (const std::string& warning : timeline.warnings) say(warning);
+  write_all_outputs(options, [&](const std::string&) {
+    return reports::timeline_html(timeline, about_trace(options.inputs, timeline));
+  });
+  return exit_codes::fine;
+}
+
+int trace_flame(const TraceOptions& options) {
+  if (options.outputs.empty() && !options.json)
+    throw UsageError("trace flame needs --out=FILE, with .html, .svg, .folded or .speedscope.json, or --json.");
+  check_trace_outputs(options, {".html", ".svg", ".folded", ".json"});
+  check_drawing(options);
+  const timeline::Timeline timeline = read_traces(options.inputs);
+  for (const std::string& warning : timeline.warnings) say(warning);
+  const timeline::FlameGraph graph = timeline::flame(timeline, flame_options(options, true));
+  const timeline::FlameWeight weight = weight_of(options, graph);
+  const reports::AboutTrace what = about_trace(options.inputs, timeline);
+  write_all_outputs(options, [&](const std::string& file) {
+    return options.json                         ? timeline::flame_json(graph, weight) + "\n"
+           : file.ends_with(".html")            ? reports::flame_html(graph, weight, what)
+           : file.ends_with(".svg")             ? reports::flame_svg(graph, weight, what)
+           : file.ends_with(".folded")          ? timeline::folded(graph, weight)
+           : file.ends_with(".speedscope.json") ? timeline::speedscope(graph, what.title) + "\n"
+                                                : timeline::flame_json(graph, weight) + "\n";
+  });
+  if (options.json && options.outputs.empty()) show(timeline::flame_json(graph, weight) + "\n");
+  return exit_codes::fine;
+}
+
+}  // namespace
+
+extern const CommandFile trace_command{
+    40, [] {
+      using enum Rank;
+      const OptionRows output = {
+          {"--json", "", "", "", common, once, "Print the result as JSON; with --out, write it there as JSON.",
+           use::set(&TraceOptions::json)},
+          {"--out", "FILE", "", "", common, repeatable,
+           "Write the result. Repeatable. The extension decides: .json; of kernels also .csv, of diff .html and .svg.",
+           use::list(&Options::outputs)}};
+      const OptionRows frames = {
+          {"--time", "gpu|host", "", "", common, once,
+           "Which time the frames show: that of the kernels, copies and fills they launched, or that of the host's "
+           "threads. Without it: the GPU's where there is any. Pages of trace flame have both.",
+           use::choice(&TraceOptions::flame_weight, std::vector<std::string>{"gpu", "host"})},
+          {"--min-duration-us", "US", "", "0", other, once,
+           "Leave out frames with less time in all; their callers keep it.",
+           use::number(&TraceOptions::min_duration_us, 0.0, 1e12)},
+          {"--max-depth", "LEVELS", "", "512", other, once,
+           "Leave out what is deeper within a thread; the time is that of the last level shown.",
+           use::count(&TraceOptions::max_depth, 1, 512)},
+          {"--group-small-kernels", "yes|no", "", "yes", other, once,
+           "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
+           use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
+      const auto of_traces = [](const char* name, const char* summary, const char* examples, const OptionRows& own,
+                                int (*run)(const TraceOptions&)) {
+        return with(Command{.path = std::string("trace ") + name,
+                            .summary = summary,
+                            .inputs = "TRACE...",
+                            .inputs_help =
+                                "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
+                                "gzip or zstd, Perfetto's, SQLite exports of Nsight Systems, recordings of gpubench "
+                                "profile. Several are those of one program: a trace for each rank.",
+                            .min_inputs = 1,
+                            .max_inputs = max_traces,
+                            .examples = examples,
+                            .options = joined_rows({own, console_rows()})},
+                    run);
+      };
+      std::vector<Command> commands = {
+          Command{.path = "trace", .summary = "Say where the time of a recorded program went, from its traces"},
+          of_traces("summary", "Say what to do first, and where the time of each GPU went",
+                    "gpubench trace summary trace.json.gz\n"
+                    "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json",
+                    joined_rows({{{"--calibration", "FILE", "", "", common, once,
+                                   "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings "
+                                   "in this file.",
+                                   use::text(&CeilingFileOptions::calibration_file)}},
+                                 output}),
+                    trace_summary),
+          of_traces("timeline", "Draw streams, threads and ranks over time",
+                    "gpubench trace timeline trace.json.gz --out=timeline.html",
+                    {{"--out", "FILE.html", "", "", common, repeatable, "The page to write. Repeatable.",
+                      use::list(&Options::outputs)}},
+                    trace_timeline),
+          of_traces("flame", "Draw what called what, and how long it took",
+                    "gpubench trace flame trace.json.gz --out=flame.html",
+                    joined_rows({{{"--out", "FILE", "", "", common, repeatable,
+                                   "What to write. Repeatable. The extension decides: .html is a page, .svg a picture "
+                                   "for a paper, .folded a line a stack, .speedscope.json a file for speedscope, .json "
+                                   "the tree.",
+                                   use::list(&Options::outputs)},
+                                  {"--json", "", "", "", common, once,
+                                   "Print the tree as JSON; with --out, write it there as JSON.",
+                                   use::set(&TraceOptions::json)}},
+                                 frames}),
+                    trace_flame),
+          of_traces("idle", "Say why the GPUs were idle", "gpubench trace idle trace.json.gz", output, trace_idle),
+          of_traces(
+              "kernels", "List kernels, copies and fills by their time",
+              "gpubench trace kernels trace.json.gz --out=kernels.csv",
+              joined_rows({{{"--by", "name|stream|range|operator", "", "name", common, once,
+                             "What to sum up by: the name of the kernel; that on each stream, or in each range; "
+                             "or the framework's operator that launched it.",
+                             use::choice(&TraceOptions::kernel_table,
+                                         std::vector{reports::KernelTable::name, reports::KernelTable::stream,
+                                                     reports::KernelTable::range, reports::KernelTable::operation})}},
+                           output}),
+              trace_kernels),
+          of_traces("memory", "Show GPU memory over time, its peak, and what was never freed",
+                    "gpubench trace memory trace.json.gz", output, trace_memory),
+          of_traces("critical-path", "Name the work and the waits that made up the time",
+                    "gpubench trace critical-path trace.json.gz", output, trace_critical_path),
+          of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
+                    "gpubench trace diff before.json.gz after.json.gz", joined_rows({output, frames}), trace_diff),
+          of_traces("convert", "Write traces in another format",
+                    "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
+                    {{"--out", "FILE", "", "", common, repeatable,
+                      "What to write. Repeatable. The extension decides: .perfetto-trace, .trace.json.",
+                      use::list(&Options::outputs)}},
+                    trace_convert)};
+      Command& diff = *std::ranges::find(commands, "trace diff", &Command::path);
+      diff.inputs = "BASE NEW";
+      diff.inputs_help = "Two traces, or two folders of traces.";
+      diff.min_inputs = diff.max_inputs = 2;
+      return commands;
+    }};
 
 }  // namespace gpubench

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/run/context.h"
+
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -6,11 +8,10 @@
 #include <fstream>
 #include <utility>
 
-#include "gpu/devices.h"
 #include "core/base/elf_image.h"
 #include "core/base/time.h"
+#include "gpu/devices.h"
 #include "gpubench/version.h"
-#include "main/commands/commands.h"
 
 namespace gpubench {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
-#include "main/commands/commands.h"
+#include "main/cli/output.h"
 
 namespace gpubench {
 namespace {
@@ -136,7 +136,7 @@ std::string include_of(const std::string& name) {
 
 }  // namespace
 
-int print_once_commands(const std::vector<Plan>& plans, const Options& options) {
+int print_once_commands(const std::vector<Plan>& plans, const RunOptions& options) {
   std::string command = quoted(options.program);
   for (const std::string& argument : options.words)
     if (argument != "--dry") command += " " + quoted(argument);
@@ -157,7 +157,7 @@ int print_once_commands(const std::vector<Plan>& plans, const Options& options) 
   return exit_codes::fine;
 }
 
-int run_points_once(const std::vector<Plan>& plans, const Options& options) {
+int run_points_once(const std::vector<Plan>& plans, const RunOptions& options) {
   std::size_t count = 0;
   std::size_t failed = 0;
   for (const Plan& plan : plans) {

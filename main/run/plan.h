@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a run before they are measured, added sizes, runs of each point once, and passes after all timing.
+// The points of a run before they are measured, added sizes, and runs of each point once.
 #pragma once
 
 #include <compare>
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 #include "core/model/run.h"
-#include "main/cli/options.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 
@@ -83,36 +77,9 @@ class AddedSizes {
 };
 
 /// Prints the commands of Nsight Systems and Nsight Compute that go with this program and its arguments.
-int print_once_commands(const std::vector<Plan>& plans, const Options& options);
+int print_once_commands(const std::vector<Plan>& plans, const RunOptions& options);
 
 /// Runs each point once and names it on standard output. Returns the exit code.
-int run_points_once(const std::vector<Plan>& plans, const Options& options);
-
-/// A pass over all points once more.
-struct PostTimingStep {
-  std::string_view flag;   ///< that asks for it
-  std::string_view doing;  ///< "counting"
-  std::string_view done;   ///< "counted"
-  std::function<std::unique_ptr<bench::PostTimingPass>(const Device&)> begin;
-};
-
-/// What came of a pass, besides what it added to measurements.
-struct PostTimingOutcome {
-  std::size_t points = 0;  ///< that it went over
-  double seconds = 0.0;    ///< all of it, setting the profiler up included
-  std::vector<std::string> warnings;
-};
-
-/// What the options ask for, in order on all devices: a check is a clock, so it comes before counters.
-std::vector<PostTimingStep> post_timing_steps(const Options& options);
-
-/// Runs a pass at a plan's timed points; after all timing, for a profiler slows launches. `begins`: before each point,
-/// with its position and the share done. None is begun once an interruption is noted.
-PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, const std::string& filter,
-                                  const Options& options, std::span<Point> points,
-                                  const std::function<void(std::size_t position, double done)>& begins);
-
-/// Gives points that have a time but none of the wanted counters the reason. Returns a warning when there are any.
-std::optional<std::string> mark_uncounted(std::span<Point> points, const Options& options);
+int run_points_once(const std::vector<Plan>& plans, const RunOptions& options);
 
 }  // namespace gpubench

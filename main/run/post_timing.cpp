@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/run/post_timing.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +12,10 @@
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"
-#include "main/run/plan.h"
-#include "main/worker/isolation.h"
 
 namespace gpubench {
 
-std::vector<PostTimingStep> post_timing_steps(const Options& options) {
+std::vector<PostTimingStep> post_timing_steps(const RunOptions& options) {
   std::vector<PostTimingStep> passes;
   if (std::find(options.checks.begin(), options.checks.end(), "activity") != options.checks.end())
     passes.push_back(
@@ -32,7 +32,7 @@ std::vector<PostTimingStep> post_timing_steps(const Options& options) {
 }
 
 PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, const std::string& filter,
-                                  const Options& options, std::span<Point> points,
+                                  const RunOptions& options, std::span<Point> points,
                                   const std::function<void(std::size_t position, double done)>& begins) {
   PostTimingOutcome outcome;
   if (options.google.interleaves_at_random()) {
@@ -82,7 +82,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
   return outcome;
 }
 
-std::optional<std::string> mark_uncounted(std::span<Point> points, const Options& options) {
+std::optional<std::string> mark_uncounted(std::span<Point> points, const RunOptions& options) {
   std::size_t count = 0;
   for (Point& point : points) {
     Measurement& measurement = point.measurement;

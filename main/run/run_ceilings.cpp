@@ -19,8 +19,8 @@
 #include "core/model/resources.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
+#include "main/cli/output.h"
 #include "main/cli/terminal.h"
-#include "main/commands/commands.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
 
@@ -45,7 +45,7 @@ bool asked_to_store(const Calibration& calibration) {
 }
 
 /// One measured under load only where the user wants it. A failure is said and no more.
-void keep_in_cache(const Calibration& calibration, const Options& options) {
+void keep_in_cache(const Calibration& calibration, const CeilingOptions& options) {
   if (is_under_load(calibration) && !options.accept_load && !asked_to_store(calibration)) {
     say(load_text(calibration) +
         " It is not stored. Measure again on a quiet machine, or store it with --accept-load.");
@@ -61,8 +61,9 @@ void keep_in_cache(const Calibration& calibration, const Options& options) {
 class CeilingFinder {
  public:
   /// `isolation` measures them in another process; null: this one does.
-  CeilingFinder(const Device& device, const Options& options, Isolation* isolation, std::vector<std::string>& warnings)
-      : device_(device), options_(options), isolation_(isolation), warnings_(warnings) {}
+  CeilingFinder(const Device& device, const CeilingOptions& options, bool quiet, Isolation* isolation,
+                std::vector<std::string>& warnings)
+      : device_(device), options_(options), quiet_(quiet), isolation_(isolation), warnings_(warnings) {}
 
   [[nodiscard]] Calibration find(const Run* earlier) const {
     if (options_.calibration_file) return from_file();
@@ -78,7 +79,7 @@ class CeilingFinder {
  private:
   [[nodiscard]] Calibration measure_quick() const {
     Calibration calibration = isolation_ != nullptr ? isolation_->calibrate(device_)
-                                                    : measure_ceilings(device_, calibrate::Mode::quick, options_.quiet);
+                                                    : measure_ceilings(device_, calibrate::Mode::quick, quiet_);
     if (Interruption::noted() == 0) keep_in_cache(calibration, options_);
     return calibration;
   }
@@ -86,7 +87,7 @@ class CeilingFinder {
   /// Absent when it is not to be checked or the check itself failed, which is said.
   [[nodiscard]] std::optional<DriftCheck> drift_of(const Calibration& calibration) const {
     if (!options_.drift_check || Interruption::noted() != 0) return std::nullopt;
-    ProgressLine progress(options_.quiet);
+    ProgressLine progress(quiet_);
     progress.step(fmt::format("checking the calibration of {}", device_.id), 0.0);
     try {
       return isolation_ != nullptr ? isolation_->check_drift(device_, calibration)
@@ -150,7 +151,8 @@ class CeilingFinder {
   }
 
   const Device& device_;
-  const Options& options_;
+  const CeilingOptions& options_;
+  bool quiet_;
   Isolation* isolation_;
   std::vector<std::string>& warnings_;
 };
@@ -241,7 +243,7 @@ void compare_several_gpus(const Options& options, Run& run) {
     run.warnings.push_back(fmt::format("Not measured while all GPUs work: {}.", reason));
 }
 
-int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
+int calibrate_only(const RunOptions& options, const std::vector<Device>& devices, Run run) {
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
     if (!options.quiet) show(reports::console(calibration, stdout_style(options)));
@@ -256,7 +258,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   return exit_codes::fine;
 }
 
-void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
+void find_ceilings(const CeilingOptions& options, bool quiet, Isolation* isolation, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
   std::optional<Isolation> elsewhere;
   const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::gpu; };
@@ -266,7 +268,7 @@ void find_ceilings(const Options& options, Isolation* isolation, const Run* earl
   }
   for (const Device& device : run.devices) {
     Isolation* const used = isolation == nullptr && is_gpu(device) ? &*elsewhere : isolation;
-    run.calibrations.push_back(CeilingFinder(device, options, used, run.warnings).find(earlier));
+    run.calibrations.push_back(CeilingFinder(device, options, quiet, used, run.warnings).find(earlier));
     if (is_under_load(run.calibrations.back()))
       run.warnings.push_back(load_text(run.calibrations.back()) + " Verdicts may mislead.");
   }

@@ -10,7 +10,7 @@
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/run.h"
-#include "main/cli/options.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 
@@ -20,14 +20,14 @@ class Isolation;
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet);
 
 /// Calibrates the devices as --calibrate asks, keeps, prints and writes what it found. Returns the exit code.
-int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run);
+int calibrate_only(const RunOptions& options, const std::vector<Device>& devices, Run run);
 
 /// Adds the ceilings of the run's devices: those of --calibration, of the run that it goes on with (`earlier`, or
 /// null), of the cache, or measured now. A stored calibration is checked for drift unless the options say otherwise;
 /// one of the cache that has drifted is measured anew. What the reader must know becomes a warning. With `isolation`
 /// (else null), and for a GPU always, another process measures: what that takes would make every later kernel of this
 /// one slower (gpu/cuda/handles.h).
-void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run);
+void find_ceilings(const CeilingOptions& options, bool quiet, Isolation* isolation, const Run* earlier, Run& run);
 
 /// Compares GPUs of one kind, alone and all at work; prints both and warns of what stands out. Nothing below two GPUs.
 void compare_several_gpus(const Options& options, Run& run);

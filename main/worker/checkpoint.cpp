@@ -12,7 +12,7 @@
 #include "core/base/time.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
-#include "main/commands/commands.h"
+#include "main/cli/output.h"
 #include "reports/reports.h"
 
 namespace gpubench {

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/point_runner.h"
 #include "calibrate/calibrate.h"
 #include "core/base/files.h"
 #include "core/model/calibration.h"
-#include "main/cli/options.h"
+#include "main/cli/command.h"
 #include "main/run/plan.h"
 #include "main/worker/checkpoint.h"
 
@@ -47,9 +46,6 @@ std::optional<TakenJob> take_job();
 /// A filter of Google Benchmark that chooses all points of an operation, and perhaps some more.
 std::string filter_for(const std::string& operation);
 
-/// How points are to be run, as the command line asks for.
-bench::PointRunner::Settings runner_settings(const Options& options);
-
 /// Starts the processes of one run. What measures ceilings throws std::runtime_error.
 class Isolation {
  public:
@@ -83,6 +79,6 @@ class Isolation {
 };
 
 /// The command, or in a worker the job that it was given in place of it. Returns the exit code.
-int run_command_or_job(CommandFunction* command, const Options& options);
+int run_command_or_job(const Command& command, const Options& options);
 
 }  // namespace gpubench

@@ -15,14 +15,16 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
-#include "main/commands/commands.h"
+#include "gpu/devices.h"
+#include "main/cli/output.h"
+#include "main/run/context.h"
 #include "main/run/plan.h"
+#include "main/run/post_timing.h"
 #include "main/run/run_ceilings.h"
 #include "main/worker/isolation.h"
 
@@ -50,7 +52,8 @@ void die_with(int parent) {
   std::_Exit(code);
 }
 
-void measure_points(const Job& job, const Options& options, const Device& device, Run& run, const Descriptor& channel) {
+void measure_points(const Job& job, const RunOptions& options, const Device& device, Run& run,
+                    const Descriptor& channel) {
   const std::string filter = filter_for(job.operation);
   if (!job.added.empty()) {
     const auto registered = bench::discover(device.kind, filter);
@@ -118,14 +121,17 @@ int run_job(const TakenJob& taken, const Options& options) {
   fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
   die_with(job.parent);
   try {
-    bench::initialize_google(options.program, options.google);
-    bench::choose_arguments(options.arguments);
+    // Other commands have processes of their own too, for ceilings.
+    const auto* const given = dynamic_cast<const RunOptions*>(&options);
+    const RunOptions run_options = given != nullptr ? *given : RunOptions();
+    bench::initialize_google(options.program, run_options.google);
+    bench::choose_arguments(run_options.arguments);
     const Device device = bench::choose_devices(job.device).front();
     Run run;
     run.context = gather_context(options.program, {});
     run.devices = {device};
     if (job.task == Job::Task::measure) {
-      measure_points(job, options, device, run, channel);
+      measure_points(job, run_options, device, run, channel);
     } else {
       run.calibrations = {ceilings_of(job, device, options.quiet)};
       storage::write_for_reading(job.result, storage::to_json(run));
@@ -201,9 +207,9 @@ std::string filter_for(const std::string& operation) {
   return filter + "/";
 }
 
-int run_command_or_job(CommandFunction* command, const Options& options) {
+int run_command_or_job(const Command& command, const Options& options) {
   if (const auto taken = take_job()) return run_job(*taken, options);
-  return command(options);
+  return command.run(options);
 }
 
 }  // namespace gpubench

@@ -14,8 +14,8 @@
 
 #include "bench/google/google_runner.h"
 #include "gpubench/gpubench.h"
-#include "main/cli/options.h"
-#include "main/commands/commands.h"
+#include "main/cli/output.h"
+#include "main/cli/parse.h"
 #include "main/embedding.h"
 #include "main/worker/isolation.h"
 #include "python/src/parts.h"
@@ -247,8 +247,8 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
       argv.reserve(words.size() + 1);
       for (std::string& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
-      const Options options = parse_command_line(static_cast<int>(words.size()), argv.data());
-      (void)run_command_or_job(run_command, options);
+      const CommandLine line = parse_command_line(static_cast<int>(words.size()), argv.data());
+      if (line.command != nullptr && line.command->is_run()) (void)run_command_or_job(*line.command, *line.options);
     } catch (const Interrupted& interrupted) {
       signal = interrupted.signal;
     } catch (...) {

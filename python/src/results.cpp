@@ -23,7 +23,6 @@
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 #include "main/cli/options.h"
-#include "main/commands/commands.h"
 #include "python/src/parts.h"
 #include "reports/charts/picture.h"
 #include "reports/comparisons.h"

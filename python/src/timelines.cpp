@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gpubench/version.h"
-#include "main/commands/commands.h"
+#include "main/run/context.h"
 #include "profile/recording_reader.h"
 #include "python/src/parts.h"
 #include "timeline/analyses/analyses.h"

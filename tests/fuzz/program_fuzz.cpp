@@ -2,7 +2,7 @@
 // What the program itself takes from outside: its command line, the jobs and results of its processes, and the runs
 // that it goes on with. Each is refused with a sentence, or understood alike however often it is written and read.
 #include "core/storage/storage.h"
-#include "main/cli/options.h"
+#include "main/cli/parse.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "tests/fuzz/fuzz.h"
@@ -24,8 +24,8 @@ using namespace gpubench;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const Options options = parse_command_line(static_cast<int>(words.size()), arguments.data());
-  require(options.text.has_value() || options.command != 0);
+  const CommandLine line = parse_command_line(static_cast<int>(words.size()), arguments.data());
+  require(line.options->text.has_value() || line.command != nullptr);
 }
 
 [[maybe_unused]] void job(std::string_view text) {

@@ -33,34 +33,6 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
         self.assert_refused(self.gpubench("--list", "--arg=n=512", "--arg=n=1024"), "--arg n: it is given twice")
 
-    def test_a_quick_build_builds_the_other_commands_when_asked(self):
-        whole = pathlib.Path(f"{GPUBENCH}-all")
-        if not whole.exists():
-            self.skipTest("no quick build: the program has all commands")
-        alone = shutil.copy(GPUBENCH, self.folder / "gpubench")
-        tools = self.folder / "tools"
-        tools.mkdir()
-        cmake = tools / "cmake"  # stands in for the one that builds
-
-        def call(cmake_does):
-            cmake.write_text(f"#!/bin/sh\n{cmake_does}\n")
-            cmake.chmod(0o755)
-            path = f"{tools}:{os.environ['PATH']}"
-            return subprocess.run([alone, "--quiet", "trace", "summary", "x.json"], capture_output=True, text=True, env=os.environ | {"PATH": path})
-
-        ended = call("exit 1")
-        self.assertEqual(ended.returncode, 64)
-        self.assertIn("'trace summary' needs the program gpubench-all", ended.stderr)
-        (self.folder / "CMakeCache.txt").touch()
-        ended = call("exit 1")
-        self.assertEqual(ended.returncode, 2)
-        self.assertIn(f"'trace summary' could not be built; `cmake --build {self.folder}`", ended.stderr)
-        for cmake_does in (f'echo "$@" > {self.folder}/words; cp {whole} {self.folder}/gpubench-all', "exit 1"):
-            ended = call(cmake_does)
-            self.assertEqual(ended.returncode, 64)
-            self.assertIn("x.json: cannot be read", ended.stderr)
-        self.assertEqual((self.folder / "words").read_text(), f"--build {self.folder} --target gpubench_all\n")
-
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
         self.assertEqual((ran.returncode, ran.stdout.split()), (0, ["copy/n:1024", "copy/n:4096"]), ran.stderr)
@@ -73,6 +45,20 @@ class CommandLine(CommandLineTest):
         self.assertNotIn("--dry", dry.stdout)
         self.assert_refused(self.gpubench("--dry"), "--once")
         self.assert_refused(self.gpubench("--once", "--out=x.json"), "--once", "--out")
+
+    def test_former_words_of_the_command_line_still_work(self):
+        def same_as(former, now):
+            self.assertEqual((former.returncode, former.stdout, former.stderr), (now.returncode, now.stdout, now.stderr))
+
+        run = str(self.folder / "none.json")
+        for former, now in (("--least-effect=3", "--min-effect=3"), ("--least-effect=x", "--min-effect=x")):
+            same_as(self.stored("compare", run, run, former), self.stored("compare", run, run, now))
+        for former, now in (("--spools=nowhere", "--recording=nowhere"), ("--max-spool=x", "--max-recording=x")):
+            same_as(self.stored("profile", former), self.stored("profile", now))
+        text = self.stored("--help-markdown").stdout
+        self.assertIn("--recording", text)
+        for former in ("--least-effect", "--max-spool", "--spools"):
+            self.assertNotIn(former, text)
 
     def test_calibration_is_printed_and_kept(self):
         self.assertEqual(self.first.returncode, 0, self.first.stderr)

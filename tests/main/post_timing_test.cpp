@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "main/run/plan.h"
+#include "main/run/post_timing.h"
 
 namespace gpubench {
 namespace {
@@ -32,7 +32,7 @@ TEST(AfterTiming, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
   Plan plan;
   plan.device.id = "cuda:99";
   plan.device.kind = DeviceKind::gpu;
-  Options options;
+  RunOptions options;
   options.metrics = {"l2_bytes", "dram_read_bytes"};
   std::vector<Point> points = {timed("a"), failed("b"), timed("c")};
   const auto counting = run_post_timing(post_timing_steps(options).at(0), plan, "", options, points, {});
@@ -48,7 +48,7 @@ TEST(AfterTiming, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
 }
 
 TEST(AfterTiming, PointsOfAProcessThatDidNotCountSayWhy) {
-  Options options;
+  RunOptions options;
   std::vector<Point> points = {timed("a"), failed("b"), timed("c"), timed("d")};
   points[2].measurement.absent_counters = {{"l2_bytes", "the driver keeps it"}};
   points[3].measurement.counters = {{"l2_bytes", 1.0, "bytes", "fake"}};

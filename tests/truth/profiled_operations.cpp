@@ -24,7 +24,7 @@
 #include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
-#include "main/run/plan.h"
+#include "main/run/post_timing.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {

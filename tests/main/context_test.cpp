@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "main/commands/commands.h"
+#include "main/run/context.h"
 
 namespace gpubench {
 namespace {

@@ -1,14 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands take of a stored run.
+#include "main/run/stored_runs.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <regex>
 
 #include "core/base/text.h"
-#include "main/commands/commands.h"
+#include "core/storage/storage.h"
+#include "main/cli/options.h"
+#include "reports/reports.h"
 
 namespace gpubench {
+
+std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
+    const auto& file = place->path();
+    const std::string name = file.filename().string();
+    if (!name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
+  }
+  if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
+  if (files.empty())
+    throw UsageError(
+        fmt::format("{}: this folder has no run. Give one with files written by --out=FILE.json.", folder.string()));
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
+  std::vector<Run> runs;
+  for (const std::string& name : files_and_folders) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(name, error)) {
+      runs.push_back(storage::read_slim_run(name));
+      continue;
+    }
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
+  }
+  return runs;
+}
 
 std::string extension_of(const std::filesystem::path& file) { return lower(file.extension().string()); }
 

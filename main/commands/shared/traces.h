@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpubench trace: what traces of programs say. Each returns its exit code and throws on what it cannot do.
+// What commands share that show traces.
 #pragma once
 
 #include <cstddef>
@@ -7,32 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "main/cli/options.h"
+#include "reports/timelines.h"
 #include "timeline/analyses/difference.h"
 #include "timeline/analyses/flame.h"
 #include "timeline/timeline.h"
 
 namespace gpubench {
 
-inline constexpr std::size_t max_traces = 10'000;
-
-int trace_summary(const Options& options);
-int trace_timeline(const Options& options);
-int trace_flame(const Options& options);
-int trace_idle(const Options& options);
-int trace_kernels(const Options& options);
-int trace_memory(const Options& options);
-int trace_critical_path(const Options& options);
-int trace_diff(const Options& options);
-int trace_convert(const Options& options);
-
 /// One timeline of trace files, and of the traces in folders, read on all cores. What was left out stands in its
 /// warnings. Throws storage::ReadError; UsageError for a folder without traces.
 timeline::Timeline read_traces(const std::vector<std::string>& files_and_folders);
 
-/// Refuses outputs whose names end in none of these (".json", ".perfetto-trace"), or that cannot be written, before
-/// anything is read. Throws UsageError or storage::WriteError.
-void check_trace_outputs(const Options& options, const std::vector<std::string>& extensions);
+/// What stands at the head of a page.
+reports::AboutTrace about_trace(const std::vector<std::string>& inputs, const timeline::Timeline& timeline);
 
 /// Two timelines, and what they are called.
 struct DiffSides {
@@ -45,7 +32,5 @@ inline constexpr std::size_t rows_of_diff_page = 100;
 /// graph alone. Without a weight that of the first. Throws reports::PictureError.
 std::string diff_page(const DiffSides& sides, const timeline::Difference& difference, const timeline::FlameOptions& how,
                       std::optional<timeline::FlameWeight> weight, bool as_picture);
-/// By the options of the command line.
-timeline::FlameOptions flame_options(const Options& options, bool by_thread);
 
 }  // namespace gpubench

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/cli/command.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <sstream>
+
+#include "bench/counters/metrics.h"
+#include "core/base/text.h"
+#include "reports/charts/picture.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+/// "100" columns of the terminal, or "85mm" of pictures.
+void use_width(Options& options, const OptionRow& row, const std::string& value) {
+  if (!value.ends_with("mm")) {
+    use::count(&Options::width, 40, 1000)(options, row, value);
+    return;
+  }
+  const double width = use::parsed_number(row, value.substr(0, value.size() - 2), 30, 1000);
+  auto* const drawing = dynamic_cast<PictureOptions*>(&options);
+  if (drawing == nullptr)
+    throw UsageError(fmt::format("{}={} is for pictures, which this command lacks.", row.flag, value));
+  drawing->picture.width_mm = width;
+}
+
+/// A picture that cannot be drawn is better refused before anything is measured.
+void check_pictures(const Options& options) {
+  const auto* const drawing = dynamic_cast<const PictureOptions*>(&options);
+  const std::string chart = drawing == nullptr ? "" : drawing->chart;
+  try {
+    bool any = false, renderer = false;
+    if (!chart.empty()) (void)reports::parse_chart(chart);
+    for (const std::string& output : options.outputs) {
+      if (!reports::is_picture(output)) continue;
+      any = true;
+      (void)reports::choice_of(output, chart);
+      renderer = renderer || reports::needs_renderer(output);
+    }
+    if (drawing != nullptr && !any && (!chart.empty() || drawing->picture.chosen()))
+      throw UsageError(fmt::format("{} about pictures. Give --out=FILE with .png, .svg, .pdf or .vl.json too.",
+                                   !chart.empty() ? "--chart is" : "--title, --theme and --width in mm are"));
+    if (renderer) reports::check_can_draw();
+  } catch (const reports::PictureError& error) {
+    throw UsageError(fmt::format("{}.", error.what()));
+  }
+}
+
+}  // namespace
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> all = [] {
+    const auto registered = command_files();
+    std::vector<const CommandFile*> files(registered.begin(), registered.end());
+    std::ranges::sort(files, {}, &CommandFile::place);
+    std::vector<Command> commands;
+    for (const CommandFile* const file : files) std::ranges::move(file->commands(), std::back_inserter(commands));
+    return commands;
+  }();
+  return all;
+}
+
+const Command& command_of(const std::vector<std::string>& words) {
+  const Command* found = &all_commands().front();
+  std::string path;
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) continue;
+    path += (path.empty() ? "" : " ") + word;
+    const auto longer = std::ranges::find(all_commands(), path, &Command::path);
+    if (longer == all_commands().end()) break;
+    found = &*longer;
+  }
+  return *found;
+}
+
+std::vector<const Command*> children_of(const Command& command) {
+  const std::string head = command.is_run() ? "" : command.path + " ";
+  std::vector<const Command*> children;
+  for (const Command& other : all_commands())
+    if (!other.is_run() && other.path == head + other.name()) children.push_back(&other);
+  return children;
+}
+
+std::vector<std::string> choices_of(std::string_view value) {
+  std::vector<std::string> choices;
+  std::istringstream words{std::string(value)};
+  for (std::string word; std::getline(words, word, '|'); choices.push_back(word))
+    if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
+      return {};
+  return choices;
+}
+
+std::string usage_of(const OptionRow& row) {
+  if (*row.value == '\0') return row.flag;
+  return *row.implied != '\0' ? fmt::format("{}[={}]", row.flag, row.value) : fmt::format("{}={}", row.flag, row.value);
+}
+
+void check_outputs(const Options& options, Writes writes, bool (*also)(const std::string& file)) {
+  for (const std::string& output : options.outputs) {
+    if (!reports::can_write(output) && (also == nullptr || !also(output)))
+      throw UsageError(
+          fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
+    if (writes == Writes::result && reports::is_for_another_tool(output))
+      throw UsageError(fmt::format("--out={}: this format is for runs. Use .json.", output));
+  }
+  if (writes == Writes::run) check_pictures(options);
+}
+
+OptionRows joined_rows(std::initializer_list<OptionRows> parts) {
+  OptionRows all;
+  for (const OptionRows& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string_view> flags) {
+  OptionRows chosen;
+  std::ranges::copy_if(rows, std::back_inserter(chosen),
+                       [&](const OptionRow& row) { return std::ranges::find(flags, row.flag) != flags.end(); });
+  return chosen;
+}
+
+OptionRows console_rows() {
+  return {{"--quiet", "", "", "", Rank::common, once,
+           "Print no table and no progress: reports, warnings and errors only.", use::set(&Options::quiet)},
+          {"--color", "auto|always|never", "", "auto", Rank::other, once,
+           "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE. always also draws the roofline and "
+           "sparklines into a pipe.",
+           use::choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
+          {"--width", "COLUMNS", "", "", Rank::other, once,
+           "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
+           "100; a pipe keeps long names whole. --width=85mm is the width of pictures on paper.",
+           use_width}};
+}
+
+OptionRow operations_row() {
+  return {"--operations",
+          "",
+          "",
+          "",
+          Rank::other,
+          once,
+          "Print one row for each operation instead of each point. Files that --out writes have all points.",
+          use::set(&Options::by_operation)};
+}
+
+OptionRows picture_rows() {
+  return {
+      {"--chart", "NAME[:WHICH][@DEVICE]", "", "", Rank::other, once,
+       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, samples, "
+       "ladder, latency or intensity; of several runs rooflines, times or changes. WHICH is an operation (for samples, "
+       "a point). Without it the name of the file decides, as in h200-roofline.svg.",
+       use::text(&PictureOptions::chart)},
+      {"--title", "TEXT", "", "", Rank::other, once, "The title of pictures, in place of the chart's own.",
+       [](Options& options, const OptionRow&, const std::string& value) {
+         dynamic_cast<PictureOptions&>(options).picture.title = value;
+       }},
+      {"--theme", "light|dark", "", "light", Rank::other, once,
+       "Colours of pictures: for white paper or for a dark page.",
+       [](Options& options, const OptionRow&, const std::string& value) {
+         dynamic_cast<PictureOptions&>(options).picture.dark = value == "dark";
+       }}};
+}
+
+OptionRow filter_row() {
+  return {"--filter",
+          "REGEX",
+          "",
+          "",
+          Rank::common,
+          once,
+          "Take only the points whose name matches. A leading '-' inverts the choice.",
+          use::text(&FilterOptions::filter)};
+}
+
+OptionRow kernels_row(use::Use use) {
+  return {"--kernels",
+          "",
+          "",
+          "",
+          Rank::other,
+          once,
+          "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
+          "records them (as --check=activity) and, with --metrics, counts each kernel by itself, too.",
+          std::move(use)};
+}
+
+OptionRow ceiling_file_row() {
+  return {"--calibration",
+          "FILE",
+          "",
+          "",
+          Rank::common,
+          once,
+          "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
+          "device estimate its times.",
+          use::text(&CeilingFileOptions::calibration_file)};
+}
+
+OptionRow run_output_row() {
+  return {"--out",
+          "FILE",
+          "",
+          "",
+          Rank::common,
+          repeatable,
+          "Write a report. Repeatable. The extension decides: .json .json.gz .csv .md .html .gbench.json .nvbench.json "
+          ".prom .junit.xml, and for one chart .png .svg .pdf .vl.json.",
+          use::list(&Options::outputs)};
+}
+
+namespace use {
+
+double parsed_number(const OptionRow& row, const std::string& text, double low, double high) {
+  const auto value = number_in<double>(text);
+  if (!value || !(*value >= low && *value <= high))
+    throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", row.flag, low, high, text));
+  return *value;
+}
+
+double parsed_count(const OptionRow& row, const std::string& text, double low, double high) {
+  const double value = parsed_number(row, text, low, high);
+  if (value != std::floor(value)) throw UsageError(fmt::format("{} takes a whole number, not '{}'.", row.flag, text));
+  return value;
+}
+
+std::vector<std::string> parsed_metrics(const std::string& text) {
+  try {
+    return bench::parse_metrics(text);
+  } catch (const bench::MetricNameError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace use
+}  // namespace gpubench

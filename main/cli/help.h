@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --help prints, and docs/reference/command-line.md.
+#pragma once
+
+#include <string>
+
+#include "main/cli/command.h"
+
+namespace gpubench {
+
+/// In 80 columns. Of a run only the options that most people need, unless `all`.
+std::string help_text(const Command& command, const std::string& program, bool all);
+
+/// docs/reference/command-line.md.
+std::string help_markdown();
+
+}  // namespace gpubench

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/cli/parse.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "main/cli/completion.h"
+#include "main/cli/help.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+struct ParsedCommand {
+  const Command* command;
+  CLI::App* app;
+  std::vector<std::pair<const OptionRow*, CLI::Option*>> options;
+};
+
+/// One place a command, each under its group. `inputs` outlives the application.
+std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
+  std::vector<ParsedCommand> places;
+  for (const Command& command : all_commands()) {
+    const std::string path = command.path, name = command.name();
+    CLI::App* place = &app;
+    if (path != name) place = place->get_subcommand(path.substr(0, path.size() - name.size() - 1));
+    if (!path.empty()) place = place->add_subcommand(name);
+    place->set_help_flag();
+    place->allow_extras();
+    if (command.max_inputs > 0) place->add_option("inputs", inputs)->expected(0, static_cast<int>(command.max_inputs));
+    places.push_back({&command, place, {}});
+    for (const OptionRow& known : command.options) {
+      CLI::Option* const option =
+          *known.value == '\0'
+              ? place->add_flag(known.flag)
+              : place->add_option(known.flag, CLI::callback_t([](const CLI::results_t&) { return true; }))
+                    ->type_size(1)
+                    ->expected(1);
+      places.back().options.emplace_back(&known, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+    }
+  }
+  return places;
+}
+
+/// The first option of this name, of whichever command; null for none.
+const OptionRow* row_of(std::string_view flag) {
+  for (const Command& command : all_commands())
+    for (const OptionRow& row : command.options)
+      if (row.flag == flag) return &row;
+  return nullptr;
+}
+
+bool has(const Command& command, std::string_view flag) {
+  return std::ranges::any_of(command.options, [&](const OptionRow& row) { return row.flag == flag; });
+}
+
+/// In the terms of the table where CLI11 names an option: "--filter: 1 required TEXT missing".
+std::string message_of(const CLI::ParseError& error) {
+  const std::string_view text = error.what();
+  const std::string_view flag = text.substr(0, std::min(text.find_first_of(": "), text.size()));
+  const OptionRow* const row = row_of(flag);
+  if (row == nullptr) return fmt::format("{}.", text.substr(0, text.find_last_not_of('.') + 1));
+  if (*row->value == '\0') return fmt::format("{} takes no value.", flag);
+  return fmt::format("{} needs a value: {}.", flag, usage_of(*row));
+}
+
+struct ParsedWords {
+  const Command* command = nullptr;
+  std::vector<std::string> inputs;                                ///< what is no option
+  std::vector<std::pair<const OptionRow*, std::string>> options;  ///< the value is empty for a switch
+  std::vector<std::string> unknown;                               ///< neither option nor input of the command
+};
+
+/// The words sorted by the tables; what is unknown is the caller's to judge. Throws UsageError for a missing value.
+ParsedWords parse_words(const std::vector<std::string>& words) {
+  ParsedWords parsed;
+  CLI::App app;
+  const std::vector<ParsedCommand> places = add_commands(app, parsed.inputs);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(message_of(error));
+  }
+  for (const ParsedCommand& place : places)
+    if (place.command->is_run() || place.app->parsed()) parsed.command = place.command;
+  for (const ParsedCommand& place : places)
+    for (const auto& [row, option] : place.options) {
+      const auto& values = option->results();
+      if (values.size() > 1 && !row->repeatable && *row->value != '\0')
+        throw UsageError(fmt::format("{} is given {} times; it takes one value.", row->flag, values.size()));
+      // Options of the run may stand before the name of a command that has them too.
+      const auto own = std::ranges::find_if(
+          parsed.command->options, [&](const OptionRow& one) { return std::string_view(one.flag) == row->flag; });
+      if (!values.empty() && own == parsed.command->options.end()) {
+        parsed.unknown.emplace_back(row->flag);
+        continue;
+      }
+      for (const std::string& value : values) {
+        if (*row->value == '\0' && value != "true") throw UsageError(fmt::format("{} takes no value.", row->flag));
+        parsed.options.emplace_back(&*own, *row->value == '\0' ? std::string() : value);
+      }
+    }
+  const auto rest = app.remaining(true);
+  parsed.unknown.insert(parsed.unknown.end(), rest.begin(), rest.end());
+  return parsed;
+}
+
+std::string quoted_path(const Command& command) {
+  return command.is_run() ? std::string("a run") : fmt::format("'{}'", command.path);
+}
+
+/// "update", "check", "history" below "gate".
+std::vector<std::string> names_below(const Command& command) {
+  std::vector<std::string> names;
+  for (const Command* const child : children_of(command)) names.push_back(child->name());
+  if (command.is_run()) names.emplace_back("help");
+  return names;
+}
+
+std::string see_help(const Command& command, const std::string& program) {
+  return fmt::format(" See {}{}{} --help.", program, command.is_run() ? "" : " ", command.path);
+}
+
+/// The words with the names that others give to commands of traces, and to --out, in ours: "hta trace.json -o x.json";
+/// and options by the names that they have now.
+std::vector<std::string> in_our_names(std::vector<std::string> words) {
+  static const std::map<std::string_view, std::string_view> commands = {
+      {"flame", "flame"}, {"timeline", "timeline"}, {"hta", "summary"}};
+  static const std::map<std::string_view, std::string_view> former = {
+      {"--least-effect", "--min-effect"}, {"--max-spool", "--max-recording"}, {"--spools", "--recording"}};
+  static const std::map<std::string_view, std::string_view> of_traces = {{"-o", "--out"}, {"--output", "--out"}};
+  const std::size_t first = !words.empty() && words.front() == "help" ? 1 : 0;
+  if (words.size() <= first) return words;
+  if (const auto found = commands.find(words[first]); found != commands.end()) {
+    words[first] = found->second;
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), "trace");
+  }
+  const auto& names = words[first] == "trace" ? of_traces : former;
+  for (std::string& word : words)
+    if (const auto found = names.find(std::string_view(word).substr(0, word.find('='))); found != names.end())
+      word.replace(0, found->first.size(), found->second);
+  return words;
+}
+
+/// Where "--" stands when what follows is for the programs of the command. Else the end.
+int end_of_own_words(int argc, char** argv) {
+  if (argc < 2 || !command_of({argv[1]}).runs_program) return argc;
+  for (int i = 2; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--") return i;
+  return argc;
+}
+
+/// Words that ask for help, and of which command: "help gate check", "compare --help", "--help=all".
+std::optional<std::string> help_asked_for(const std::vector<std::string>& words, const std::string& program) {
+  const auto asks = [](const std::string& word) { return word == "-h" || word == "--help" || word == "--help=all"; };
+  const bool by_word = !words.empty() && words.front() == "help";
+  const auto flag = std::ranges::find_if(words, asks);
+  if (!by_word && flag == words.end()) return std::nullopt;
+  const std::vector<std::string> named(words.begin() + (by_word ? 1 : 0), words.end());
+  const bool all = std::ranges::find(words, "--help=all") != words.end() ||
+                   (!words.empty() && words.back() == "all" && (by_word || (flag + 1 != words.end())));
+  const Command& command = command_of(named);
+  if (by_word && command.is_run() && !named.empty() && !all && !named.front().starts_with('-'))
+    throw UsageError(fmt::format("There is no command '{}'.{} {} --help lists the commands.", printable(named.front()),
+                                 did_you_mean(named.front(), names_below(all_commands().front())), program));
+  return help_text(command, program, all);
+}
+
+/// Whether a word can be the value of an option that may stand without one.
+bool is_value(const std::string& word) {
+  return !word.starts_with('-') && command_of({word}).is_run() && !word.ends_with(".json") &&
+         !word.ends_with(".json.gz");
+}
+
+/// For the parser: without Google Benchmark's flags, and a bare `--calibrate` with its implied value.
+std::vector<std::string> prepare(const std::vector<std::string>& words, std::vector<std::string>& google) {
+  std::vector<std::string> prepared;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with("--benchmark_") || words[i].starts_with("--v=")) {
+      google.push_back(words[i]);
+      continue;
+    }
+    prepared.push_back(words[i]);
+    const OptionRow* const row = row_of(words[i]);
+    if (row == nullptr || *row->implied == '\0') continue;
+    const bool follows = i + 1 < words.size() && is_value(words[i + 1]);
+    prepared.back() += "=" + (follows ? words[++i] : std::string(row->implied));
+  }
+  return prepared;
+}
+
+/// What is neither an option nor an input of the command: says what it may have been meant for.
+[[noreturn]] void refuse_unknown(const std::vector<std::string>& unknown, const Command& command,
+                                 const std::string& program) {
+  const std::string& word = unknown.front();
+  if (word.starts_with('-')) {
+    const std::string flag = word.substr(0, word.find('='));
+    std::vector<std::string> others, known;
+    for (const OptionRow& row : command.options) known.emplace_back(row.flag);
+    for (const Command& other : all_commands())
+      if (has(other, flag)) others.push_back(other.is_run() ? "a run" : other.path);
+    if (!others.empty())
+      throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, fmt::join(others, ", "),
+                                   quoted_path(command), see_help(command, program)));
+    const std::string suggestion = did_you_mean(flag, known);
+    throw UsageError(fmt::format("There is no option {}.{}", printable(flag),
+                                 suggestion.empty() ? see_help(command, program) : suggestion));
+  }
+  const bool is_run = command.is_run();
+  if (is_run && (word.ends_with(".json") || word.ends_with(".json.gz"))) {
+    std::vector<std::string> files;
+    for (const std::string& one : unknown)
+      if (one.ends_with(".json") || one.ends_with(".json.gz")) files.push_back(printable(one));
+    const std::string other = files.size() == 2
+                                  ? fmt::format(" To compare them: {} compare {}", program, fmt::join(files, " "))
+                                  : std::string();
+    throw UsageError(fmt::format("{} is a file, not a command. To show it: {} report {}{}", files.front(), program,
+                                 files.front(), other));
+  }
+  if (row_of("--" + word) != nullptr)
+    throw UsageError(fmt::format("There is no command '{0}'. Did you mean --{0}?", word));
+  if (is_run || command.is_group())
+    throw UsageError(fmt::format("There is no {} '{}'{}.{}{}", is_run ? "command" : "action", printable(word),
+                                 is_run ? std::string() : fmt::format(" of {}", command.path),
+                                 did_you_mean(word, names_below(command)), see_help(command, program)));
+  throw UsageError(command.max_inputs == 0
+                       ? fmt::format("'{}' takes no arguments, but got '{}'.{}", command.path, printable(word),
+                                     see_help(command, program))
+                       : fmt::format("'{}' takes at most {} of {}; '{}' is one too many.{}", command.path,
+                                     command.max_inputs, command.inputs, printable(word), see_help(command, program)));
+}
+
+void check_inputs(const ParsedWords& parsed, const std::string& program) {
+  const Command& command = *parsed.command;
+  if (!parsed.unknown.empty()) refuse_unknown(parsed.unknown, command, program);
+  if (command.is_group())
+    throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, fmt::join(names_below(command), ", "),
+                                 see_help(command, program)));
+  if (parsed.inputs.size() < command.min_inputs)
+    throw UsageError(fmt::format("'{0}' needs more arguments: {1} {0} {2}", command.path, program, command.inputs));
+}
+
+void apply(const OptionRow& row, const std::string& value, Options& options) {
+  const std::vector<std::string> choices = choices_of(row.value);
+  if (!choices.empty() && std::ranges::find(choices, value) == choices.end())
+    throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, fmt::join(choices, ", "), printable(value)));
+  row.use(options, row, value);
+}
+
+std::unique_ptr<Options> text_only(std::string text) {
+  auto options = std::make_unique<Options>();
+  options->text = std::move(text);
+  return options;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, char** argv) {
+  Options called;
+  called.program = argc > 0 ? argv[0] : "gpubench";
+  called.words.assign(argv + std::min(1, argc), argv + argc);
+  const std::string program = called.name();
+  const int end = end_of_own_words(argc, argv);
+  const std::vector<std::string> words = in_our_names({argv + std::min(1, argc), argv + end});
+  called.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
+  if (!words.empty() && words.front() == "--complete")
+    return {nullptr, text_only(completions({words.begin() + 1, words.end()}))};
+  if (!words.empty() && words.front() == "--help-markdown") return {nullptr, text_only(help_markdown())};
+  if (auto help = help_asked_for(words, program)) return {nullptr, text_only(*std::move(help))};
+  const ParsedWords parsed = parse_words(prepare(words, called.google_words));
+  check_inputs(parsed, program);
+  called.inputs = parsed.inputs;
+  const Command& command = *parsed.command;
+  CommandLine line{&command, command.defaults()};
+  *line.options = called;
+  for (const OptionRow& row : command.options)
+    if (*row.default_value != '\0') apply(row, row.default_value, *line.options);
+  for (const auto& [row, value] : parsed.options) apply(*row, value, *line.options);
+  if (line.options->text) return line;
+  if (!command.is_run() && !called.google_words.empty())
+    throw UsageError(fmt::format("{} belongs to a run, not to {}.", called.google_words.front(), quoted_path(command)));
+  if (command.check) command.check(*line.options);
+  if (command.writes != Writes::own) check_outputs(*line.options, command.writes);
+  return line;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of operations was asked for; its rows stand in main/commands/run_command.cpp.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
+#include "calibrate/calibrate.h"
+#include "main/cli/command.h"
+
+namespace gpubench {
+
+/// Where ceilings come from.
+struct CeilingOptions : CeilingFileOptions {
+  bool drift_check = true;                 ///< of a stored calibration
+  bool accept_load = false;                ///< store a calibration that was measured under load
+  double isolate_timeout_seconds = 120.0;  ///< the one given, or long enough for the time budget
+};
+
+struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
+  std::optional<calibrate::Mode> calibrate;
+  std::string device;
+  std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
+  bool list = false;
+  int once = 0;      ///< executions of each point, for a profiler; 0: measure
+  bool dry = false;  ///< with once: only say how
+  bool isolate = false;
+  bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
+  std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks
+  double time_budget_seconds = 0.25;
+  std::string cache_state = "warm";  ///< or "cold"
+  std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
+  std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
+  bool kernels = false;              ///< what each point runs, kernel by kernel
+  std::optional<double> given_isolate_timeout_seconds;
+  std::optional<std::string> resume_file;
+  std::size_t adaptive_sizes = 0;  ///< maximum to add to an operation; 0: none
+  bench::GoogleFlags google;
+};
+
+/// How points are to be run, as the command line asks for.
+bench::PointRunner::Settings runner_settings(const RunOptions& options);
+
+/// --drift-check, into CeilingOptions.
+OptionRow drift_check_row();
+
+}  // namespace gpubench
