@@ -4,9 +4,10 @@
 #include <cstring>
 #include <exception>
 
-#include "bench/memory/memory.h"
+#include "bench/memory/host_memory.h"
 #include "bench/point_runner.h"
 #include "core/base/time.h"
+#include "gpu/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -138,9 +139,9 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   // so a pass is two executions, one that leaves the caches as timing finds them, and one that is counted. Every pass
   // begins with the same contents, put back before the first of the two, so that the second follows an execution, and
   // not a copy. Where the operation resets its inputs, the second follows its reset, as in timing.
-  const auto cold = device_.chill(declared, device, host);
-  const bool in_turns = cold && cold->turns().copies > 0;
-  Inputs inputs(in_turns ? std::vector<BufferPlace>() : places_of(declared.buffers));
+  const auto cold = device_.make_cold(declared, device, host);
+  const bool rotates = cold && cold->rotation().copies > 0;
+  Inputs inputs(rotates ? std::vector<BufferPlace>() : places_of(declared.buffers));
   replay.prepare = [&] {
     inputs.restore();
     if (!is_cold) behind_reset();
@@ -148,16 +149,16 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     if (is_cold) cold->prepare();
   };
   replay.keep_inputs = [&]() -> std::optional<std::string> {
-    if (in_turns) return "with cold caches they have copies of its buffers in turns, which are not put back";
+    if (rotates) return "with cold caches they have copies of its buffers in turns, which are not put back";
     return inputs.keep(behind_reset, is_cold ? 1 : 2);
   };
   if (!is_cold && device && !replay.resets)
-    replay.chain = [&](std::int64_t executions) { return device_.gpu()->chain(device, executions); };
-  if (Gpu* const gpu = device_.gpu()) {
-    if (device) replay.grids = [gpu, &device] { return gpu->launched_by(device).grids; };
-    if (replay.chain) replay.kernel_overhead = [gpu, &device] { return gpu->kernel_overhead(device); };
-    replay.known_kernel = [gpu] { return gpu->known_kernel(); };
-    replay.clock_notes = [gpu] { return gpu->clock_notes(); };
+    replay.chain = [&](std::int64_t executions) { return device_.timing()->chain(device, executions); };
+  if (GpuTiming* const timing = device_.timing()) {
+    if (device) replay.grids = [timing, &device] { return timing->launched_by(device).grids; };
+    if (replay.chain) replay.kernel_overhead = [timing, &device] { return timing->kernel_overhead(device); };
+    replay.known_kernel = [timing] { return timing->known_kernel(); };
+    replay.clock_notes = [timing] { return timing->clock_notes(); };
   }
   pass_->fill(measurement, replay);
 }

@@ -12,12 +12,14 @@
 #include <thread>
 #include <typeinfo>
 
-#include "bench/activity/kernel_code.h"
 #include "bench/google/google_compatibility.h"
-#include "bench/memory/memory.h"
-#include "bench/timing/timer.h"
+#include "bench/memory/host_memory.h"
+#include "bench/timing/conditions.h"
+#include "bench/timing/host_timer.h"
+#include "core/base/demangle.h"
 #include "core/base/load.h"
 #include "core/statistics/statistics.h"
+#include "gpu/devices.h"
 
 namespace gpubench::bench {
 namespace {
@@ -74,7 +76,7 @@ Timing timing_of(const Samples& samples, const Timer& timer) {
 Timing timing_beside(TimingMode clock, const DeviceTiming& chosen, const Samples* samples) {
   Timing timing;
   if (samples != nullptr && !samples->failure) {
-    timing = timing_of(*samples, *chosen.clock);
+    timing = timing_of(*samples, *chosen.timer);
     timing.reason = why_no_time(*timing.seconds);
     if (!timing.reason.empty()) timing.seconds.reset();
   } else if (samples != nullptr) {
@@ -102,7 +104,9 @@ std::string no_time(TimingMode clock, const std::string& reason) {
 
 OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), cold_(cold) {
   if (const auto reason = why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
-  if (device_.kind == DeviceKind::gpu) gpu_ = open_gpu(device_);
+  if (device_.kind == DeviceKind::cpu) return;
+  gpu_ = open_gpu(device_);
+  timing_ = std::make_unique<GpuTiming>(*gpu_);
 }
 
 void OpenDevice::check(const Declaration& declared, bool for_stream) const {
@@ -130,11 +134,13 @@ void OpenDevice::execute(const Declaration& declared, const DeviceBatch& device,
   gpu_->synchronize();
 }
 
-std::unique_ptr<ColdCache> OpenDevice::chill(Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
+std::unique_ptr<ColdCache> OpenDevice::make_cold(Declaration& declared, const DeviceBatch& device,
+                                                 const HostBatch& host) {
   if (!cold_) return nullptr;
   ColdCache::Means means;
   means.bytes = static_cast<double>(device_.last_level_cache_bytes);
-  if (declared.device_reset || declared.host_reset) means.why_no_turns = "its inputs are reset before each execution";
+  if (declared.device_reset || declared.host_reset)
+    means.why_no_rotation = "its inputs are reset before each execution";
   if (host) {
     means.memory = detail::Memory::host;
     means.cache = "last-level cache";
@@ -214,7 +220,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       fail(FailureKind::out_of_memory, error.what());
     } catch (const std::bad_alloc&) {
       fail(FailureKind::out_of_memory, "this size does not fit into the host's memory");
-    } catch (const CudaError& error) {
+    } catch (const GpuError& error) {
       fail(FailureKind::cuda_error, error.what());
     } catch (...) {
       fail(FailureKind::error, current_exception_text());
@@ -319,38 +325,38 @@ DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declare
       if (flushes) gpu.flush_cache();
     };
   else if (cold != nullptr)
-    executions.turns = &cold->turns();
-  DeviceTiming timing = gpu.timing(clock, std::move(executions));
-  if (cold != nullptr && timing.clock)
-    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, clock == TimingMode::device || resets);
+    executions.rotation = &cold->rotation();
+  DeviceTiming timing = device_.timing()->timing(clock, std::move(executions));
+  if (cold != nullptr && timing.timer)
+    timing.timer = std::make_unique<ColdTimer>(std::move(timing.timer), *cold, clock == TimingMode::device || resets);
   return timing;
 }
 
 void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   Gpu& gpu = *device_.gpu();
-  const LaunchedKernels launched = gpu.launched_by(batch);
+  const LaunchedKernels launched = device_.timing()->launched_by(batch);
   if (launched.nothing)
     throw std::runtime_error(
         "it enqueued nothing on the stream that state.measure hands to it; launch all its work on that stream");
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   if (launched.only_command) current_.kernels = {*launched.only_command};
-  const auto cold = device_.chill(declared, batch, nullptr);
+  const auto cold = device_.make_cold(declared, batch, nullptr);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;
   for (const TimingMode clock : asked) {
     try {
       chosen.push_back(timer_for(clock, declared, batch, cold.get()));
-    } catch (const CudaError& error) {
+    } catch (const GpuError& error) {
       // The point keeps its other times, unless the GPU is lost for what comes after.
       if (chosen.empty() || device_.is_lost()) throw;
       chosen.emplace_back().reason = error.what();
     }
-    if (!chosen.front().clock) throw CudaError(no_time(clock, chosen.front().reason));
+    if (!chosen.front().timer) throw GpuError(no_time(clock, chosen.front().reason));
   }
   std::vector<Timer*> timers;
   for (const auto& timing : chosen)
-    if (timing.clock) timers.push_back(timing.clock.get());
+    if (timing.timer) timers.push_back(timing.timer.get());
 
   DeviceConditions conditions;
   const auto start = std::chrono::system_clock::now();
@@ -366,7 +372,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
-  add_primary_timing(samples.front(), *chosen.front().clock);
+  add_primary_timing(samples.front(), *chosen.front().timer);
   current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
   if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
     throw std::runtime_error(no_time(asked.front(), reason));
@@ -377,20 +383,20 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   }
   auto next = samples.begin() + 1;
   for (std::size_t i = 1; i < asked.size(); ++i)
-    current_.timings.push_back(timing_beside(asked[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
+    current_.timings.push_back(timing_beside(asked[i], chosen[i], chosen[i].timer ? &*next++ : nullptr));
 }
 
 void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
-  const auto cold = device_.chill(declared, nullptr, batch);
+  const auto cold = device_.make_cold(declared, nullptr, batch);
   std::unique_ptr<Timer> timer;
   if (declared.host_reset)
-    timer = std::make_unique<ResetHostClock>(batch, [&] {
+    timer = std::make_unique<ResetHostTimer>(batch, [&] {
       declared.host_reset();
       if (cold) cold->prepare();
     });
   else
-    timer = std::make_unique<HostClock>(batch);
-  if (cold) timer = std::make_unique<ColdClock>(std::move(timer), *cold, declared.host_reset != nullptr);
+    timer = std::make_unique<HostTimer>(batch);
+  if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.host_reset != nullptr);
   const LoadReading before = read_load();
   const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
   if (const auto share = core_share(before, read_load())) {
@@ -409,16 +415,16 @@ void PointRunner::time_variants(const Declaration& declared) {
       if (!offered.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
       if (declared.host_reset) declared.host_reset();
       offered.host_batch(1);
-      const std::unique_ptr<HostClock> timer =
-          declared.host_reset ? std::make_unique<ResetHostClock>(offered.host_batch, declared.host_reset)
-                              : std::make_unique<HostClock>(offered.host_batch);
+      const std::unique_ptr<HostTimer> timer =
+          declared.host_reset ? std::make_unique<ResetHostTimer>(offered.host_batch, declared.host_reset)
+                              : std::make_unique<HostTimer>(offered.host_batch);
       return AdaptiveSampler(sampling_, pause).sample(*timer);
     }
     if (!offered.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
     device_.execute(declared, offered.device_batch, nullptr);
     auto timing = timer_for(TimingMode::stream, declared, offered.device_batch, nullptr);
-    if (!timing.clock) throw std::runtime_error(timing.reason);
-    return AdaptiveSampler(sampling_, [] {}).sample(*timing.clock);
+    if (!timing.timer) throw std::runtime_error(timing.reason);
+    return AdaptiveSampler(sampling_, [] {}).sample(*timing.timer);
   };
   for (const auto& offered : declared.variants) {
     Variant variant{offered.kind, offered.remaining_fraction, std::nullopt, ""};
@@ -427,7 +433,7 @@ void PointRunner::time_variants(const Declaration& declared) {
       const auto samples = sample(offered);
       if (samples.failure) std::rethrow_exception(samples.failure);
       variant.seconds = samples.summary();
-    } catch (const CudaError&) {
+    } catch (const GpuError&) {
       if (device_.is_lost()) throw;
       variant.reason = "the variant failed on the GPU";
     } catch (...) {

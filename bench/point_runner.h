@@ -4,11 +4,11 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/memory/cold_cache.h"
-#include "bench/memory/memory.h"
-#include "bench/timing/timer.h"
+#include "bench/timing/gpu_timing.h"
+#include "bench/timing/sampler.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
-#include "gpu/devices.h"
+#include "gpu/kept_memory.h"
 #include "gpubench/detail/buffers.h"
 #include "gpubench/state.h"
 
@@ -73,11 +73,13 @@ inline constexpr const char* skipped_by_operation = "the operation called SkipWi
 /// A device that is open for measuring, with warm or cold caches.
 class OpenDevice {
  public:
-  /// Opens a GPU. Throws CudaError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
+  /// Opens a GPU. Throws GpuError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
   OpenDevice(Device device, bool cold);
   /// A GPU that is lost keeps its handles: they may be of a context that is gone.
   ~OpenDevice() {
-    if (is_lost()) (void)gpu_.release();
+    if (!is_lost()) return;
+    (void)timing_.release();
+    (void)gpu_.release();
   }
   OpenDevice& operator=(OpenDevice&&) = delete;  ///< not copied, not moved
 
@@ -85,6 +87,8 @@ class OpenDevice {
   [[nodiscard]] bool is_cold() const { return cold_; }
   /// Null on the host.
   [[nodiscard]] Gpu* gpu() { return gpu_.get(); }
+  /// Null on the host.
+  [[nodiscard]] GpuTiming* timing() { return timing_.get(); }
   /// True once an error has left the GPU unusable in this process.
   [[nodiscard]] bool is_lost() { return gpu_ && gpu_->lost(); }
 
@@ -95,12 +99,13 @@ class OpenDevice {
   /// One reset, and the wait for its end; nothing where there is none.
   void reset(const detail::Declaration& declared);
   /// What keeps caches cold for an operation that has run before; null where they are to be warm.
-  std::unique_ptr<ColdCache> chill(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
+  std::unique_ptr<ColdCache> make_cold(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
 
  private:
   Device device_;
   bool cold_;
   std::unique_ptr<Gpu> gpu_;
+  std::unique_ptr<GpuTiming> timing_;
   std::optional<HostFlush> host_flush_;  ///< made when first needed
 };
 

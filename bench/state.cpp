@@ -7,9 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/memory/memory.h"
+#include "bench/memory/host_memory.h"
 #include "bench/point_runner.h"
 #include "core/base/units.h"
+#include "gpu/memory.h"
 #include "gpubench/check.h"
 
 namespace gpubench {

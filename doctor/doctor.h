@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/cuda/nvml.h"
-#include "gpu/devices.h"
+#include "bench/timing/costs.h"
 #include "core/base/table.h"
 #include "core/model/run.h"
+#include "gpu/readings.h"
 
 namespace gpubench::doctor {
 
@@ -51,18 +51,10 @@ struct Profilers {
   std::vector<RunningProcess> processes;
 };
 
-struct GpuFacts {
+struct GpuFacts : bench::DeviceReadings {  ///< `processes`: others than this one
   std::string id;
   std::string name;
   std::string uuid;
-  bench::NvmlReading<double> sm_clock, max_sm_clock, memory_clock, max_memory_clock;
-  bench::NvmlReading<double> application_clock, default_application_clock;
-  bench::NvmlReading<double> power, power_limit, default_power_limit;
-  bench::NvmlReading<double> temperature;
-  bench::NvmlReading<std::uint64_t> throttle;
-  bench::NvmlReading<bool> persistence, ecc, mig;
-  bench::NvmlReading<bench::ComputeMode> compute_mode;
-  bench::NvmlReading<std::vector<unsigned>> processes;  ///< others than this one
   std::vector<bench::Cost> costs;
   std::string costs_reason;  ///< why `costs` is empty
 };

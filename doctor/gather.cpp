@@ -12,11 +12,12 @@
 #include <iterator>
 #include <system_error>
 
-#include "bench/timing/timer.h"
-#include "gpu/devices.h"
+#include "bench/timing/host_timer.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "doctor/doctor.h"
+#include "gpu/backend.h"
+#include "gpu/devices.h"
 
 namespace gpubench::doctor {
 namespace {
@@ -156,23 +157,7 @@ GpuFacts gather_gpu(const Device& device) {
     return found == device.properties.end() ? std::string() : found->second;
   };
   gpu.uuid = property("uuid");
-  const bench::Nvml nvml(property("pci_bus_id"));
-  gpu.sm_clock = nvml.sm_clock();
-  gpu.max_sm_clock = nvml.max_sm_clock();
-  gpu.memory_clock = nvml.memory_clock();
-  gpu.max_memory_clock = nvml.max_memory_clock();
-  gpu.application_clock = nvml.application_sm_clock();
-  gpu.default_application_clock = nvml.default_application_sm_clock();
-  gpu.power = nvml.power();
-  gpu.power_limit = nvml.power_limit();
-  gpu.default_power_limit = nvml.default_power_limit();
-  gpu.temperature = nvml.temperature();
-  gpu.throttle = nvml.throttle_reasons();
-  gpu.persistence = nvml.persistence();
-  gpu.ecc = nvml.ecc();
-  gpu.mig = nvml.mig();
-  gpu.compute_mode = nvml.compute_mode();
-  gpu.processes = nvml.compute_processes();
+  static_cast<bench::DeviceReadings&>(gpu) = bench::backend_of(device).readings(device);
   if (gpu.processes.value) std::erase(*gpu.processes.value, static_cast<unsigned>(getpid()));
   try {
     gpu.costs = bench::measure_costs(*bench::open_gpu(device));

@@ -47,7 +47,7 @@ struct Section {
   }
   /// What NVML read; where it did not, a yellow line says so.
   template <class Value>
-  const Value* known(const std::string& check, const bench::NvmlReading<Value>& reading) const {
+  const Value* known(const std::string& check, const bench::Reading<Value>& reading) const {
     if (reading.value) return &*reading.value;
     add(Light::yellow, check, "not known: " + reading.reason,
         "gpubench works without it. A newer driver may report it.");
@@ -144,14 +144,14 @@ void judge_counters(const Facts& facts, std::vector<Line>& lines) {
 
 void judge_clocks(const GpuFacts& gpu, const Section& section) {
   if (section.known("clocks", gpu.sm_clock) == nullptr) return;
-  const auto of_max = [](const bench::NvmlReading<double>& now, const bench::NvmlReading<double>& max) {
+  const auto of_max = [](const bench::Reading<double>& now, const bench::Reading<double>& max) {
     if (!now.value) return std::string("not known");
     return max.value ? fmt::format("{} of {}", megahertz(*now.value), megahertz(*max.value)) : megahertz(*now.value);
   };
   section.add(Light::green, "clocks",
               fmt::format("SM {} now, memory {}", of_max(gpu.sm_clock, gpu.max_sm_clock),
                           of_max(gpu.memory_clock, gpu.max_memory_clock)));
-  const bool set = gpu.throttle.value && (*gpu.throttle.value & bench::nvml_clocks_set_by_user) != 0;
+  const bool set = gpu.throttle.value && (*gpu.throttle.value & bench::clocks_set_by_user) != 0;
   const auto& chosen = gpu.application_clock.value;
   const auto& usual = gpu.default_application_clock.value;
   const bool lower = chosen && usual && *chosen < *usual;
@@ -182,7 +182,7 @@ void judge_throttle(const GpuFacts& gpu, const Section& section) {
   if (reasons == nullptr) return;
   const std::string words = bench::throttle_text(*reasons);
   const std::uint64_t broken =
-      bench::nvml_hardware_slowdown | bench::nvml_hardware_thermal_slowdown | bench::nvml_hardware_power_brake;
+      bench::hardware_slowdown | bench::hardware_thermal_slowdown | bench::hardware_power_brake;
   const bool slowed = (*reasons & broken) != 0;
   section.add(slowed ? Light::red : yellow_if(!words.empty()), "throttled", words.empty() ? "not now" : words,
               slowed ? "Check the cooling and the power supply: the board slows itself down."

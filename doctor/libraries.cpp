@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/libraries.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>

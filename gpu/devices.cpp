@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/statistics/statistics.h"
-
 namespace gpubench::bench {
 namespace {
 
@@ -63,38 +61,6 @@ std::int64_t last_level_cache() {
   return largest;
 }
 
-/// An empty region could be dropped by the compiler; touching a thread-private value in each thread keeps it.
-void empty_parallel_region() {
-#pragma omp parallel
-  {
-    int here = omp_get_thread_num();
-    keep(here);
-  }
-}
-
-Ceiling summed_up(Timer& clock, const std::string& what, int rounds) {
-  SamplingOptions options;
-  options.budget_seconds = 0.1;
-  std::vector<double> medians;
-  std::string method;
-  for (int round = 0; round < rounds; ++round) {
-    const Samples samples = AdaptiveSampler(options).sample(clock);
-    medians.push_back(statistics::median(samples.seconds));
-    method = clock.method(samples.executions_per_sample);
-  }
-  Ceiling ceiling;
-  ceiling.resource = "launch";
-  ceiling.value = statistics::median(medians);
-  ceiling.unit = 's';  // as a text GCC 12 warns of an overflow here
-  // Of logarithms: under load rounds differ by factors, and no time is negative.
-  for (double& each : medians) each = std::log(std::max(each, 1e-12));
-  const Interval logs = statistics::mean_ci95(medians);
-  ceiling.ci95 = {std::min(std::exp(logs.low), ceiling.value), std::max(std::exp(logs.high), ceiling.value)};
-  ceiling.repeats = rounds;
-  ceiling.method = fmt::format("{}: {}; median of {} rounds", what, method, rounds);
-  return ceiling;
-}
-
 }  // namespace
 
 Device host_device() {
@@ -130,26 +96,6 @@ std::vector<Device> choose_devices(const std::string& wanted) {
   for (const auto& gpu : found)
     if (gpu.id == id) return {gpu};
   throw NoSuchDevice(fmt::format("There is no device '{}' here. Choose from: {}.", wanted, known()));
-}
-
-Ceiling measure_launch_overhead(const Device& device, int rounds) {
-  if (device.kind == DeviceKind::cpu) {
-    HostClock clock([](std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) empty_parallel_region();
-    });
-    return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units), rounds);
-  }
-  return measure_launch_overhead(*open_gpu(device), rounds);
-}
-
-Ceiling measure_launch_overhead(Gpu& gpu, int rounds) {
-  const auto launches = [&gpu](Stream stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
-  };
-  const auto clock = gpu.timing(TimingMode::stream, {launches}).clock;
-  Ceiling ceiling = summed_up(*clock, "empty kernel of one block of 32 threads", rounds);
-  if (const auto read = gpu.conditions().sm_clock_hz) ceiling.clock_hz = read->low;
-  return ceiling;
 }
 
 }  // namespace gpubench::bench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/libraries.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
 #include <array>
 #include <cstdlib>
-
-#include "gpu/devices.h"
 
 namespace gpubench::bench {
 

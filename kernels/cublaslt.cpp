@@ -16,7 +16,7 @@
 
 #include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
-#include "gpu/devices.h"
+#include "gpu/libraries.h"
 
 namespace gpubench::kernels {
 
@@ -239,7 +239,7 @@ std::optional<bench::GraphExec> GemmPlan::Plan::products(const cublasLtMatmulAlg
   for (int i = 0; i < count && !refused; ++i) refused = run(candidate, stream) != CUBLAS_STATUS_SUCCESS;
   cudaGraph_t captured = nullptr;
   const cudaError_t error = cudaStreamEndCapture(stream, &captured);
-  const bench::Graph graph(captured);
+  const bench::CapturedGraph graph(captured);
   if (refused || error != cudaSuccess) return std::nullopt;
   return bench::GraphExec(graph);
 }
@@ -266,7 +266,7 @@ void GemmPlan::Plan::choose() {
   std::optional<bench::OwnedStream> own;  // the default stream cannot be captured
   Stream stream = bench::working_stream();
   if (stream == nullptr) stream = own.emplace().get();
-  bench::EventTimer timer(stream);
+  bench::CudaEventTimer timer(stream);
   const auto seconds_of = [&](const bench::GraphExec& graph) { return timer.seconds([&] { graph.launch(stream); }); };
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < proposals.size(); ++i) {

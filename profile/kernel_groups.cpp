@@ -9,8 +9,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "bench/activity/kernel_code.h"
 #include "bench/counters/post_timing_pass.h"
+#include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "timeline/analyses/analyses.h"
@@ -98,7 +98,7 @@ class Grouping {
     if (!options_.keeps) return true;
     const auto [place, fresh] = kept_names_.try_emplace(name, false);
     if (fresh) {
-      const std::string full = bench::demangled(timeline_.names.text(name));
+      const std::string full = demangled(timeline_.names.text(name));
       place->second = options_.keeps(full) || options_.keeps(short_kernel_name(full));
     }
     return place->second;

@@ -8,8 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "bench/activity/kernel_code.h"
 #include "bench/counters/post_timing_pass.h"
+#include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
@@ -110,7 +110,7 @@ class Measurements {
  private:
   const std::string& full_name(std::uint32_t name) {
     const auto [place, fresh] = full_names_.try_emplace(name);
-    if (fresh) place->second = bench::demangled(recordings_.timeline.names.text(name));
+    if (fresh) place->second = demangled(recordings_.timeline.names.text(name));
     return place->second;
   }
 

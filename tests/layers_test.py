@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "kernel_trace": ["timeline", "core"],
     "profile": ["gpu", "bench", "classifier", "timeline", "core"],
     "reports": ["compare", "classifier", "timeline", "core"],
-    "gpu": ["core", "bench"],
+    "gpu": ["core"],
     "bench": ["gpu", "core"],
     "kernels/probes": [],
     "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"],

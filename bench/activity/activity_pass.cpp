@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "bench/activity/agreement.h"
-#include "bench/timing/timer.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "gpu/backend.h"
 
 namespace gpubench::bench {
 namespace {
@@ -218,7 +218,8 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
 /// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
 void ActivityPass::look_without_records(Measurement& measurement, const Replay& replay) {
   constexpr int repeats = 9;
-  const std::int64_t executions = unrecorded_executions_for(timing_by(measurement, TimingMode::device)->seconds->median);
+  const std::int64_t executions =
+      unrecorded_executions_for(timing_by(measurement, TimingMode::device)->seconds->median);
   const auto shorter = replay.chain(executions);
   const auto longer = replay.chain(3 * executions);
   const auto seconds_of = [&](const std::function<void()>& chain) {
@@ -287,7 +288,7 @@ void ActivityPass::give_up(Measurement& measurement, const std::string& reason) 
 
 std::unique_ptr<ActivitySource> open_activity_source(const Device& device) {
   if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("a CPU has no activity records; use --check on a GPU");
-  return open_cupti_activity();
+  return backend_of(device).activity();
 }
 
 }  // namespace gpubench::bench

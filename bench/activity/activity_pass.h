@@ -4,42 +4,12 @@
 
 #include "bench/activity/kernel_code.h"
 #include "bench/counters/post_timing_pass.h"
+#include "gpu/activity_source.h"
 
 namespace gpubench::bench {
 
-/// One kernel, copy or fill. Times by one clock of the device; both zero when the device gave none.
-struct ActivityRecord {
-  std::optional<KernelLaunch> kernel;  ///< absent for a copy or a fill
-  std::uint64_t start_nanoseconds = 0;
-  std::uint64_t end_nanoseconds = 0;
-  // Of a copy or a fill.
-  CommandKind kind = CommandKind::copy;
-  std::string name = "copy";  ///< "copy, device to device"
-  std::int64_t bytes = 0;
-};
-
-struct ActivityRecords {
-  std::vector<ActivityRecord> records;  ///< in no particular order
-  std::int64_t dropped = 0;             ///< records that were lost
-};
-
-class ActivitySource {
- public:
-  virtual ~ActivitySource() = default;
-
-  /// What stands beside what was recorded: "cupti activity".
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. One by one, kernels wait for
-  /// each other and need no code of the profiler's own, which lengthens each block by some 0.1 us; those of graphs have
-  /// no times then. Throws MetricsUnavailable, and what `run` throws.
-  virtual ActivityRecords record(const std::function<void()>& run, bool one_by_one = false) = 0;
-};
-
 /// The source for a device. Throws MetricsUnavailable when there is none. Loads CUPTI.
 std::unique_ptr<ActivitySource> open_activity_source(const Device& device);
-
-/// Records of all GPUs of this process. Throws MetricsUnavailable as above.
-std::unique_ptr<ActivitySource> open_cupti_activity();
 
 /// What records say of one execution; the fields are those of Measurement.
 struct RecordedExecution {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/difference_timer.h"
 
 namespace gpubench::bench {
 namespace {
@@ -30,7 +30,7 @@ std::string why_not_comparable(const Timing* time) {
   if (!time->seconds) return "there is no device time to compare with: " + time->reason;
   if (!time->kernel_overhead_seconds)
     return "the overhead of its kernels could not be measured, and records include it";
-  if (time->method.starts_with(held_batches))
+  if (time->method.starts_with(blocked_batches))
     return "it could not be captured in a graph, so its kernel overhead includes a launch, and records do not";
   return {};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/activity/kernel_code.h"
 
-#include <cxxabi.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -13,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/demangle.h"
 #include "core/base/elf_image.h"
 
 namespace gpubench::bench {
@@ -55,13 +55,6 @@ int take_name(dl_phdr_info* object, std::size_t /*size*/, void* names) {
 }
 
 }  // namespace
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                      std::free);
-  return source ? source.get() : name;
-}
 
 KernelCode::KernelCode(std::string_view architecture) : architecture_(number_of(architecture)) {}
 

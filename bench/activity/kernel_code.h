@@ -15,9 +15,6 @@
 
 namespace gpubench::bench {
 
-/// A function's name as in the source, with its parameters. A name that is not mangled stays as it is.
-std::string demangled(const std::string& name);
-
 /// What is known of one kernel's code.
 struct CodeOfKernel {
   std::string code;           ///< "fnv1a64 of sm_90 SASS: 85944171f73967e8"; empty: it is not known

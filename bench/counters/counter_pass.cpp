@@ -7,6 +7,7 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "core/model/resources.h"
+#include "gpu/backend.h"
 
 namespace gpubench::bench {
 namespace {
@@ -378,7 +379,7 @@ void CounterPass::warn(std::string warning) {
 std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
   if (device.kind == DeviceKind::cpu)
     throw MetricsUnavailable("counters of the CPU are not supported; use --metrics on a GPU");
-  return open_cupti_metric_source(device);
+  return backend_of(device).metrics(device);
 }
 
 }  // namespace gpubench::bench

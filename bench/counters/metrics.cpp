@@ -29,8 +29,6 @@ std::string tensor(std::string_view types) { return fmt::format("sm__ops_path_te
 /// One way to count a metric. The first of an alias's ways whose counters the chip has is taken.
 using Way = std::vector<TermOfChip>;
 
-constexpr std::string_view durations_begin = "gpu__time_";
-
 enum class Set : std::uint8_t { core, flops, units };
 constexpr auto set_names = std::to_array<std::string_view>({"core", "flops", "units"});
 
@@ -353,30 +351,6 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
     }
   }
   return result;
-}
-
-bool is_over_elapsed_time(std::string_view counter) {
-  // Not ".avg.per_second": elapsed cycles per second are a clock, which the range cannot bend.
-  constexpr std::array<std::string_view, 3> endings = {".pct_of_peak_sustained_elapsed", ".per_cycle_elapsed",
-                                                       ".sum.per_second"};
-  return counter.starts_with(durations_begin) ||
-         std::ranges::any_of(endings, [&](std::string_view ending) { return counter.ends_with(ending); });
-}
-
-std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
-                                       std::span<const std::optional<double>> durations) {
-  if (values.empty() || values.size() != durations.size()) return std::nullopt;
-  double sum = 0.0;
-  double weighted = 0.0;
-  double weights = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i] || !durations[i]) return std::nullopt;
-    sum += *values[i];
-    weighted += *values[i] * *durations[i];
-    weights += *durations[i];
-  }
-  const double result = counter.starts_with(durations_begin) ? sum : weighted / weights;
-  return std::isfinite(result) ? std::optional(result) : std::nullopt;
 }
 
 bool is_by_instruction(const ResolvedMetric& metric) {

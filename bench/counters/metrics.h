@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/model/measurement.h"
+#include "gpu/metric_source.h"
 
 namespace gpubench::bench {
 
@@ -53,19 +54,6 @@ struct Resolution {
 /// counter, or nothing when the chip has no such counter.
 Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
                    const std::function<std::optional<std::string>(const std::string&)>& unit_of);
-
-/// The weight of a kernel's figure in that of its operation, ns.
-inline constexpr std::string_view kernel_duration = "gpu__time_duration.sum";
-
-/// Whether a counter holds or divides by the time of its range: a duration, a rate per second or per elapsed cycle, a
-/// share of the sustained peak. A range around a whole operation begins and ends with an idle device, which would
-/// falsify these. So they are counted in a range for each kernel, as Nsight Compute does.
-bool is_over_elapsed_time(std::string_view counter);
-
-/// The figure of an operation from those of its kernels: durations add up, anything else is the mean by duration.
-/// Absent where a kernel has none, or the durations are not known.
-std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
-                                       std::span<const std::optional<double>> durations);
 
 /// Counted together. Where `passes` is 1, all values are of one and the same execution.
 struct PassGroup {

@@ -16,21 +16,16 @@
 #include <vector>
 
 #include "bench/counters/metrics.h"
-#include "gpu/devices.h"
+#include "bench/timing/gpu_timing.h"
 #include "core/base/time.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
-
-struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
+#include "gpu/metric_source.h"
 
 namespace gpubench::bench {
 
 /// One execution, as often as a pass needs it. All wait until the device has finished.
-struct Replay {
-  /// Brings caches and inputs into the state that each execution starts from.
-  std::function<void()> prepare;
-  /// Runs the operation once.
-  std::function<void()> execute;
+struct Replay : CountedExecution {
   /// To be called once before several executions: keeps the inputs that `prepare` restores. Returns why it cannot, as a
   /// clause.
   std::function<std::optional<std::string>()> keep_inputs = {};
@@ -46,8 +41,6 @@ struct Replay {
   std::function<ClockNotes()> clock_notes = {};
   /// The grid of each kernel in the order of launches, as far as it is known.
   std::function<std::vector<Grid>()> grids = {};
-  /// To be counted kernel by kernel as well.
-  bool each_kernel = false;
   /// The point's position: the same in every round.
   std::size_t point = 0;
   /// What the operation took to set itself up.
@@ -90,92 +83,8 @@ class PostTimingPass {
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-/// What setting a profiler up took.
-struct CountingEffort {
-  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
-  std::size_t configured = 0;  ///< how often it was told what to count
-  std::size_t enabled = 0;     ///< how often it took the counters
-  std::map<std::string, std::pair<std::size_t, double>, std::less<>>
-      calls;  ///< how often, and seconds, by what was done
-};
-
-/// Each name that was asked for is in one of the two maps.
-struct MetricValues {
-  std::map<std::string, double> values;
-  std::map<std::string, std::string> absent;  ///< the reason by name
-  std::string lost;                           ///< the reason, if all are absent for one
-  /// Of each kernel in the order of launches, where kernels were counted one by one; with kernel_duration if that is
-  /// known. Not a number where a kernel has none.
-  std::map<std::string, std::vector<double>> of_kernels;
-  std::string kernels_lost;  ///< why there are none though they were wanted
-};
-
-/// Counting or recording is impossible, as one sentence with the remedy.
-struct MetricsUnavailable : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-/// Only now: another holds the counters, and may give them back.
-struct MetricsBusy : MetricsUnavailable {
-  using MetricsUnavailable::MetricsUnavailable;
-};
-
-class MetricSource {
- public:
-  virtual ~MetricSource() = default;
-
-  /// What stands beside each value: "cupti range".
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The chip by its maker's name, for messages: "GH100".
-  [[nodiscard]] virtual std::string chip() const = 0;
-  /// The unit of a metric of this chip; absent when the chip has no such metric.
-  [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
-  /// The executions that it takes to count all of these together; absent when that is impossible.
-  [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
-  /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
-  virtual void begin(const std::vector<std::string>& metrics) = 0;
-  /// Whether it has the two below.
-  [[nodiscard]] virtual bool counts_by_passes() const { return false; }
-  /// The same for several passes, one of each point at a time: all points are counted again after each `next_pass`, and
-  /// their values come after the last. Throws MetricsUnavailable.
-  virtual void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) {
-    (void)metrics;
-    (void)max_points;
-    throw MetricsUnavailable("this source counts all passes of a point together");
-  }
-  virtual void next_pass() {}
-  /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
-  /// throw; earlier points are not affected.
-  virtual void count(std::size_t point, const Replay& replay) = 0;
-  /// Counts what the current device does until `end_range`, once, as a point: for metrics of one pass. Both wait for
-  /// the device. Throw MetricsUnavailable.
-  virtual void begin_range(std::size_t point) {
-    (void)point;
-    throw MetricsUnavailable("this source counts no ranges");
-  }
-  virtual void end_range() {}
-  /// The values of the points that were counted since the last call.
-  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
-  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
-};
-
 /// The source for a device; a GPU must be the current one. Throws MetricsUnavailable when there is none. Loads CUPTI.
 std::unique_ptr<MetricSource> open_metric_source(const Device& device);
-
-/// Counters of a device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy where
-/// CUPTI is missing, refuses, is busy or was not known to the build.
-std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
-
-/// The same for a context that is already known, by the index of its device.
-std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
-
-/// What the chip of a GPU counts and in how many passes, without a context on it.
-struct ChipMetrics {
-  std::string chip;  ///< "GH100"
-  std::function<std::optional<std::string>(const std::string& metric)> unit_of;
-  std::function<std::optional<std::size_t>(const std::vector<std::string>& metrics)> passes_of;
-};
-/// By the index of the device. Throws MetricsUnavailable as above.
-ChipMetrics open_chip_metrics(int device_index);
 
 /// Declared and counted work may differ by this fraction.
 inline constexpr double tolerated_work_difference = 0.05;

@@ -13,8 +13,8 @@
 namespace gpubench::bench {
 namespace {
 
-/// Traffic between two turns of a copy. Even a cache that replaces lines at random keeps only exp(-3) = 5 %.
-constexpr double caches_between_turns = 3.0;
+/// Traffic between two uses of a copy. Even a cache that replaces lines at random keeps only exp(-3) = 5 %.
+constexpr double caches_between_uses = 3.0;
 /// Then a cache that replaces its oldest lines is full of the operation's own; at random, exp(-2) = 14 % are missing.
 constexpr double caches_to_settle = 2.0;
 constexpr std::int64_t max_to_settle = 1000;  // some milliseconds before each sample
@@ -56,9 +56,9 @@ std::int64_t BufferRotation::max_executions() const {
 
 BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work& declared, double cache_bytes,
                              double free_bytes) {
-  BufferRotation turns;
-  turns.why_not = why_not_all(uses, declared);
-  if (!turns.why_not.empty()) return turns;
+  BufferRotation rotation;
+  rotation.why_not = why_not_all(uses, declared);
+  if (!rotation.why_not.empty()) return rotation;
   const double touched = std::min(used_bytes(uses), declared.footprint_bytes.value_or(used_bytes(uses)));
   double copy_bytes = 0.0;
   for (const auto& use : uses) copy_bytes += static_cast<double>(use.copy_stride);
@@ -66,20 +66,20 @@ BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work
   const auto times = [&](double caches) {
     return static_cast<std::int64_t>(std::ceil(std::min(caches * cache_bytes / touched, 1e9)));
   };
-  const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_turns), 2, max_copies);
+  const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_uses), 2, max_copies);
   const auto fitting = 1 + static_cast<std::int64_t>(std::min(usable_memory * free_bytes / copy_bytes, 1e9));
   if (fitting < 2) {
-    turns.why_not = fmt::format("a copy of its {} does not fit into the {} of memory that are free",
-                                format_bytes(copy_bytes), format_bytes(free_bytes));
-    return turns;
+    rotation.why_not = fmt::format("a copy of its {} does not fit into the {} of memory that are free",
+                                   format_bytes(copy_bytes), format_bytes(free_bytes));
+    return rotation;
   }
-  turns.copies = std::min(wanted, fitting);
-  turns.short_of_memory = turns.copies < wanted;
-  turns.buffers = static_cast<std::size_t>(std::ranges::count_if(uses, is_used));
-  turns.endless = turns.copies >= times(caches_between_turns);
-  turns.settling = std::min(times(caches_to_settle), max_to_settle);
-  if (!turns.endless) turns.settling = std::min(turns.settling, turns.copies / 2);
-  return turns;
+  rotation.copies = std::min(wanted, fitting);
+  rotation.short_of_memory = rotation.copies < wanted;
+  rotation.buffers = static_cast<std::size_t>(std::ranges::count_if(uses, is_used));
+  rotation.endless = rotation.copies >= times(caches_between_uses);
+  rotation.settling = std::min(times(caches_to_settle), max_to_settle);
+  if (!rotation.endless) rotation.settling = std::min(rotation.settling, rotation.copies / 2);
+  return rotation;
 }
 
 std::optional<std::string> why_not_cold(const Device& device) {
@@ -90,50 +90,50 @@ std::optional<std::string> why_not_cold(const Device& device) {
 
 ColdCache::ColdCache(detail::Buffers& buffers, const Work& declared, const std::function<void()>& once, Means means)
     : buffers_(buffers), means_(std::move(means)) {
-  turns_.why_not = means_.why_no_turns;
-  if (!turns_.why_not.empty()) return;
+  rotation_.why_not = means_.why_no_rotation;
+  if (!rotation_.why_not.empty()) return;
   const auto uses = buffers_.uses_of(means_.memory, once);
-  turns_ = plan_rotation(uses, declared, means_.bytes, means_.free_bytes());
+  rotation_ = plan_rotation(uses, declared, means_.bytes, means_.free_bytes());
   try {
-    buffers_.make_copies(means_.memory, turns_.copies);
+    buffers_.make_copies(means_.memory, rotation_.copies);
   } catch (const OutOfMemory& error) {
-    turns_ = {};
-    turns_.why_not = fmt::format("there is no memory for copies of its buffers ({})", error.what());
+    rotation_ = {};
+    rotation_.why_not = fmt::format("there is no memory for copies of its buffers ({})", error.what());
   }
 }
 
 ColdCache::~ColdCache() { buffers_.drop_copies(); }
 
 void ColdCache::prepare() const {
-  if (!means_.settle && turns_.endless) return;
+  if (!means_.settle && rotation_.endless) return;
   means_.flush();
-  if (means_.settle) means_.settle(turns_.settling);
+  if (means_.settle) means_.settle(rotation_.settling);
 }
 
 std::string ColdCache::method() const {
-  if (turns_.copies == 0)
-    return fmt::format("cold: the {} flushed before each execution, because {}", means_.cache, turns_.why_not);
-  std::string text = fmt::format("cold: {} copies of its {} in turn", turns_.copies,
-                                 turns_.buffers == 1 ? "buffer" : fmt::format("{} buffers", turns_.buffers));
-  if (turns_.short_of_memory) text += " (memory holds no more)";
-  if (!means_.settle && turns_.endless) return text;
+  if (rotation_.copies == 0)
+    return fmt::format("cold: the {} flushed before each execution, because {}", means_.cache, rotation_.why_not);
+  std::string text = fmt::format("cold: {} copies of its {} in turn", rotation_.copies,
+                                 rotation_.buffers == 1 ? "buffer" : fmt::format("{} buffers", rotation_.buffers));
+  if (rotation_.short_of_memory) text += " (memory holds no more)";
+  if (!means_.settle && rotation_.endless) return text;
   text += fmt::format(", the {} flushed before each sample", means_.cache);
-  if (means_.settle && turns_.settling == 1) text += ", whose first execution does not count";
-  if (means_.settle && turns_.settling > 1)
-    text += fmt::format(", whose first {} executions do not count", turns_.settling);
+  if (means_.settle && rotation_.settling == 1) text += ", whose first execution does not count";
+  if (means_.settle && rotation_.settling > 1)
+    text += fmt::format(", whose first {} executions do not count", rotation_.settling);
   return text;
 }
 
-double ColdClock::time(std::int64_t executions) {
+double ColdTimer::time(std::int64_t executions) {
   if (!flushes_itself_) cold_.prepare();
   return clock_->time(executions);
 }
 
-std::int64_t ColdClock::max_executions() const {
-  return std::min(clock_->max_executions(), cold_.turns().max_executions());
+std::int64_t ColdTimer::max_executions() const {
+  return std::min(clock_->max_executions(), cold_.rotation().max_executions());
 }
 
-std::string ColdClock::method(std::int64_t executions_per_sample) const {
+std::string ColdTimer::method(std::int64_t executions_per_sample) const {
   return clock_->method(executions_per_sample) + "; " + cold_.method();
 }
 

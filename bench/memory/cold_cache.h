@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cold caches: each execution reads its inputs from memory, because its buffers take turns with enough copies of
+// Cold caches: each execution reads its inputs from memory, because its buffers rotate through enough copies of
 // themselves. Where they cannot, the cache is flushed before each execution.
 //
 // A flush reads memory that nothing else uses, so that dirty lines are written back before the sample begins. On ever
 // new data an operation reads from memory and pushes out as much as it writes. After a flush the cache has no dirty
 // lines to write back, so the first executions run until that balance is back and are not counted.
 #pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
 
 #include "bench/timing/timer.h"
 #include "core/model/device.h"
@@ -15,9 +20,9 @@
 
 namespace gpubench::bench {
 
-/// How an operation's buffers take turns.
+/// How an operation's buffers rotate.
 struct BufferRotation {
-  std::int64_t copies = 0;  ///< of each buffer, the original among them; 0: they do not take turns
+  std::int64_t copies = 0;  ///< of each buffer, the original among them; 0: they do not rotate
   std::string why_not;      ///< then the reason
   std::size_t buffers = 0;  ///< that the operation uses
   /// No cache holds a copy any more when its turn comes again. Else each copy may be used once after a flush.
@@ -38,7 +43,7 @@ BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work
 /// Why the caches of a device cannot be kept cold, as one sentence; absent when they can.
 std::optional<std::string> why_not_cold(const Device& device);
 
-/// Keeps the caches cold for one operation, whose buffers take turns for as long as it lives.
+/// Keeps the caches cold for one operation, whose buffers rotate for as long as it lives.
 class ColdCache {
  public:
   /// What the device can do.
@@ -49,17 +54,17 @@ class ColdCache {
     std::function<double()> free_bytes;  ///< of the memory
     std::function<void()> flush;
     /// Runs so many executions after a flush and waits for both. Empty where nothing else uses the caches between
-    /// samples, so that endless turns need no flush.
+    /// samples, so that an endless rotation needs no flush.
     std::function<void(std::int64_t executions)> settle;
-    std::string why_no_turns = {};  ///< why no buffers can take turns; mostly empty
+    std::string why_no_rotation = {};  ///< why no buffers can rotate; mostly empty
   };
   /// Runs one execution, `once`, to see what memory it uses. It has run before (Buffers::mark_kept).
   ColdCache(detail::Buffers& buffers, const Work& declared, const std::function<void()>& once, Means means);
   ~ColdCache();
   ColdCache& operator=(ColdCache&&) = delete;  ///< not copied, not moved
 
-  [[nodiscard]] const BufferRotation& turns() const { return turns_; }
-  /// Readies the caches for at most turns().max_executions() executions.
+  [[nodiscard]] const BufferRotation& rotation() const { return rotation_; }
+  /// Readies the caches for at most rotation().max_executions() executions.
   void prepare() const;
   /// "cold: 12 copies of its 2 buffers in turn, the L2 flushed before each sample, whose first 8 executions do not
   /// count", ...
@@ -68,14 +73,14 @@ class ColdCache {
  private:
   detail::Buffers& buffers_;
   Means means_;
-  BufferRotation turns_;
+  BufferRotation rotation_;
 };
 
 /// Readies the caches before each batch of another clock.
-class ColdClock final : public Timer {
+class ColdTimer final : public Timer {
  public:
   /// `cold` must outlive it. For a clock that `flushes_itself` it only limits the executions of a batch.
-  ColdClock(std::unique_ptr<Timer> clock, const ColdCache& cold, bool flushes_itself = false)
+  ColdTimer(std::unique_ptr<Timer> clock, const ColdCache& cold, bool flushes_itself = false)
       : clock_(std::move(clock)), cold_(cold), flushes_itself_(flushes_itself) {}
 
   double time(std::int64_t executions) override;

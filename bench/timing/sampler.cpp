@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/timing/sampler.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/conditions.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

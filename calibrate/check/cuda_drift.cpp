@@ -6,6 +6,7 @@
 
 #include "calibrate/check/drift.h"
 #include "calibrate/cuda/calibration_context.h"
+#include "gpu/devices.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -11,7 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "bench/memory/memory.h"
+#include "bench/memory/host_memory.h"
+#include "bench/timing/launch_overhead.h"
 #include "calibrate/calibration_context.h"
 #include "core/base/load.h"
 #include "core/base/time.h"

@@ -5,10 +5,11 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/devices.h"
+#include "bench/timing/launch_overhead.h"
 #include "calibrate/check/health.h"
 #include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
+#include "gpu/devices.h"
 #include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
@@ -149,8 +150,8 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
 }
 
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
-void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
-           std::size_t& counted, std::vector<Confirmation>& confirmations) {
+void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
+           double deadline, std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
     source.begin(group.front().counters);
   } catch (const bench::MetricsUnavailable& error) {

@@ -9,16 +9,16 @@
 
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
-#include "gpu/cuda/device_timing.h"
+#include "gpu/devices.h"
 
 namespace gpubench::calibrate {
 namespace {
 
 constexpr std::uint64_t clock_nanoseconds = 200'000;
 constexpr double max_seconds_beside = 2e-3;
-constexpr std::uint64_t any_throttle = bench::nvml_software_power_cap | bench::nvml_hardware_slowdown |
-                                       bench::nvml_software_thermal_slowdown | bench::nvml_hardware_thermal_slowdown |
-                                       bench::nvml_hardware_power_brake;
+constexpr std::uint64_t any_throttle = bench::software_power_cap | bench::hardware_slowdown |
+                                       bench::software_thermal_slowdown | bench::hardware_thermal_slowdown |
+                                       bench::hardware_power_brake;
 
 void take(Probe& probe, const Reading& reading) {
   probe.values.push_back(reading.value);

@@ -11,7 +11,7 @@
 #include "core/model/calibration.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/nvml.h"
-#include "gpu/devices.h"
+#include "gpu/device.h"
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda/clock.h"
 
@@ -75,7 +75,7 @@ struct Probe {
   std::vector<double> clocks;
   std::vector<double> cycles;
   int clocks_beside = 0;        ///< how many of `clocks` were read while the probe ran, not after
-  std::uint64_t throttled = 0;  ///< throttle reasons seen, bits as bench::nvml_*
+  std::uint64_t throttled = 0;  ///< throttle reasons seen, bits as in gpu/readings.h
   int throttled_samples = 0;
   std::optional<double> temperature;
   std::string failure;  ///< why it was given up; empty while it works
@@ -145,7 +145,7 @@ class CudaCalibrationContext : public CalibrationContext {
   int minor = 0;
   std::unique_ptr<bench::Gpu> gpu;
   Stream stream;
-  bench::EventTimer timer;
+  bench::CudaEventTimer timer;
   ProbeClock clock;
   bench::Nvml nvml;
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "bench/memory/memory.h"
 #include "calibrate/cuda/calibration_context.h"
 #include "core/model/resources.h"
+#include "gpu/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "bench/memory/memory.h"
 #include "calibrate/cuda/calibration_context.h"
+#include "gpu/memory.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"
 
@@ -129,8 +129,8 @@ Probe cache_probe(const std::string& resource, const std::string& method) {
   return probe;
 }
 
-void add_l2(CudaCalibrationContext& bench, std::size_t set, const char* resource, std::span<const probes::WorkingSetShape> shapes,
-            const char* what) {
+void add_l2(CudaCalibrationContext& bench, std::size_t set, const char* resource,
+            std::span<const probes::WorkingSetShape> shapes, const char* what) {
   std::vector<LoopKernel> kernels;
   for (const auto shape : shapes)
     kernels.emplace_back([&bench, shape, set](const probes::LoopLaunch& launch, probes::Launched& launched) {

@@ -2,10 +2,11 @@
 // What it costs to launch, to wait, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
-#include "gpu/cuda/harness_kernels.h"
-#include "gpu/devices.h"
+#include "bench/timing/costs.h"
 #include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
+#include "gpu/cuda/harness_kernels.h"
+#include "gpu/devices.h"
 #include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
@@ -49,7 +50,8 @@ void timing_costs(CudaCalibrationContext& bench) {
 
 class Overheads {
  public:
-  explicit Overheads(CudaCalibrationContext& bench) : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
+  explicit Overheads(CudaCalibrationContext& bench)
+      : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
 
   /// What copies and fills of a few bytes take.
   void commands() {
@@ -72,7 +74,7 @@ class Overheads {
 
   void calls() {
     const auto stream = bench_.stream;
-    bench::Event event;
+    bench::CudaEvent event;
     call("event-record", "cudaEventRecord on an idle stream", 200, [&] { event.record(stream); });
     call("stream-synchronize", "cudaStreamSynchronize of an idle stream", 500,
          [=] { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
@@ -94,14 +96,14 @@ class Overheads {
       return in_graph ? bench_.as_graph(work) : work;
     };
     const auto time = [this](const std::function<void()>& work) {
-      blocker_.hold_while([&] {
+      blocker_.block_while([&] {
         start_.record(bench_.stream);
         work();
         stop_.record(bench_.stream);
       });
       stop_.wait();
       blocker_.check();
-      return bench::seconds_between(start_, stop_);
+      return stop_.seconds_since(start_);
     };
     const std::string method =
         fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
@@ -162,9 +164,9 @@ class Overheads {
   }
 
   CudaCalibrationContext& bench_;
-  bench::Blocker blocker_;
-  bench::Event start_;
-  bench::Event stop_;
+  bench::StreamBlocker blocker_;
+  bench::CudaEvent start_;
+  bench::CudaEvent stop_;
   PinnedMemory pinned_;
   DeviceVector<std::byte> device_;
 };
@@ -194,20 +196,20 @@ void measure_launch_step(CudaCalibrationContext& bench) {
   bench.attempt({"launch-step"}, [&] {
     const bench::LaunchShape shape = {{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}};
     bench::launch_idle(shape, 0, bench.stream);  // loads the kernel
-    bench::Blocker blocker(bench.stream);
-    bench::Event start;
-    bench::Event stop;
+    bench::StreamBlocker blocker(bench.stream);
+    bench::CudaEvent start;
+    bench::CudaEvent stop;
     const auto measure = [&] {
       std::vector<double> seconds;
       for (int i = 0; i < durations; ++i) {
-        blocker.hold_while([&] {
+        blocker.block_while([&] {
           start.record(bench.stream);
           for (int k = 0; k < launches; ++k) bench::launch_idle(shape, i * cycles_apart, bench.stream);
           stop.record(bench.stream);
         });
         stop.wait();
         blocker.check();
-        seconds.push_back(bench::seconds_between(start, stop) / launches);
+        seconds.push_back(stop.seconds_since(start) / launches);
       }
       return Reading{step_height(seconds)};
     };

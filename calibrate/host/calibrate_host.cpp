@@ -8,9 +8,10 @@
 #include <numeric>
 #include <system_error>
 
-#include "gpu/devices.h"
+#include "bench/timing/launch_overhead.h"
 #include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
+#include "gpu/devices.h"
 #include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
@@ -169,7 +170,8 @@ std::optional<std::string> load_warning(const LoadReading& before, const LoadRea
   return text + "; ceilings may be low";
 }
 
-HostCalibrationContext::HostCalibrationContext(const Device& its_device, const CalibrationOptions& its_options, const HostPlan& its_plan)
+HostCalibrationContext::HostCalibrationContext(const Device& its_device, const CalibrationOptions& its_options,
+                                               const HostPlan& its_plan)
     : CalibrationContext(its_device, its_options),
       plan(its_plan),
       threads(probes::team_size()),

@@ -2,7 +2,7 @@
 // The host's memory: DRAM in all the ways there are, and caches by ladders of working sets.
 #include <fmt/format.h>
 
-#include "bench/memory/memory.h"
+#include "bench/memory/host_memory.h"
 #include "calibrate/host/calibration_context.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -25,7 +25,8 @@ std::string each_in_its_memory(const HostCalibrationContext& bench, const probes
 // ---- DRAM
 
 /// Memory for a team, and in words how much that is.
-std::unique_ptr<probes::MemoryProbe> make_memory(const HostCalibrationContext& bench, std::size_t windows, std::string& text) {
+std::unique_ptr<probes::MemoryProbe> make_memory(const HostCalibrationContext& bench, std::size_t windows,
+                                                 std::string& text) {
   const auto cache = static_cast<double>(bench.device.last_level_cache_bytes);
   const auto [wanted, given] = stream_memory(cache);
   auto memory = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), bench.isa,

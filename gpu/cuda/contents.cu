@@ -2,7 +2,7 @@
 // Random data, fingerprints and copies in device memory.
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
-#include "bench/memory/memory.h"
+#include "gpu/random.h"
 
 namespace gpubench::bench {
 namespace {
@@ -92,24 +92,15 @@ cudaError_t fill_integers(void* pointer, std::size_t bytes, std::size_t count, s
 
 }  // namespace
 
-std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
-  if (bytes == 0) return 0;
-  // The harness works on a stream that the default stream does not wait for.
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  DeviceVector<unsigned long long> total(1);
-  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
+std::uint64_t fingerprint(const void* pointer, std::size_t bytes, Stream stream) {
+  DeviceArray<unsigned long long> total(1);
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), stream));
   const std::size_t wanted = (bytes / sizeof(unsigned long long) + content_threads - 1) / content_threads;
   const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
-  fingerprint_kernel<<<blocks, content_threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer),
-                                                                       bytes, total.data());
+  fingerprint_kernel<<<blocks, content_threads, 0, stream>>>(static_cast<const unsigned char*>(pointer), bytes,
+                                                             total.data());
   check_launch("fingerprint_kernel");
   return total.to_host().front();
-}
-
-void copy_within_device(void* to, const void* from, std::size_t bytes) {
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, working_stream()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,

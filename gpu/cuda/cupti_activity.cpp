@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "bench/activity/activity_pass.h"
+#include "core/base/demangle.h"
 #include "core/model/command_names.h"
 #include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_records.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "gpu/cuda/handles.h"
-#include "gpu/devices.h"
+#include "gpu/libraries.h"
 
 namespace gpubench::bench {
 namespace {

@@ -13,10 +13,12 @@
 #include <cupti_version.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "bench/counters/post_timing_pass.h"
+#include "gpu/metric_source.h"
 
 struct CUpti_Profiler_Host_Object;
 
@@ -160,7 +162,7 @@ class CuptiRangeProfiler {
   void begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points);
   void next_pass();
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
-  void count(std::size_t point, const Replay& replay);
+  void count(std::size_t point, const CountedExecution& replay);
   /// Counts what runs between the two as a point: metrics of one pass that are not over elapsed time. Throw
   /// MetricsUnavailable.
   void begin_range(std::size_t point);
@@ -177,13 +179,13 @@ class CuptiRangeProfiler {
  private:
   /// Notes how long what follows takes, until the end of the scope.
   [[nodiscard]] std::shared_ptr<void> timed(std::string_view what);
-  void count_in_batch(std::size_t point, const Replay& replay);
-  void count_one_pass(std::size_t point, const Replay& replay);
+  void count_in_batch(std::size_t point, const CountedExecution& replay);
+  void count_one_pass(std::size_t point, const CountedExecution& replay);
   void end_passes();
   void take_batch();
-  void count_each_kernel(const Replay& replay, RangeValues& counted);
-  RangeValues count_by_itself(const Replay& replay);
-  RangeValues attempt(bool keep, const Replay& replay);
+  void count_each_kernel(const CountedExecution& replay, RangeValues& counted);
+  RangeValues count_by_itself(const CountedExecution& replay);
+  RangeValues attempt(bool keep, const CountedExecution& replay);
   [[nodiscard]] CounterValues values_of(const std::string& name);
   [[nodiscard]] RangeValues values_of_kernels() const;
   void open();
@@ -191,7 +193,7 @@ class CuptiRangeProfiler {
   void reset();
   void start();
   std::string next_name();
-  void run_range(const std::string& name, const Replay& replay);
+  void run_range(const std::string& name, const CountedExecution& replay);
   void begin_in_batch();
   void push(const std::string& name);
   void end_batch(bool keep = false);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/counters/metrics.h"
 #include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 
 namespace gpubench::bench {
@@ -78,7 +78,7 @@ class CuptiSource final : public MetricSource {
     session_.begin_passes(metrics_->second, max_points);
   }
   void next_pass() override { session_.next_pass(); }
-  void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
+  void count(std::size_t point, const CountedExecution& execution) override { session_.count(point, execution); }
   void begin_range(std::size_t point) override {
     wait();
     session_.begin_range(point);
@@ -174,12 +174,12 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_s
   return std::make_unique<CuptiSource>(load_cupti(), device_index, context);
 }
 
-std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) {
+std::unique_ptr<MetricSource> open_cupti_metric_source() {
   try {
     int index = 0;
     GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
     return open_cupti_metric_source(index, current_context());
-  } catch (const CudaError& error) {
+  } catch (const GpuError& error) {
     throw MetricsUnavailable(error.what());
   }
 }

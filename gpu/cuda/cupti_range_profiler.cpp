@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/counters/metrics.h"
 #include "core/base/time.h"
 #include "gpu/cuda/cupti_library.h"
 
@@ -54,7 +53,7 @@ void CuptiRangeProfiler::begin_passes(const CuptiProfilerHost::Configuration& co
   points_of_passes_ = max_points;
 }
 
-void CuptiRangeProfiler::count_one_pass(std::size_t point, const Replay& replay) {
+void CuptiRangeProfiler::count_one_pass(std::size_t point, const CountedExecution& replay) {
   if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
   const std::string name = fmt::format("point {}", point);
   try {
@@ -103,7 +102,7 @@ void CuptiRangeProfiler::end_passes() {
   passes_complete_ = false;
 }
 
-void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
+void CuptiRangeProfiler::count(std::size_t point, const CountedExecution& replay) {
   if (points_of_passes_ > 0) return count_one_pass(point, replay);
   if (configuration_->passes() > 1 || by_kernel_)
     counted_[point] = count_by_itself(replay);
@@ -115,7 +114,7 @@ void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
 }
 
 /// Beside the figures of the operation as a whole.
-void CuptiRangeProfiler::count_each_kernel(const Replay& replay, RangeValues& counted) {
+void CuptiRangeProfiler::count_each_kernel(const CountedExecution& replay, RangeValues& counted) {
   close();
   by_kernel_ = true;
   try {
@@ -133,7 +132,7 @@ std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(
   return std::exchange(counted_, {});
 }
 
-void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay) {
+void CuptiRangeProfiler::count_in_batch(std::size_t point, const CountedExecution& replay) {
   if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
   try {
     begin_in_batch();
@@ -208,7 +207,7 @@ void CuptiRangeProfiler::end_range() {
 }
 
 /// Counts one execution.
-void CuptiRangeProfiler::run_range(const std::string& name, const Replay& replay) {
+void CuptiRangeProfiler::run_range(const std::string& name, const CountedExecution& replay) {
   if (by_kernel_) return replay.execute();
   push(name);
   try {
@@ -253,7 +252,7 @@ void CuptiRangeProfiler::lose_batch(const std::string& reason) {
   close();
 }
 
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const Replay& replay) {
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const CountedExecution& replay) {
   bool keep_gave_zeros = false;
   try {
     // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
@@ -279,7 +278,7 @@ CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const Replay
   }
 }
 
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const CountedExecution& replay) {
   if (keep) {
     reset();
   } else {

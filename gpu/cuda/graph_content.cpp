@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/graph_content.h"
+
 #include <cuda.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include "gpu/cuda/device_timing.h"
-#include "gpu/cuda/handles.h"
 #include "core/model/command_names.h"
+#include "gpu/cuda/handles.h"
 
 namespace gpubench::bench {
 namespace {
-
-std::int64_t blocks_of(const LaunchShape& shape) {
-  return static_cast<std::int64_t>(shape.grid.x) * shape.grid.y * shape.grid.z;
-}
 
 void check_driver(CUresult result, const char* call) {
   if (result != CUDA_SUCCESS)
@@ -186,37 +183,6 @@ GraphContent content_of(cudaGraph_t graph) {
   add_content(graph, content);
   if (!content.kernels.empty() || content.other_nodes != 1) content.only_command.reset();
   return content;
-}
-
-Launches launches_of(const GraphContent& content, int multiprocessors) {
-  constexpr int few_bytes = 32;  // what a call of a function takes
-  Launches launches;
-  for (const GraphKernel& kernel : content.kernels) {
-    const auto& block = kernel.shape.block;
-    const double threads = static_cast<double>(blocks_of(kernel.shape)) * block.x * block.y * block.z;
-    if (kernel.local_bytes)
-      launches.local_bytes =
-          launches.local_bytes.value_or(0.0) + (*kernel.local_bytes < few_bytes ? 0.0 : threads * *kernel.local_bytes);
-    const std::int64_t blocks = blocks_of(kernel.shape);
-    ++launches.kernels;
-    launches.blocks += blocks;
-    launches.later_blocks += std::max<std::int64_t>(blocks - multiprocessors, 0);
-  }
-  return launches;
-}
-
-std::vector<Grid> grids_of(const GraphContent& content) {
-  std::vector<Grid> grids;
-  for (const GraphKernel& kernel : content.kernels)
-    grids.push_back({blocks_of(kernel.shape), kernel.blocks_per_multiprocessor.value_or(0)});
-  return grids;
-}
-
-std::optional<Grid> common_grid_of(const GraphContent& content) {
-  const std::vector<Grid> grids = grids_of(content);
-  if (grids.empty() || grids.front().blocks_per_multiprocessor == 0) return std::nullopt;
-  const bool alike = std::ranges::all_of(grids, [&](const Grid& grid) { return grid == grids.front(); });
-  return alike ? std::optional(grids.front()) : std::nullopt;
 }
 
 }  // namespace gpubench::bench

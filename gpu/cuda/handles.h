@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA errors as exceptions, and owners of CUDA's handles: constructors throw CudaError; destructors ignore errors,
+// CUDA errors as exceptions, and owners of CUDA's handles: constructors throw GpuError; destructors ignore errors,
 // which later calls meet again.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpu/cuda/cuda_errors.h"
-#include "gpubench/stream.h"
-#include "gpubench/vectors.h"
+#include "gpu/device.h"
+#include "gpu/event.h"
+#include "gpu/memory.h"
+#include "gpubench/error.h"
 
-/// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's text unless it returns cudaSuccess.
+/// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::GpuError with the call's text unless it returns cudaSuccess.
 #define GPUBENCH_CUDA_CHECK(call) ::gpubench::check_cuda((call), #call)
 
 namespace gpubench {
 
-/// Throws CudaError naming the call, the error's name, its description and what to do; does nothing on success.
+/// Throws GpuError naming the call, the error's name, its description and what to do; does nothing on success.
 inline void check_cuda(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  throw CudaError(std::string(call) +
-                  " failed: " + cuda_error_text(cudaGetErrorName(error), cudaGetErrorString(error)));
+  throw GpuError(std::string(call) + " failed: " + cuda_error_text(cudaGetErrorName(error), cudaGetErrorString(error)));
 }
 
-/// After a kernel launch: throws CudaError when the launch itself was refused, and clears the error.
+/// After a kernel launch: throws GpuError when the launch itself was refused, and clears the error.
 inline void check_launch(const char* kernel) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     check_cuda(error, ("launching " + std::string(kernel)).c_str());
 }
 
-/// An attribute of a device. Throws CudaError.
+/// An attribute of a device. Throws GpuError.
 inline int device_attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
@@ -80,7 +84,7 @@ Function driver_function(const char* name) {
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
   GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result));
   if (result != cudaDriverEntryPointSuccess || function == nullptr)
-    throw CudaError(std::string("the driver has no ") + name);
+    throw GpuError(std::string("the driver has no ") + name);
   return reinterpret_cast<Function>(function);
 }
 
@@ -91,48 +95,63 @@ struct OwnedStream : Handle<cudaStream_t, cudaStreamDestroy> {
                                   "cudaStreamCreateWithFlags")) {}
 };
 
-struct Event : Handle<cudaEvent_t, cudaEventDestroy> {
-  Event() : Handle(made<cudaEvent_t>([](auto* event) { return cudaEventCreate(event); }, "cudaEventCreate")) {}
-  void record(cudaStream_t stream) { GPUBENCH_CUDA_CHECK(cudaEventRecord(get(), stream)); }
-  void wait() { GPUBENCH_CUDA_CHECK(cudaEventSynchronize(get())); }
-};
-
-/// Seconds between two recorded events that have passed.
-inline double seconds_between(const Event& start, const Event& stop) {
-  float milliseconds = 0.0F;
-  GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()));
-  return static_cast<double>(milliseconds) * 1e-3;
-}
-
-/// Seconds between two CUDA events around work on a stream.
-class EventTimer {
- public:
-  explicit EventTimer(cudaStream_t stream) : stream_(stream) {}
-
-  template <class Enqueue>
-  double seconds(Enqueue&& enqueue) {
-    start_.record(stream_);
-    enqueue();
-    stop_.record(stream_);
-    stop_.wait();
-    return seconds_between(start_, stop_);
+struct CudaEvent final : Event {
+  void record(Stream stream) override { GPUBENCH_CUDA_CHECK(cudaEventRecord(handle_.get(), stream)); }
+  void wait() override { GPUBENCH_CUDA_CHECK(cudaEventSynchronize(handle_.get())); }
+  [[nodiscard]] double seconds_since(const Event& start) const override {
+    float milliseconds = 0.0F;
+    GPUBENCH_CUDA_CHECK(
+        cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(start).handle_.get(), handle_.get()));
+    return static_cast<double>(milliseconds) * 1e-3;
   }
 
  private:
-  cudaStream_t stream_;
-  Event start_;
-  Event stop_;
+  Handle<cudaEvent_t, cudaEventDestroy> handle_{
+      made<cudaEvent_t>([](auto* event) { return cudaEventCreate(event); }, "cudaEventCreate")};
 };
 
-using Graph = Handle<cudaGraph_t, cudaGraphDestroy>;
+/// Around work on a stream of the current device.
+struct CudaEventTimer : EventTimer {
+  explicit CudaEventTimer(Stream stream)
+      : EventTimer(stream, std::make_unique<CudaEvent>(), std::make_unique<CudaEvent>()) {}
+};
+
+/// Memory of the current device for the harness itself.
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t count)
+      : data_(static_cast<T*>(detail::allocate_device(count * sizeof(T))), {count * sizeof(T)}) {}
+  [[nodiscard]] T* data() { return data_.get(); }
+  [[nodiscard]] const T* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t bytes() const { return data_.get_deleter().bytes; }
+  [[nodiscard]] std::vector<T> to_host() const {
+    std::vector<T> host(bytes() / sizeof(T));
+    detail::copy_from_device(host.data(), data(), bytes());
+    return host;
+  }
+
+ private:
+  struct Free {
+    std::size_t bytes = 0;
+    void operator()(T* pointer) const { detail::free_device(pointer, bytes); }
+  };
+  std::unique_ptr<T, Free> data_;
+};
+
+using CapturedGraph = Handle<cudaGraph_t, cudaGraphDestroy>;
 
 /// A graph made ready to launch.
 struct GraphExec : Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
-  explicit GraphExec(const Graph& graph)
+  explicit GraphExec(const CapturedGraph& graph)
       : Handle(made<cudaGraphExec_t>([&](auto* exec) { return cudaGraphInstantiate(exec, graph.get(), 0); },
                                      "cudaGraphInstantiate")) {}
   void launch(cudaStream_t stream) const { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(get(), stream)); }
 };
+
+/// Captures `executions` executions; absent when the operation cannot be captured (it synchronises, allocates, or works
+/// on other streams). Throws GpuError.
+std::optional<CapturedGraph> capture(const DeviceBatch& batch, std::int64_t executions, Stream stream);
 
 /// The stream of this thread's Gpu, or the default stream where there is none. Fills and checks launch on it: a process
 /// whose plain launches change streams eight times pays for that with every later kernel

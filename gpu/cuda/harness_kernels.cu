@@ -3,9 +3,9 @@
 #include <atomic>
 #include <new>
 
+#include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
-#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {
@@ -16,7 +16,7 @@ __device__ unsigned long long global_nanoseconds() {
   return time;
 }
 
-__global__ void hold_kernel(Blocker::Shared* shared, std::uint32_t number, unsigned long long limit_nanoseconds) {
+__global__ void hold_kernel(StreamBlocker::Shared* shared, std::uint32_t number, unsigned long long limit_nanoseconds) {
   const unsigned long long start = global_nanoseconds();
   while (shared->released < number) {
     if (global_nanoseconds() - start > limit_nanoseconds) {
@@ -59,17 +59,17 @@ __global__ void idle_noting_kernel(long long cycles, unsigned long long* longest
   if (threadIdx.x % 32 == 0) atomicMax(longest, waited);
 }
 
-std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
+dim3 dim3_of(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
 template <class... Arguments>
 void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t stream, Arguments... arguments) {
   cudaLaunchConfig_t config = {};
-  config.gridDim = shape.grid;
-  config.blockDim = shape.block;
+  config.gridDim = dim3_of(shape.grid);
+  config.blockDim = dim3_of(shape.block);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
   cudaLaunchAttribute attribute = {};
-  if (count_of(shape.cluster) > 1) {
+  if (shape.cluster != Extent{}) {
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = shape.cluster.x;
     attribute.val.clusterDim.y = shape.cluster.y;
@@ -113,7 +113,7 @@ __global__ void timer_steps_kernel(std::uint64_t* values, int count) {
 
 }  // namespace
 
-Blocker::Blocker(cudaStream_t stream)
+StreamBlocker::StreamBlocker(cudaStream_t stream)
     : stream_(stream),
       memory_(made<void*>(
           [](void** memory) {
@@ -129,17 +129,17 @@ Blocker::Blocker(cudaStream_t stream)
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
 }
 
-Blocker::~Blocker() {
+StreamBlocker::~StreamBlocker() {
   release();
   (void)cudaStreamSynchronize(stream_);  // a kernel that still spins reads the memory freed next
 }
 
-void Blocker::release() {
+void StreamBlocker::release() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   shared_->released = number_;
 }
 
-void Blocker::hold_while(const std::function<void()>& enqueue) {
+void StreamBlocker::block_while(const std::function<void()>& enqueue) {
   ++number_;
   hold_kernel<<<1, 1, 0, stream_>>>(device_shared_, number_, static_cast<unsigned long long>(limit_seconds * 1e9));
   check_launch("the kernel that holds a stream");
@@ -152,11 +152,11 @@ void Blocker::hold_while(const std::function<void()>& enqueue) {
   release();
 }
 
-void Blocker::check() const {
+void StreamBlocker::check() const {
   if (number_ == 0 || shared_->timed_out != number_) return;
-  throw CudaError("the stream was held for " + std::to_string(static_cast<int>(limit_seconds)) +
-                  " s: the operation waits for the GPU, or fills its queue, while it is enqueued, so that its time on "
-                  "the GPU cannot be separated from the host's; use --time=latency, which times both together");
+  throw GpuError("the stream was held for " + std::to_string(static_cast<int>(limit_seconds)) +
+                 " s: the operation waits for the GPU, or fills its queue, while it is enqueued, so that its time on "
+                 "the GPU cannot be separated from the host's; use --time=latency, which times both together");
 }
 
 SmClock::SmClock(cudaStream_t stream)
@@ -188,23 +188,13 @@ std::optional<double> SmClock::hertz() {
   return clock_of_sample(host_notes_, sample_);
 }
 
-LaunchShape one_block_each(const LaunchShape& shape) {
-  const auto max = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-  if (count_of(shape.grid) <= max) return shape;
-  LaunchShape result = shape;
-  const auto cluster = static_cast<unsigned>(count_of(shape.cluster));
-  result.cluster = {cluster, 1, 1};
-  result.grid = {std::max(static_cast<unsigned>(max) / cluster, 1U) * cluster, 1, 1};
-  return result;
-}
-
 void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
   launch(idle_kernel, shape, stream, cycles);
 }
 
 double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
   constexpr int launches = 9;
-  DeviceVector<unsigned long long> longest(launches);
+  DeviceArray<unsigned long long> longest(launches);
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(longest.data(), 0, longest.bytes(), stream));
   for (int i = 0; i < launches; ++i) launch(idle_noting_kernel, shape, stream, cycles, longest.data() + i);
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));

@@ -4,46 +4,33 @@
 
 #include <cuda_runtime_api.h>
 
-#include "bench/timing/timer.h"
 #include "gpu/cuda/handles.h"
+#include "gpu/graph.h"
+#include "gpu/sm_notes.h"
 #include "gpubench/contents.h"
-#include "gpubench/vectors.h"
 
 namespace gpubench::bench {
 
-struct LaunchShape {
-  dim3 grid = {1, 1, 1};
-  dim3 block = {1, 1, 1};
-  unsigned shared_bytes = 0;  ///< dynamic shared memory of a block
-  dim3 cluster = {1, 1, 1};   ///< blocks of a thread block cluster
-
-  friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
-    const auto same = [](dim3 x, dim3 y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
-    return same(a.grid, b.grid) && same(a.block, b.block) && a.shared_bytes == b.shared_bytes &&
-           same(a.cluster, b.cluster);
-  }
-};
-
-/// Holds a stream while the host fills it, so that what is enqueued runs without waiting for the host.
-class Blocker {
+/// Blocks a stream while the host fills it, so that what is enqueued runs without waiting for the host.
+class StreamBlocker {
  public:
-  /// A hold ends by itself after this long, or an operation that waits for the GPU would never return.
+  /// A block ends by itself after this long, or an operation that waits for the GPU would never return.
   static constexpr double limit_seconds = 2.0;
 
   /// Launches its kernel once, so that it is loaded.
-  explicit Blocker(cudaStream_t stream);
-  ~Blocker();
-  Blocker& operator=(Blocker&&) = delete;  ///< not copied, not moved
+  explicit StreamBlocker(cudaStream_t stream);
+  ~StreamBlocker();
+  StreamBlocker& operator=(StreamBlocker&&) = delete;  ///< not copied, not moved
 
-  /// Holds the stream while `enqueue` fills it, or until that throws.
-  void hold_while(const std::function<void()>& enqueue);
-  /// After a synchronisation: throws CudaError when the last hold ended by the limit.
+  /// Blocks the stream while `enqueue` fills it, or until that throws.
+  void block_while(const std::function<void()>& enqueue);
+  /// After a synchronisation: throws GpuError when the last block ended by the limit.
   void check() const;
 
   /// What the host and the kernel share.
   struct Shared {
-    volatile std::uint32_t released = 0;   ///< the last hold that may end; written by the host
-    volatile std::uint32_t timed_out = 0;  ///< the last hold that ended by itself; written by the kernel
+    volatile std::uint32_t released = 0;   ///< the last block that may end; written by the host
+    volatile std::uint32_t timed_out = 0;  ///< the last block that ended by itself; written by the kernel
   };
 
  private:
@@ -59,7 +46,7 @@ class Blocker {
 /// Two tiny kernels, before and after a sample on its stream, note the counters of every multiprocessor they meet.
 class SmClock {
  public:
-  /// Runs both kernels once, so that they are loaded. All members throw CudaError.
+  /// Runs both kernels once, so that they are loaded. All members throw GpuError.
   explicit SmClock(cudaStream_t stream);
 
   void begin();
@@ -71,32 +58,28 @@ class SmClock {
   cudaStream_t stream_;
   unsigned blocks_ = 0;
   std::uint32_t sample_ = 0;
-  DeviceVector<SmNotes> device_notes_;  ///< one for each multiprocessor
+  DeviceArray<SmNotes> device_notes_;  ///< one for each multiprocessor
   std::vector<SmNotes> host_notes_;
 };
 
-/// The same shape with at most one block for each multiprocessor. Further blocks start while others work, so that their
-/// start is no overhead.
-LaunchShape one_block_each(const LaunchShape& shape);
-
-/// Launches a kernel of this shape whose threads only wait for so many SM cycles. Throws CudaError.
+/// Launches a kernel of this shape whose threads only wait for so many SM cycles. Throws GpuError.
 void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream);
 /// By how many cycles the longest waiting warp of such a launch overstays: the median over some launches. Waits for
-/// them. Throws CudaError.
+/// them. Throws GpuError.
 double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t stream);
 
 /// Flushes the L2 by reading four times as much memory of its own, which leaves clean lines. Where the cache replaces
 /// lines at random, reading twice its size would leave exp(-1.6) = 20 % of the old lines, four times leaves 2 %.
 class CacheFlush {
  public:
-  /// Flushes once, so that nothing is loaded later. Throws OutOfMemory or CudaError.
+  /// Flushes once, so that nothing is loaded later. Throws OutOfMemory or GpuError.
   CacheFlush(std::size_t l2_bytes, cudaStream_t stream);
   void enqueue(cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const { return memory_.bytes(); }
 
  private:
-  DeviceVector<std::uint32_t> memory_;
-  DeviceVector<std::uint32_t> sink_;
+  DeviceArray<std::uint32_t> memory_;
+  DeviceArray<std::uint32_t> sink_;
 };
 
 /// One thread reads %globaltimer until it has seen `count` different values, or 2^20 times. Values that it did not see
@@ -106,6 +89,8 @@ cudaError_t read_timer_steps(std::uint64_t* values, int count, cudaStream_t stre
 /// Fills with normal or uniform numbers of `bytes` each, which depend on the seed alone. Asynchronous.
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed, cudaStream_t stream);
+/// The sum that mix_word describes. Waits for it. Throws GpuError.
+std::uint64_t fingerprint(const void* pointer, std::size_t bytes, Stream stream);
 /// One block of 32 threads that return at once.
 cudaError_t launch_nothing(cudaStream_t stream);
 

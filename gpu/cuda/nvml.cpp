@@ -46,11 +46,10 @@ std::vector<std::string> throttle_names(std::uint64_t reasons) {
     std::uint64_t bit;
     std::string_view text;
   };
-  constexpr std::array known = {Reason{nvml_software_power_cap, "power cap"},
-                                Reason{nvml_hardware_slowdown, "hardware slowdown"},
-                                Reason{nvml_software_thermal_slowdown, "thermal slowdown (software)"},
-                                Reason{nvml_hardware_thermal_slowdown, "thermal slowdown (hardware)"},
-                                Reason{nvml_hardware_power_brake, "power brake"}};
+  constexpr std::array known = {Reason{software_power_cap, "power cap"}, Reason{hardware_slowdown, "hardware slowdown"},
+                                Reason{software_thermal_slowdown, "thermal slowdown (software)"},
+                                Reason{hardware_thermal_slowdown, "thermal slowdown (hardware)"},
+                                Reason{hardware_power_brake, "power brake"}};
   std::vector<std::string> names;
   for (const auto& [bit, words] : known)
     if ((reasons & bit) != 0) names.emplace_back(words);
@@ -83,7 +82,7 @@ struct Nvml::Library {
 
   /// A reading by the first of these functions that the library has. `call` is handed the function and what to fill.
   template <class T, class... Arguments, class Call>
-  NvmlReading<T> read(std::initializer_list<const char*> names, Call&& call) const {
+  Reading<T> read(std::initializer_list<const char*> names, Call&& call) const {
     if (!reason.empty()) return {std::nullopt, reason};
     const std::string name = *names.begin();
     const auto function = find<Arguments...>(names);
@@ -95,7 +94,7 @@ struct Nvml::Library {
   }
   /// A whole number times `unit`. `which` are further arguments of the function.
   template <class... Which>
-  NvmlReading<double> number(const char* name, double unit, Which... which) const {
+  Reading<double> number(const char* name, double unit, Which... which) const {
     return read<double, NvmlDevice, Which..., unsigned*>({name}, [&](auto* function, double& value) {
       unsigned whole = 0;
       const NvmlResult result = function(device, which..., &whole);
@@ -103,14 +102,14 @@ struct Nvml::Library {
       return result;
     });
   }
-  NvmlReading<double> clock(const char* name, int which) const {
+  Reading<double> clock(const char* name, int which) const {
     auto reading = number(name, 1e6, which);
     if (reading.value && *reading.value <= 0.0) return {std::nullopt, std::string(name) + " read 0 MHz"};
     return reading;
   }
   /// `of`: the device, or nothing for a text of the driver.
   template <class... Of>
-  NvmlReading<std::string> text(const char* name, Of... of) const {
+  Reading<std::string> text(const char* name, Of... of) const {
     return read<std::string, Of..., char*, unsigned>({name}, [&](auto* function, std::string& value) {
       std::array<char, 96> buffer{};  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the longest of NVML's texts used here
       const NvmlResult result = function(of..., buffer.data(), static_cast<unsigned>(buffer.size()));
@@ -119,7 +118,7 @@ struct Nvml::Library {
     });
   }
   /// A mode that has a current and a pending state: the current one.
-  NvmlReading<bool> mode(const char* name) const {
+  Reading<bool> mode(const char* name) const {
     return read<bool, NvmlDevice, unsigned*, unsigned*>({name}, [&](auto* function, bool& value) {
       unsigned current = 0;
       unsigned pending = 0;
@@ -167,38 +166,36 @@ Nvml::~Nvml() = default;
 
 const std::string& Nvml::reason() const { return library_->reason; }
 
-NvmlReading<std::string> Nvml::driver_version() const { return library_->text("nvmlSystemGetDriverVersion"); }
-NvmlReading<std::string> Nvml::vbios_version() const {
+Reading<std::string> Nvml::driver_version() const { return library_->text("nvmlSystemGetDriverVersion"); }
+Reading<std::string> Nvml::vbios_version() const {
   return library_->text("nvmlDeviceGetVbiosVersion", library_->device);
 }
 
-NvmlReading<double> Nvml::sm_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_sm); }
-NvmlReading<double> Nvml::memory_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_memory); }
-NvmlReading<double> Nvml::max_sm_clock() const { return library_->clock("nvmlDeviceGetMaxClockInfo", clock_sm); }
-NvmlReading<double> Nvml::max_memory_clock() const {
-  return library_->clock("nvmlDeviceGetMaxClockInfo", clock_memory);
-}
-NvmlReading<double> Nvml::application_sm_clock() const {
+Reading<double> Nvml::sm_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_sm); }
+Reading<double> Nvml::memory_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_memory); }
+Reading<double> Nvml::max_sm_clock() const { return library_->clock("nvmlDeviceGetMaxClockInfo", clock_sm); }
+Reading<double> Nvml::max_memory_clock() const { return library_->clock("nvmlDeviceGetMaxClockInfo", clock_memory); }
+Reading<double> Nvml::application_sm_clock() const {
   return library_->clock("nvmlDeviceGetApplicationsClock", clock_sm);
 }
-NvmlReading<double> Nvml::default_application_sm_clock() const {
+Reading<double> Nvml::default_application_sm_clock() const {
   return library_->clock("nvmlDeviceGetDefaultApplicationsClock", clock_sm);
 }
-NvmlReading<double> Nvml::power() const { return library_->number("nvmlDeviceGetPowerUsage", 1e-3); }
-NvmlReading<double> Nvml::power_limit() const { return library_->number("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
-NvmlReading<double> Nvml::default_power_limit() const {
+Reading<double> Nvml::power() const { return library_->number("nvmlDeviceGetPowerUsage", 1e-3); }
+Reading<double> Nvml::power_limit() const { return library_->number("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
+Reading<double> Nvml::default_power_limit() const {
   return library_->number("nvmlDeviceGetPowerManagementDefaultLimit", 1e-3);
 }
-NvmlReading<double> Nvml::temperature() const {
+Reading<double> Nvml::temperature() const {
   return library_->number("nvmlDeviceGetTemperature", 1.0, temperature_of_gpu);
 }
-NvmlReading<bool> Nvml::ecc() const { return library_->mode("nvmlDeviceGetEccMode"); }
-NvmlReading<bool> Nvml::mig() const { return library_->mode("nvmlDeviceGetMigMode"); }
-NvmlReading<bool> Nvml::persistence() const {
+Reading<bool> Nvml::ecc() const { return library_->mode("nvmlDeviceGetEccMode"); }
+Reading<bool> Nvml::mig() const { return library_->mode("nvmlDeviceGetMigMode"); }
+Reading<bool> Nvml::persistence() const {
   const auto reading = library_->number("nvmlDeviceGetPersistenceMode", 1.0);
   return {reading.value ? std::optional(*reading.value != 0.0) : std::nullopt, reading.reason};
 }
-NvmlReading<std::uint64_t> Nvml::throttle_reasons() const {
+Reading<std::uint64_t> Nvml::throttle_reasons() const {
   return library_->read<std::uint64_t, NvmlDevice, unsigned long long*>(
       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"},
       [&](auto* function, std::uint64_t& value) {
@@ -209,7 +206,7 @@ NvmlReading<std::uint64_t> Nvml::throttle_reasons() const {
       });
 }
 
-NvmlReading<ComputeMode> Nvml::compute_mode() const {
+Reading<ComputeMode> Nvml::compute_mode() const {
   const auto mode = library_->read<int, NvmlDevice, int*>(
       {"nvmlDeviceGetComputeMode"}, [&](auto* function, int& value) { return function(library_->device, &value); });
   if (!mode.value) return {std::nullopt, mode.reason};
@@ -218,7 +215,7 @@ NvmlReading<ComputeMode> Nvml::compute_mode() const {
   return {static_cast<ComputeMode>(*mode.value), ""};
 }
 
-NvmlReading<std::vector<unsigned>> Nvml::processes_by(std::initializer_list<const char*> functions) const {
+Reading<std::vector<unsigned>> Nvml::processes_by(std::initializer_list<const char*> functions) const {
   return library_->read<std::vector<unsigned>, NvmlDevice, unsigned*, NvmlProcess*>(
       functions, [&](auto* function, std::vector<unsigned>& ids) {
         // Processes come and go between two calls, so there is room for more than there were.
@@ -236,15 +233,15 @@ NvmlReading<std::vector<unsigned>> Nvml::processes_by(std::initializer_list<cons
       });
 }
 
-NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
+Reading<std::vector<unsigned>> Nvml::compute_processes() const {
   return processes_by({"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
 }
 
-NvmlReading<std::vector<unsigned>> Nvml::mps_clients() const {
+Reading<std::vector<unsigned>> Nvml::mps_clients() const {
   return processes_by({"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"});
 }
 
-NvmlReading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since, unsigned own) const {
+Reading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since, unsigned own) const {
   const auto start = std::chrono::duration_cast<std::chrono::microseconds>(since.time_since_epoch()).count();
   bool none = false;
   const auto samples =
@@ -287,13 +284,13 @@ NvmlReading<double> Nvml::use_by_others(std::chrono::system_clock::time_point si
 }
 
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties) {
-  const auto add_text = [&](const char* key, const NvmlReading<std::string>& reading) {
+  const auto add_text = [&](const char* key, const Reading<std::string>& reading) {
     if (reading.value) properties[key] = *reading.value;
   };
-  const auto add_switch = [&](const char* key, const NvmlReading<bool>& reading) {
+  const auto add_switch = [&](const char* key, const Reading<bool>& reading) {
     if (reading.value) properties[key] = *reading.value ? "on" : "off";
   };
-  const auto add_number = [&](const char* key, const NvmlReading<double>& reading, double unit) {
+  const auto add_number = [&](const char* key, const Reading<double>& reading, double unit) {
     if (reading.value) properties[key] = std::to_string(std::llround(*reading.value / unit));
   };
   add_text("driver", nvml.driver_version());
@@ -312,11 +309,30 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
 
 std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
 
+DeviceReadings read_all(const Nvml& nvml) {
+  return {nvml.sm_clock(),
+          nvml.max_sm_clock(),
+          nvml.memory_clock(),
+          nvml.max_memory_clock(),
+          nvml.application_sm_clock(),
+          nvml.default_application_sm_clock(),
+          nvml.power(),
+          nvml.power_limit(),
+          nvml.default_power_limit(),
+          nvml.temperature(),
+          nvml.throttle_reasons(),
+          nvml.persistence(),
+          nvml.ecc(),
+          nvml.mig(),
+          nvml.compute_mode(),
+          nvml.compute_processes()};
+}
+
 DeviceConditions read_conditions(const Nvml& nvml) {
   DeviceConditions conditions;
   conditions.readings = 1;
   std::vector<std::string> missing;
-  const auto take = [&](std::optional<Interval>& range, const NvmlReading<double>& reading) {
+  const auto take = [&](std::optional<Interval>& range, const Reading<double>& reading) {
     if (reading.value)
       range = Interval{*reading.value, *reading.value};
     else
@@ -340,7 +356,7 @@ DeviceConditions read_conditions(const Nvml& nvml) {
 void add_gpu_share(const Nvml& nvml, std::chrono::system_clock::time_point since, DeviceConditions& conditions,
                    unsigned own) {
   if (own == 0) own = static_cast<unsigned>(getpid());
-  NvmlReading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
+  Reading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
   const std::vector<unsigned> clients = nvml.mps_clients().value.value_or(std::vector<unsigned>());
   if (std::ranges::find(clients, own) != clients.end()) {
     use.reason = "this process works through MPS, and NVML counts its use as that of the MPS server";

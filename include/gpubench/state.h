@@ -35,9 +35,6 @@ namespace gpubench {
 
 namespace detail {
 struct Declaration;
-/// Runs an operation so many times: on a stream, or on the host.
-using DeviceBatch = std::function<void(Stream stream, std::int64_t executions)>;
-using HostBatch = std::function<void(std::int64_t executions)>;
 }  // namespace detail
 
 #ifdef __clang__

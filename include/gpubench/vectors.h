@@ -14,20 +14,11 @@
 #include <vector>
 
 #include "gpubench/detail/buffers.h"
+#include "gpubench/error.h"
 
 namespace gpubench {
 
 class State;
-
-/// Not enough memory: the point fails, and the run goes on.
-struct OutOfMemory : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Thrown on a CUDA, cuBLASLt or driver error; the message names the call and the error.
-struct CudaError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 namespace detail {
 /// What vectors on the GPU and on the host have in common. Movable, not copyable.

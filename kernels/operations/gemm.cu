@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gpu/cuda/handles.h"
-#include "bench/memory/memory.h"
+#include "gpu/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"

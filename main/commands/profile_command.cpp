@@ -16,6 +16,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "gpu/backend.h"
 #include "gpu/devices.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
@@ -83,7 +84,7 @@ std::vector<std::vector<std::string>> plan_counters(const ProfileOptions& option
   const std::vector<Device> gpus = bench::gpus();
   if (gpus.empty()) return {};
   try {
-    const auto chip = bench::open_chip_metrics(0);
+    const auto chip = bench::backend_of(gpus.front()).chip_metrics(gpus.front());
     auto resolution = bench::resolve(options.metrics, chip.chip, chip.unit_of);
     std::erase_if(resolution.metrics, [&](const bench::ResolvedMetric& metric) {
       if (!bench::is_by_kernel(metric)) return false;

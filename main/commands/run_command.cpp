@@ -18,7 +18,7 @@
 #include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
-#include "bench/timing/timer.h"
+#include "bench/timing/conditions.h"
 #include "classifier/classifier.h"
 #include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"

@@ -72,7 +72,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
     }
     outcome.warnings = runner.pass().warnings();
     outcome.points = gone_over.size();
-  } catch (const CudaError& error) {  // the GPU was lost while points were timed
+  } catch (const GpuError& error) {  // the GPU was lost while points were timed
     const auto nothing = pass.begin(plan.device);
     for (const auto& [key, point] : known)
       if (point->measurement.seconds()) nothing->give_up(point->measurement, error.what());

@@ -14,12 +14,12 @@
 #include <system_error>
 #include <thread>
 
-#include "bench/memory/memory.h"
 #include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "gpu/scrubbing.h"
 #include "main/cli/terminal.h"
 #include "main/embedding.h"
 

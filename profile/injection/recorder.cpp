@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gpu/cuda/cupti_buffers.h"
-#include "gpu/devices.h"
+#include "gpu/libraries.h"
 
 namespace gpubench::profile {
 namespace {

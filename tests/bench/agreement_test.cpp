@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/difference_timer.h"
 #include "tests/bench/device_timed.h"
 
 namespace gpubench::bench {
@@ -125,7 +125,7 @@ TEST(Agreement, WhatDoesNotCompareSaysWhy) {
   bad.timings[1].kernel_overhead_seconds.reset();
   EXPECT_THAT(reason(bad), HasSubstr("could not be measured"));
   bad = good;
-  bad.timings[1].method = std::string(held_batches) + " of 3 and 13 executions";
+  bad.timings[1].method = std::string(blocked_batches) + " of 3 and 13 executions";
   EXPECT_THAT(reason(bad), HasSubstr("could not be captured"));
 }
 

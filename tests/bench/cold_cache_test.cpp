@@ -157,8 +157,8 @@ class ColdCaches : public testing::Test {
 
 TEST_F(ColdCaches, AreFlushedAndSettledBeforeEachSample) {
   const auto cold = keep_cold(4096, true);
-  EXPECT_EQ(cold->turns().copies, 12);
-  ColdClock clock(fake_clock(), *cold);
+  EXPECT_EQ(cold->rotation().copies, 12);
+  ColdTimer clock(fake_clock(), *cold);
   clock.time(3);
   clock.time(5);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 8", "time", "flush", "settle 8", "time"));
@@ -171,7 +171,7 @@ TEST_F(ColdCaches, AreFlushedAndSettledBeforeEachSample) {
 
 TEST_F(ColdCaches, AClockThatFlushesItselfIsLeftAlone) {
   const auto cold = keep_cold(4096, true);
-  ColdClock clock(fake_clock(), *cold, true);
+  ColdTimer clock(fake_clock(), *cold, true);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("time"));
   EXPECT_THAT(clock.method(1), HasSubstr("; cold: 12 copies"));
@@ -179,7 +179,7 @@ TEST_F(ColdCaches, AClockThatFlushesItselfIsLeftAlone) {
 
 TEST_F(ColdCaches, TurnsAloneAreEnoughWhereNothingElseUsesTheCaches) {
   const auto cold = keep_cold(4096, false);
-  ColdClock clock(fake_clock(), *cold);
+  ColdTimer clock(fake_clock(), *cold);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("time"));
   EXPECT_EQ(cold->method(), "cold: 12 copies of its buffer in turn");
@@ -187,7 +187,7 @@ TEST_F(ColdCaches, TurnsAloneAreEnoughWhereNothingElseUsesTheCaches) {
 
 TEST_F(ColdCaches, CopiesThatAreTooFewAreUsedOnceAfterAFlush) {
   const auto cold = keep_cold(1e9, false);
-  ColdClock clock(fake_clock(), *cold);
+  ColdTimer clock(fake_clock(), *cold);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("flush", "time"));
   EXPECT_EQ(clock.max_executions(), 15384);
@@ -197,7 +197,7 @@ TEST_F(ColdCaches, CopiesThatAreTooFewAreUsedOnceAfterAFlush) {
 TEST_F(ColdCaches, WithoutTurnsEachExecutionFollowsAFlush) {
   (void)buffer_->data();
   const auto cold = keep_cold(4096, true, false);
-  ColdClock clock(fake_clock(), *cold);
+  ColdTimer clock(fake_clock(), *cold);
   EXPECT_EQ(clock.max_executions(), 1);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 0", "time"));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/memory/memory.h"
+#include "bench/memory/host_memory.h"
 #include "bench/point_runner.h"
 #include "gpubench/vectors.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/timing/sampler.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/conditions.h"
+#include "bench/timing/host_timer.h"
 #include "core/model/measurement.h"
+#include "gpu/sm_notes.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {

@@ -18,8 +18,8 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
-#include "bench/memory/memory.h"
-#include "bench/timing/timer.h"
+#include "bench/memory/host_memory.h"
+#include "bench/timing/host_timer.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
@@ -238,7 +238,7 @@ TEST(Reset, IsNotTimed) {
   // The reset advances a clock of our own by far more than the operation does.
   std::int64_t resets = 0;
   std::int64_t executions = 0;
-  ResetHostClock clock([&](std::int64_t count) { executions += count; }, [&] { ++resets; });
+  ResetHostTimer clock([&](std::int64_t count) { executions += count; }, [&] { ++resets; });
   (void)clock.time(7);
   EXPECT_EQ(resets, 7);
   EXPECT_EQ(executions, 7);

@@ -147,11 +147,10 @@ TEST(Judge, GpuSettings) {
   EXPECT_EQ(state("power cap", [](GpuFacts& g) { g.power_limit.value = 400.0; }), Light::yellow);
   EXPECT_EQ(state("power cap", [](GpuFacts& g) { g.power_limit = {std::nullopt, "Not Supported"}; }), Light::yellow);
   EXPECT_EQ(state("temperature", [](GpuFacts& g) { g.temperature.value = 88.0; }), Light::yellow);
-  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::nvml_software_power_cap; }), Light::yellow);
-  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::nvml_hardware_thermal_slowdown; }),
-            Light::red);
+  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::software_power_cap; }), Light::yellow);
+  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::hardware_thermal_slowdown; }), Light::red);
   EXPECT_EQ(state("set clocks", [](GpuFacts& g) { g.application_clock.value = 1200e6; }), Light::yellow);
-  EXPECT_EQ(state("set clocks", [](GpuFacts& g) { g.throttle.value = bench::nvml_clocks_set_by_user; }), Light::yellow);
+  EXPECT_EQ(state("set clocks", [](GpuFacts& g) { g.throttle.value = bench::clocks_set_by_user; }), Light::yellow);
   EXPECT_EQ(state("persistence", [](GpuFacts& g) { g.persistence.value = false; }), Light::yellow);
   EXPECT_EQ(state("MIG", [](GpuFacts& g) { g.mig.value = true; }), Light::yellow);
   EXPECT_EQ(state("compute mode", [](GpuFacts& g) { g.compute_mode.value = ComputeMode::prohibited; }), Light::red);

@@ -37,14 +37,5 @@ TEST(Devices, AnUnknownOneIsNamedWithWhatThereIs) {
 
 TEST(Devices, WithoutAGpuTheReasonIsGiven) { EXPECT_EQ(why_no_gpu().empty(), !gpus().empty()); }
 
-TEST(LaunchOverhead, OfTheHostIsPositiveWithAnIntervalAroundIt) {
-  const Ceiling launch = measure_launch_overhead(host_device());
-  EXPECT_EQ(launch.resource, "launch");
-  EXPECT_EQ(launch.unit, "s");
-  EXPECT_GT(launch.value, 0.0);
-  EXPECT_LE(launch.ci95.low, launch.ci95.high);
-  EXPECT_THAT(launch.method, testing::HasSubstr("OpenMP"));
-}
-
 }  // namespace
 }  // namespace gpubench::bench

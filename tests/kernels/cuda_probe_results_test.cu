@@ -11,7 +11,7 @@
 #include <functional>
 #include <set>
 
-#include "bench/memory/memory.h"
+#include "gpu/memory.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"
 #include "kernels/probes/random_sector.h"

@@ -9,11 +9,12 @@
 #include <cstdio>
 #include <vector>
 
-#include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
+#include "gpu/memory.h"
+#include "gpu/scrubbing.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {
@@ -66,8 +67,7 @@ class Watch {
             cudaMemcpyAsync(to_.get(), from_.get(), copied_bytes, cudaMemcpyDeviceToDevice, stream_.get()));
       stop_.record(stream_.get());
       stop_.wait();
-      samples.push_back(
-          {at, 2.0 * copies_each * static_cast<double>(copied_bytes) / bench::seconds_between(start_, stop_)});
+      samples.push_back({at, 2.0 * copies_each * static_cast<double>(copied_bytes) / stop_.seconds_since(start_)});
     }
     return samples;
   }
@@ -76,8 +76,8 @@ class Watch {
   Memory from_;
   Memory to_;
   bench::OwnedStream stream_;
-  bench::Event start_;
-  bench::Event stop_;
+  bench::CudaEvent start_;
+  bench::CudaEvent stop_;
 };
 
 double median_rate(const std::vector<Sample>& samples, double from, double to) {

@@ -170,7 +170,7 @@ class Bench {
       const double accesses = launch(loops);
       stop_.record(stream_.get());
       stop_.wait();
-      return std::pair(accesses, bench::seconds_between(start_, stop_));
+      return std::pair(accesses, stop_.seconds_since(start_));
     };
     once();
     while (once().second < sample_seconds) loops *= 2;
@@ -184,8 +184,8 @@ class Bench {
   }
 
   bench::OwnedStream stream_;
-  bench::Event start_;
-  bench::Event stop_;
+  bench::CudaEvent start_;
+  bench::CudaEvent stop_;
   int multiprocessors_;
   DeviceVector<std::byte> data_;
   DeviceVector<probes::ClockReading> clock_;

@@ -11,10 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/gpu_timing.h"
+#include "bench/timing/sampler.h"
+#include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/gpu_main.h"
 #include "tests/truth/spin.h"
@@ -40,9 +41,9 @@ class Truth {
   }
 
   void device_row(const Case& one) {
-    const auto timing = gpu_.timing(TimingMode::device, {batch_of(one, cycles_of(one))});
-    if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
-    const auto device = bench::AdaptiveSampler({}).sample(*timing.clock).summary();
+    const auto timing = bench::GpuTiming(gpu_).timing(TimingMode::device, {batch_of(one, cycles_of(one))});
+    if (!timing.timer) throw std::runtime_error("no device time: " + timing.reason);
+    const auto device = bench::AdaptiveSampler({}).sample(*timing.timer).summary();
     fmt::print("{},{},{:g},{:.4f}\n", one.blocks, one.kernels, one.microseconds, device.median * 1e6);
   }
 
@@ -55,16 +56,16 @@ class Truth {
       true_seconds.push_back(one.kernels * static_cast<double>(spin(cycles, one.blocks).cycles) / hertz);
     const double truth = statistics::median(true_seconds);
 
-    const auto timing = gpu_.timing(TimingMode::device, {batch});
-    if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
-    const double start = timing.clock->now();
-    const auto samples = bench::AdaptiveSampler({}).sample(*timing.clock);
-    const double took = timing.clock->now() - start;
+    const auto timing = bench::GpuTiming(gpu_).timing(TimingMode::device, {batch});
+    if (!timing.timer) throw std::runtime_error("no device time: " + timing.reason);
+    const double start = timing.timer->now();
+    const auto samples = bench::AdaptiveSampler({}).sample(*timing.timer);
+    const double took = timing.timer->now() - start;
     const auto device = samples.summary();
-    const auto stream_clock = gpu_.timing(TimingMode::stream, {batch}).clock;
-    const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_clock).seconds);
-    const auto latency_clock = gpu_.timing(TimingMode::latency, {batch}).clock;
-    const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_clock).seconds);
+    const auto stream_timer = bench::GpuTiming(gpu_).timing(TimingMode::stream, {batch}).timer;
+    const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_timer).seconds);
+    const auto latency_timer = bench::GpuTiming(gpu_).timing(TimingMode::latency, {batch}).timer;
+    const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_timer).seconds);
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:+.2f} % | {:.2f} % | {:.3f} | {:.3f} | {:.3f} | {:.0f} |\n", one.blocks,
                one.kernels, truth * 1e6, device.median * 1e6, 100.0 * (device.median / truth - 1.0),
                100.0 * statistics::relative_half_width(device), timing.kernel_overhead_seconds->value * 1e6,

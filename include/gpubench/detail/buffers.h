@@ -16,7 +16,7 @@ enum class Memory { host, device };
 /// One piece of memory, and perhaps copies of it.
 class Buffer {
  public:
-  /// Throws OutOfMemory or CudaError.
+  /// Throws OutOfMemory or GpuError.
   Buffer(Memory memory, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -80,7 +80,7 @@ class Buffers {
   /// Runs one execution and tells how it used the buffers in one memory.
   [[nodiscard]] std::vector<BufferUse> uses_of(Memory memory, const std::function<void()>& execution);
 
-  /// Makes `count` copies of every buffer in one memory, the original among them. Throws OutOfMemory or CudaError.
+  /// Makes `count` copies of every buffer in one memory, the original among them. Throws OutOfMemory or GpuError.
   void make_copies(Memory memory, std::int64_t count);
   /// Back to the originals.
   void drop_copies() noexcept;

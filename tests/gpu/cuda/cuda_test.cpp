@@ -9,12 +9,13 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bench/memory/memory.h"
-#include "bench/timing/timer.h"
-#include "gpu/cuda/device_timing.h"
+#include "bench/timing/gpu_timing.h"
+#include "bench/timing/launch_overhead.h"
+#include "bench/timing/sampler.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
+#include "gpu/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -71,10 +72,11 @@ TEST_F(Cuda, AnEmptyKernelHasATime) {
 }
 
 TEST_F(Cuda, TheStreamClockAnswersForABatch) {
-  const auto clock = gpu_->timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
-                                    for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
-                                  }})
-                         .clock;
+  const auto clock = GpuTiming(*gpu_)
+                         .timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
+                                   for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
+                                 }})
+                         .timer;
   EXPECT_EQ(clock->clock(), TimingMode::stream);
   EXPECT_GT(clock->time(100), 0.0);
   EXPECT_THAT(clock->method(100), testing::HasSubstr("held"));
@@ -83,25 +85,27 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
 }
 
 TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
-  const auto clock = gpu_->timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
-                                    for (std::int64_t i = 0; i < executions; ++i) {
-                                      gpu_->launch_nothing(stream);
-                                      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-                                    }
-                                  }})
-                         .clock;
+  const auto clock = GpuTiming(*gpu_)
+                         .timing(TimingMode::stream, {[this](Stream stream, std::int64_t executions) {
+                                   for (std::int64_t i = 0; i < executions; ++i) {
+                                     gpu_->launch_nothing(stream);
+                                     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+                                   }
+                                 }})
+                         .timer;
   EXPECT_GT(clock->time(10), 0.0);
   EXPECT_THAT(clock->method(10), testing::HasSubstr("as the host can"));
 }
 
 TEST_F(Cuda, EachSampleHasItsClock) {
   auto x = DeviceVector<float>(1 << 24);
-  const auto clock = gpu_->timing(TimingMode::stream, {[&x](Stream stream, std::int64_t executions) {
-                                    for (std::int64_t i = 0; i < executions; ++i)
-                                      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
-                                                               detail::Filling::normal, 4, x.size(), 1, stream));
-                                  }})
-                         .clock;
+  const auto clock = GpuTiming(*gpu_)
+                         .timing(TimingMode::stream, {[&x](Stream stream, std::int64_t executions) {
+                                   for (std::int64_t i = 0; i < executions; ++i)
+                                     GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
+                                                              detail::Filling::normal, 4, x.size(), 1, stream));
+                                 }})
+                         .timer;
   static_cast<void>(clock->time(50));
   const auto hertz = clock->device_clock_hz();
   ASSERT_TRUE(hertz);
@@ -113,29 +117,30 @@ TEST_F(Cuda, EachSampleHasItsClock) {
 
 TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   auto x = DeviceVector<float>(1 << 20);
-  const auto timing = gpu_->timing(TimingMode::device, {[&x](Stream stream, std::int64_t executions) {
-                                     for (std::int64_t i = 0; i < executions; ++i)
-                                       GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
-                                                                detail::Filling::normal, 4, x.size(), 1, stream));
-                                   }});
-  ASSERT_NE(timing.clock, nullptr) << timing.reason;
-  EXPECT_EQ(timing.clock->clock(), TimingMode::device);
+  const auto timing =
+      GpuTiming(*gpu_).timing(TimingMode::device, {[&x](Stream stream, std::int64_t executions) {
+                                for (std::int64_t i = 0; i < executions; ++i)
+                                  GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
+                                                           detail::Filling::normal, 4, x.size(), 1, stream));
+                              }});
+  ASSERT_NE(timing.timer, nullptr) << timing.reason;
+  EXPECT_EQ(timing.timer->clock(), TimingMode::device);
   ASSERT_TRUE(timing.kernel_overhead_seconds);
   EXPECT_GT(timing.kernel_overhead_seconds->value, 0.0);
-  EXPECT_GT(timing.clock->time(20), 0.0);
-  EXPECT_THAT(timing.clock->method(20), testing::HasSubstr("CUDA graphs"));
+  EXPECT_GT(timing.timer->time(20), 0.0);
+  EXPECT_THAT(timing.timer->method(20), testing::HasSubstr("CUDA graphs"));
 }
 
 TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
-  const auto timing = gpu_->timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
-                                     for (std::int64_t i = 0; i < executions; ++i) {
-                                       gpu_->launch_nothing(stream);
-                                       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-                                     }
-                                   }});
-  ASSERT_NE(timing.clock, nullptr) << timing.reason;
+  const auto timing = GpuTiming(*gpu_).timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
+                                                for (std::int64_t i = 0; i < executions; ++i) {
+                                                  gpu_->launch_nothing(stream);
+                                                  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+                                                }
+                                              }});
+  ASSERT_NE(timing.timer, nullptr) << timing.reason;
   try {
-    timing.clock->time(1);
+    timing.timer->time(1);
     FAIL() << "no error";
   } catch (const CudaError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("waits for the GPU"));
@@ -144,16 +149,16 @@ TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
 }
 
 TEST_F(Cuda, AnOperationThatAllocatesIsTimedInBatches) {
-  const auto timing = gpu_->timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
-                                     for (std::int64_t i = 0; i < executions; ++i) {
-                                       void* memory = nullptr;
-                                       GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
-                                       gpu_->launch_nothing(stream);
-                                       pinned_.push_back(memory);
-                                     }
-                                   }});
-  ASSERT_NE(timing.clock, nullptr) << timing.reason;
-  EXPECT_TRUE(std::isfinite(timing.clock->time(3)));
+  const auto timing = GpuTiming(*gpu_).timing(TimingMode::device, {[this](Stream stream, std::int64_t executions) {
+                                                for (std::int64_t i = 0; i < executions; ++i) {
+                                                  void* memory = nullptr;
+                                                  GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
+                                                  gpu_->launch_nothing(stream);
+                                                  pinned_.push_back(memory);
+                                                }
+                                              }});
+  ASSERT_NE(timing.timer, nullptr) << timing.reason;
+  EXPECT_TRUE(std::isfinite(timing.timer->time(3)));
   for (void* memory : pinned_) (void)cudaFreeHost(memory);
 }
 
@@ -162,15 +167,15 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   const LaunchShape second = {{3, 2, 1}, {32, 4, 1}, 60000, {1, 1, 1}};
   auto x = DeviceVector<float>(64);
   launch_idle(second, 0, gpu_->stream());  // outside of the capture: it sets a kernel's attribute
-  const auto graph = capture(
+  const auto graph = gpu_->capture(
       [&](Stream stream, std::int64_t) {
         launch_idle(first, 0, stream);
         GPUBENCH_CUDA_CHECK(cudaMemsetAsync(x.data(), 0, x.bytes(), stream));
         launch_idle(second, 0, stream);
       },
-      1, gpu_->stream());
+      1);
   ASSERT_TRUE(graph);
-  const GraphContent content = content_of(graph->get());
+  const GraphContent content = graph->content();
   ASSERT_EQ(content.kernels.size(), 2U);
   EXPECT_TRUE(content.kernels[0].shape == first);
   EXPECT_TRUE(content.kernels[1].shape == second);
@@ -184,7 +189,7 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
 
 TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   const LaunchShape shape = {{1000, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
-  const auto launched = gpu_->launched_by([&](Stream stream, std::int64_t executions) {
+  const auto launched = GpuTiming(*gpu_).launched_by([&](Stream stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) launch_idle(shape, 0, stream);
   });
   EXPECT_EQ(launched.launches, (Launches{1, 1000, 1000 - gpus().front().units, 0.0}));
@@ -193,25 +198,25 @@ TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   int resident_threads = 0;
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&resident_threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0));
   EXPECT_EQ(launched.grid->blocks_per_multiprocessor, resident_threads / 256);
-  const auto waiting =
-      gpu_->launched_by([](Stream stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
+  const auto waiting = GpuTiming(*gpu_).launched_by(
+      [](Stream stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
   EXPECT_FALSE(waiting.launches) << "it cannot be captured";
-  const auto as_thrust_does = gpu_->launched_by([](Stream stream, std::int64_t) {
+  const auto as_thrust_does = GpuTiming(*gpu_).launched_by([](Stream stream, std::int64_t) {
     if (cudaStreamSynchronize(stream) != cudaSuccess) throw std::runtime_error("reduce failed to synchronize");
   });
   EXPECT_FALSE(as_thrust_does.launches) << "nor can what says so in its own words";
-  EXPECT_THROW((void)gpu_->launched_by([](Stream, std::int64_t) { throw std::runtime_error("late"); }),
+  EXPECT_THROW((void)GpuTiming(*gpu_).launched_by([](Stream, std::int64_t) { throw std::runtime_error("late"); }),
                std::runtime_error)
       << "capture has nothing to do with this";
 }
 
 TEST_F(Cuda, AnEmptyKernelHasOneBlockForEachMultiprocessor) {
   const LaunchShape large = {{1 << 20, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
-  const LaunchShape limited = one_block_each(large);
+  const LaunchShape limited = one_block_each(large, gpus().front().units);
   EXPECT_EQ(limited.block.x, 256U);
   EXPECT_EQ(limited.grid.x, static_cast<unsigned>(gpus().front().units));
   const LaunchShape small = {{5, 5, 1}, {32, 1, 1}, 0, {1, 1, 1}};
-  EXPECT_TRUE(one_block_each(small) == small);
+  EXPECT_TRUE(one_block_each(small, gpus().front().units) == small);
 }
 
 TEST(IdleKernels, OutstayTheirCyclesByLittle) {

@@ -8,10 +8,11 @@
 #include <memory>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/timing/timer.h"
+#include "bench/timing/gpu_timing.h"
+#include "bench/timing/sampler.h"
+#include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/spin.h"
 
@@ -38,15 +39,15 @@ class Activities : public testing::Test {
     const DeviceBatch batch = [&](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) launch(stream);
     };
-    const auto timing = gpu_->timing(TimingMode::device, {batch});
-    if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
-    const Samples samples = AdaptiveSampler({}).sample(*timing.clock);
+    const auto timing = GpuTiming(*gpu_).timing(TimingMode::device, {batch});
+    if (!timing.timer) throw std::runtime_error("no device time: " + timing.reason);
+    const Samples samples = AdaptiveSampler({}).sample(*timing.timer);
     Measurement measurement;
     measurement.make_primary().clock = TimingMode::device;
     measurement.cache_state = "warm";
     measurement.make_primary().seconds = statistics::summarize(samples.seconds);
     measurement.make_primary().kernel_overhead_seconds = timing.kernel_overhead_seconds;
-    measurement.make_primary().method = timing.clock->method(samples.executions_per_sample);
+    measurement.make_primary().method = timing.timer->method(samples.executions_per_sample);
     ActivityPass phase(gpus().front());
     const auto once = [&] {
       batch(gpu_->stream(), 1);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/activity/activity_pass.h"
+#include "gpu/cuda/cupti_sources.h"
 #include "tests/gpu/cuda/fake_cupti.h"
 
 namespace gpubench::bench {

@@ -14,10 +14,11 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
+#include "bench/memory/host_memory.h"
+#include "bench/point_runner.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "bench/memory/memory.h"
-#include "bench/point_runner.h"
+#include "gpu/memory.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
 

@@ -15,6 +15,7 @@
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
 #include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/memory/memory.h"
+#include "gpu/devices.h"
+#include "gpu/memory.h"
 
 namespace gpubench::bench {
 namespace {

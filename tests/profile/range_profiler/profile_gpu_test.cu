@@ -43,11 +43,11 @@ class OnGpu : public testing::Test {
 
 TEST_F(OnGpu, ATimerAgreesWithEventPairs) {
   const bench::OwnedStream stream;
-  (void)bench::EventTimer(stream.get()).seconds([&] { spin(1, stream.get()); });
+  (void)bench::CudaEventTimer(stream.get()).seconds([&] { spin(1, stream.get()); });
   KernelTimer timer;
   double events_ms = 0.0;
   for (int i = 0; i < 50; ++i)
-    events_ms += 1e3 * bench::EventTimer(stream.get()).seconds([&] {
+    events_ms += 1e3 * bench::CudaEventTimer(stream.get()).seconds([&] {
       timer.start("spin", stream.get());
       spin(3, stream.get());
       timer.stop("spin", stream.get());

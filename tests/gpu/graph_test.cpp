@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "gpu/graph.h"
 
-#include "gpu/cuda/device_timing.h"
+#include <gtest/gtest.h>
 
 namespace gpubench::bench {
 namespace {
 
-TEST(GraphContent, LaunchesAddUp) {
+TEST(Graph, LaunchesAddUp) {
   GraphContent content;
   EXPECT_EQ(launches_of(content, 100), Launches());
   EXPECT_EQ(common_grid_of(content), std::nullopt);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/timing/costs.h"
+
 #include <fmt/format.h>
 
-#include "gpu/cuda/device_timing.h"
-#include "gpu/devices.h"
+#include <algorithm>
+#include <functional>
+
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
@@ -19,14 +22,14 @@ constexpr int long_graph_nodes = 100;
 constexpr int graph_launches = 50;
 
 /// A graph of empty kernels, one after the other.
-GraphExec empty_graph(Gpu& gpu, int nodes) {
-  const auto graph = capture(
-      [&](cudaStream_t stream, std::int64_t executions) {
+std::unique_ptr<Graph> empty_graph(Gpu& gpu, int nodes) {
+  auto graph = gpu.capture(
+      [&](Stream stream, std::int64_t executions) {
         for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
       },
-      nodes, gpu.stream());
-  if (!graph) throw CudaError("a graph of empty kernels could not be captured");
-  return GraphExec(*graph);
+      nodes);
+  if (!graph) throw GpuError("a graph of empty kernels could not be captured");
+  return graph;
 }
 
 /// The smallest distance between two different values, in seconds; those within a picosecond are the same reading.
@@ -40,15 +43,12 @@ std::optional<double> min_step(std::vector<double> values) {
   return smallest;
 }
 
-Cost timer_step(const Gpu& gpu) {
+Cost timer_step(Gpu& gpu) {
   Cost cost{"globaltimer step", std::nullopt,
             fmt::format("smallest distance of {} readings in a row by one thread", timer_values), ""};
-  DeviceVector<std::int64_t> values(timer_values);
-  GPUBENCH_CUDA_CHECK(read_timer_steps(reinterpret_cast<std::uint64_t*>(values.data()), timer_values, gpu.stream()));
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(gpu.stream()));
   std::vector<double> nanoseconds;
-  const auto readings = values.to_host();
-  for (const std::int64_t reading : readings)
+  const auto readings = gpu.timer_readings(timer_values);
+  for (const std::uint64_t reading : readings)
     if (reading != 0) nanoseconds.push_back(static_cast<double>(reading - readings[0]));
   if (const auto step = min_step(std::move(nanoseconds)))
     cost.seconds = 1e-9 * *step;
@@ -57,8 +57,8 @@ Cost timer_step(const Gpu& gpu) {
   return cost;
 }
 
-void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
-  EventTimer timer(gpu.stream());
+void add_event_costs(Gpu& gpu, std::vector<Cost>& costs) {
+  EventTimer timer = event_timer(gpu);
   std::vector<double> seconds;
   seconds.reserve(event_pairs);
   for (int i = 0; i < event_pairs; ++i) seconds.push_back(timer.seconds([] {}));
@@ -90,13 +90,13 @@ Cost stream_launch(Gpu& gpu) {
 }
 
 Cost graph_node(Gpu& gpu) {
-  const GraphExec few = empty_graph(gpu, short_graph_nodes);
-  const GraphExec many = empty_graph(gpu, long_graph_nodes);
-  EventTimer timer(gpu.stream());
+  const auto few = empty_graph(gpu, short_graph_nodes);
+  const auto many = empty_graph(gpu, long_graph_nodes);
+  EventTimer timer = event_timer(gpu);
   std::vector<double> differences;
   for (int i = 0; i < graph_launches; ++i) {  // in turns, so that a drift of the clock meets both alike
-    const double longer = timer.seconds([&] { many.launch(gpu.stream()); });
-    const double shorter = timer.seconds([&] { few.launch(gpu.stream()); });
+    const double longer = timer.seconds([&] { many->launch(); });
+    const double shorter = timer.seconds([&] { few->launch(); });
     differences.push_back((longer - shorter) / (long_graph_nodes - short_graph_nodes));
   }
   Cost cost{"graph node", statistics::median(differences),
@@ -126,7 +126,7 @@ std::vector<Cost> measure_costs(Gpu& gpu) {
   const auto attempt = [&](const char* what, const std::function<void()>& measure) {
     try {
       measure();
-    } catch (const CudaError& error) {
+    } catch (const GpuError& error) {
       costs.push_back({what, std::nullopt, "", error.what()});
     }
   };
@@ -137,7 +137,5 @@ std::vector<Cost> measure_costs(Gpu& gpu) {
   attempt("launch + synchronise", [&] { costs.push_back(launch_and_synchronise(gpu)); });
   return costs;
 }
-
-std::optional<int> built_with_cuda() { return CUDART_VERSION; }
 
 }  // namespace gpubench::bench

@@ -1,61 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/device_timing.h"
+#include "bench/timing/gpu_timing.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <exception>
 
-#include "core/base/time.h"
+#include "bench/timing/host_timer.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 
-std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
-  // Thread-local: only what this thread does on other streams breaks the capture, not what libraries do elsewhere.
-  GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  bool threw = false;
-  std::exception_ptr foreign;
-  try {
-    batch(stream, executions);
-  } catch (const CudaError&) {
-    threw = true;  // a call that capture forbids: the operation's own check says so
-  } catch (...) {
-    foreign = std::current_exception();  // so may a library's check, in its own words
-  }
-  cudaGraph_t graph = nullptr;
-  const cudaError_t error = cudaStreamEndCapture(stream, &graph);
-  Graph owned(graph);
-  (void)cudaGetLastError();                                              // what capture forbids is not sticky
-  if (foreign && error == cudaSuccess) std::rethrow_exception(foreign);  // nothing that capture forbids was called
-  if (threw || error != cudaSuccess || graph == nullptr) {
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-    return std::nullopt;
-  }
-  return owned;
-}
-
 ChainTimer::Pair BlockedStreamTimer::time(std::int64_t short_length, std::int64_t long_length) {
   if (graph_nodes_ > 0) prepare(short_length, long_length);
-  Event& second_start = chill_.flush ? second_start_ : middle_;
-  blocker_.hold_while([&] {
-    if (chill_.flush) chill_.flush();
-    sm_clock_.begin();
-    start_.record(stream_);
+  Event& second_start = cold_.flush ? *second_start_ : *middle_;
+  gpu_.block_while([&] {
+    if (cold_.flush) cold_.flush();
+    clock_notes_.begin();
+    start_->record(gpu_.stream());
     enqueue(short_length);
-    middle_.record(stream_);
-    if (chill_.flush) {
-      chill_.flush();
-      second_start_.record(stream_);
+    middle_->record(gpu_.stream());
+    if (cold_.flush) {
+      cold_.flush();
+      second_start_->record(gpu_.stream());
     }
     enqueue(long_length);
-    end_.record(stream_);
-    sm_clock_.end();
+    end_->record(gpu_.stream());
+    clock_notes_.end();
   });
-  GPUBENCH_CUDA_CHECK(cudaGetLastError());
-  end_.wait();
-  blocker_.check();
-  return {seconds_between(start_, middle_), seconds_between(second_start, end_)};
+  gpu_.check_launches();
+  end_->wait();
+  gpu_.check_blocked();
+  return {middle_->seconds_since(*start_), end_->seconds_since(second_start)};
 }
 
 std::int64_t BlockedStreamTimer::longest() const {
@@ -63,7 +39,7 @@ std::int64_t BlockedStreamTimer::longest() const {
   // A stream takes some 1000 launches before the host has to wait, and an execution may be several.
   constexpr std::int64_t max_executions = 100;
   const std::int64_t enqueued = graph_nodes_ > 0 ? std::max<std::int64_t>(max_nodes / graph_nodes_, 2) : max_executions;
-  return std::min(enqueued, chill_.longest);
+  return std::min(enqueued, cold_.longest);
 }
 
 void BlockedStreamTimer::prepare(std::int64_t short_length, std::int64_t long_length) {
@@ -71,21 +47,20 @@ void BlockedStreamTimer::prepare(std::int64_t short_length, std::int64_t long_le
     if (length == 0 || graphs_.contains(length)) continue;
     // Lengths are tried out while the sampler looks for the best; only the short one and the last are needed again.
     std::erase_if(graphs_, [&](const auto& entry) { return entry.first != short_length; });
-    auto graph = capture(batch_, length, stream_);
-    if (!graph) throw CudaError("the operation could be captured once, and not again");
-    const auto [place, added] = graphs_.try_emplace(length, *graph);
-    (void)added;
-    place->second.launch(stream_);  // a graph's first launch sets it up
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    auto graph = gpu_.capture(batch_, length);
+    if (!graph) throw GpuError("the operation could be captured once, and not again");
+    graph->launch();  // a graph's first launch sets it up
+    graphs_[length] = std::move(graph);
+    gpu_.wait();
   }
 }
 
 void BlockedStreamTimer::enqueue(std::int64_t length) {
   if (length == 0) return;
   if (graph_nodes_ > 0)
-    graphs_.at(length).launch(stream_);
+    graphs_.at(length)->launch();
   else
-    batch_(stream_, length);
+    batch_(gpu_.stream(), length);
 }
 
 namespace {
@@ -96,10 +71,10 @@ using Shapes = std::vector<LaunchShape>;
 constexpr std::int64_t max_held_nodes = 20;
 constexpr std::int64_t max_held_launches = 800;
 
-DeviceBatch idle_batch(Shapes shapes, long long cycles) {
-  return [shapes = std::move(shapes), cycles](cudaStream_t stream, std::int64_t executions) {
+DeviceBatch idle_batch(Gpu& gpu, Shapes shapes, long long cycles) {
+  return [&gpu, shapes = std::move(shapes), cycles](Stream stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
-      for (const auto& shape : shapes) launch_idle(shape, cycles, stream);
+      for (const auto& shape : shapes) gpu.launch_idle(shape, cycles, stream);
   };
 }
 
@@ -135,13 +110,14 @@ constexpr long long idle_cycles = 2000;  // about 1 us
 const Shapes one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
 
 /// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
-double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
+double idle_overstay_seconds(Gpu& gpu, const Shapes& shapes) {
   // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
-  const int kilohertz = device_attribute(cudaDevAttrClockRate);
+  const double max_clock_hz = gpu.device().max_clock_hz.value_or(0.0);
+  if (!(max_clock_hz > 0.0)) return 0.0;
   double cycles = 0.0;
   for (const LaunchShape& shape : shapes)
-    cycles += 2.0 * overstay_cycles(shape, idle_cycles, stream) - overstay_cycles(shape, 2 * idle_cycles, stream);
-  return cycles / (1e3 * kilohertz);
+    cycles += 2.0 * gpu.overstay_cycles(shape, idle_cycles) - gpu.overstay_cycles(shape, 2 * idle_cycles);
+  return cycles / max_clock_hz;
 }
 
 /// What the idle kernels that stand for an operation are, and how that is said.
@@ -150,11 +126,11 @@ struct Substitute {
   std::string note;
 };
 
-Substitute substitute_for(const GraphContent& content) {
+Substitute substitute_for(const GraphContent& content, int multiprocessors) {
   if (!content.entangled.empty()) return {{}, content.entangled + ", so nothing is taken off"};
   if (content.kernels.empty()) return {{}, "no kernels, so nothing is taken off"};
   Substitute result;
-  for (const auto& kernel : content.kernels) result.shapes.push_back(one_block_each(kernel.shape));
+  for (const auto& kernel : content.kernels) result.shapes.push_back(one_block_each(kernel.shape, multiprocessors));
   const std::size_t count = content.kernels.size();
   result.note = count == 1 ? "less the overhead of one kernel" : fmt::format("less the overhead of {} kernels", count);
   if (content.other_nodes > 0)
@@ -164,68 +140,66 @@ Substitute substitute_for(const GraphContent& content) {
 
 bool is_one_by_one(KernelOverheads::ChainKind kind) { return kind >= KernelOverheads::ChainKind::single; }
 
-/// One execution behind each flush: what is left where buffers do not take turns.
-bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->turns.copies == 0; }
+/// One execution behind each flush: what is left where buffers do not rotate.
+bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->rotation.copies == 0; }
 
-Chill chill_of(const ColdExecutions* cold) {
+ColdStart cold_of(const ColdExecutions* cold) {
   if (cold == nullptr) return {};
   if (is_single(cold)) return {cold->flush, 1};
-  return {cold->flush, cold->turns.endless ? Chill{}.longest : cold->turns.copies};
+  return {cold->flush, cold->rotation.endless ? ColdStart{}.longest : cold->rotation.copies};
 }
 
 /// The short chain is long enough for the cache to come to write back as much as the operation writes.
 std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_seconds, std::int64_t longest) {
   if (is_single(cold)) return 0;
   const std::int64_t length = short_chain(one_execution_seconds);
-  return cold == nullptr ? length : std::min(std::max(cold->turns.settling, length), longest / 2);
+  return cold == nullptr ? length : std::min(std::max(cold->rotation.settling, length), longest / 2);
 }
 
 /// Seconds of one execution by two events, the least of three: an estimate.
-double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
-  EventTimer timer(stream);
+double about_seconds(Gpu& gpu, const DeviceBatch& batch) {
+  EventTimer timer = event_timer(gpu);
   const auto once = [&] {
     return timer.seconds([&] {
-      batch(stream, 1);
-      GPUBENCH_CUDA_CHECK(cudaGetLastError());
+      batch(gpu.stream(), 1);
+      gpu.check_launches();
     });
   };
   return std::min({once(), once(), once()});
 }
 
 /// CUDA events around executions that follow each other, less events around nothing.
-class StreamClock final : public Timer {
+class StreamTimer final : public Timer {
  public:
-  /// Batches of at most `longest` executions: enqueued while `blocker` holds the stream or, where it is null, launched
-  /// as the host can. With `before`, executions are timed one by one, each behind that.
-  StreamClock(DeviceBatch batch, std::function<void()> before, cudaStream_t stream, Blocker* blocker = nullptr,
+  /// Batches of at most `longest` executions: enqueued while the stream is `blocked`, or launched as the host can. With
+  /// `before`, executions are timed one by one, each behind that.
+  StreamTimer(Gpu& gpu, DeviceBatch batch, std::function<void()> before, bool blocked = false,
               std::int64_t longest = 1'000'000)
-      : stream_(stream),
+      : gpu_(gpu),
         batch_(std::move(batch)),
-        sm_clock_(stream),
-        blocker_(blocker),
+        clock_notes_(gpu.clock_notes()),
+        blocked_(blocked),
         before_(std::move(before)),
         longest_(before_ ? 1 : longest) {
-    if (before_ || blocker_ != nullptr) time_nothing();
+    if (before_ || blocked_) time_nothing();
   }
 
   double time(std::int64_t executions) override { return run(executions) - nothing_seconds_; }
   /// An event pair around nothing costs 1 to 6 us, below 0.5 % of 2 ms. In a held stream some 0.1 us is left of it.
-  [[nodiscard]] double min_batch_seconds() const override {
-    return before_ ? 0.0 : blocker_ != nullptr ? 0.3e-3 : 2e-3;
-  }
+  [[nodiscard]] double min_batch_seconds() const override { return before_ ? 0.0 : blocked_ ? 0.3e-3 : 2e-3; }
   [[nodiscard]] std::int64_t max_executions() const override { return longest_; }
-  [[nodiscard]] bool may_be_negative() const override { return before_ || blocker_ != nullptr; }
-  [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
+  [[nodiscard]] bool may_be_negative() const override { return before_ || blocked_; }
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return host_seconds_; }
+  double now() override { return gpu_.now(); }
   [[nodiscard]] TimingMode clock() const override { return TimingMode::stream; }
   [[nodiscard]] std::string method(std::int64_t executions) const override {
     if (before_)
       return "CUDA events around one execution, launched as the host can, less events around nothing; inputs reset "
              "before each, untimed";
-    return fmt::format("CUDA events around {} back-to-back execution{} a sample, {}", executions,
-                       executions == 1 ? "" : "s",
-                       blocker_ != nullptr ? "enqueued while the stream was held, less events around nothing"
-                                           : "launched as the host can");
+    return fmt::format(
+        "CUDA events around {} back-to-back execution{} a sample, {}", executions, executions == 1 ? "" : "s",
+        blocked_ ? "enqueued while the stream was held, less events around nothing" : "launched as the host can");
   }
 
  private:
@@ -236,46 +210,81 @@ class StreamClock final : public Timer {
   }
   double run(std::int64_t executions) {
     if (before_) before_();
-    if (blocker_ != nullptr)
-      blocker_->hold_while([&] { enqueue(executions); });
+    if (blocked_)
+      gpu_.block_while([&] { enqueue(executions); });
     else
       enqueue(executions);
-    GPUBENCH_CUDA_CHECK(cudaGetLastError());
-    stop_.wait();
-    const double seconds = seconds_between(start_, stop_);
-    if (blocker_ != nullptr) blocker_->check();
+    gpu_.check_launches();
+    stop_->wait();
+    const double seconds = stop_->seconds_since(*start_);
+    if (blocked_) gpu_.check_blocked();
     return seconds;
   }
   void enqueue(std::int64_t executions) {
-    sm_clock_.begin();
-    start_.record(stream_);
-    const double before = steady_seconds();
-    if (executions > 0) batch_(stream_, executions);
-    host_seconds_ = steady_seconds() - before;
-    stop_.record(stream_);
-    sm_clock_.end();
+    clock_notes_.begin();
+    start_->record(gpu_.stream());
+    const double before = gpu_.now();
+    if (executions > 0) batch_(gpu_.stream(), executions);
+    host_seconds_ = gpu_.now() - before;
+    stop_->record(gpu_.stream());
+    clock_notes_.end();
   }
 
-  cudaStream_t stream_;
+  Gpu& gpu_;
   DeviceBatch batch_;
-  SmClock sm_clock_;
-  Blocker* blocker_;
+  ClockNotes clock_notes_;
+  bool blocked_;
   std::function<void()> before_;
   std::int64_t longest_;
-  Event start_;
-  Event stop_;
+  std::unique_ptr<Event> start_ = gpu_.event();
+  std::unique_ptr<Event> stop_ = gpu_.event();
   double host_seconds_ = 0.0;
   double nothing_seconds_ = 0.0;
+};
+
+/// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
+class LatencyTimer final : public Timer {
+ public:
+  LatencyTimer(Gpu& gpu, DeviceBatch batch, std::function<void()> before)
+      : gpu_(gpu), batch_(std::move(batch)), before_(std::move(before)) {}
+
+  double time(std::int64_t executions) override {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < executions; ++i) {
+      if (before_) {
+        before_();
+        gpu_.wait();
+      }
+      const double start = gpu_.now();
+      batch_(gpu_.stream(), 1);
+      gpu_.wait();
+      sum += gpu_.now() - start;
+    }
+    gpu_.check_launches();
+    return sum;
+  }
+  [[nodiscard]] double min_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
+  double now() override { return gpu_.now(); }
+  [[nodiscard]] TimingMode clock() const override { return TimingMode::latency; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
+    return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample{}",
+                       executions_per_sample, before_ ? "; inputs reset before each, untimed" : "");
+  }
+
+ private:
+  Gpu& gpu_;
+  DeviceBatch batch_;
+  std::function<void()> before_;
 };
 
 }  // namespace
 
 std::unique_ptr<ChainTimer> KernelOverheads::idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
                                                         const std::function<void()>& flush, long long cycles) const {
-  auto idle = idle_batch(shapes, cycles);
+  auto idle = idle_batch(gpu_, shapes, cycles);
   const auto nodes = kind == ChainKind::graphs ? static_cast<std::int64_t>(shapes.size()) : 0;
-  return std::make_unique<BlockedStreamTimer>(stream_, blocker_, std::move(idle), nodes,
-                                      is_one_by_one(kind) ? Chill{flush, 1} : Chill{});
+  return std::make_unique<BlockedStreamTimer>(gpu_, std::move(idle), nodes,
+                                              is_one_by_one(kind) ? ColdStart{flush, 1} : ColdStart{});
 }
 
 void KernelOverheads::forget_if_changed() {
@@ -283,7 +292,7 @@ void KernelOverheads::forget_if_changed() {
   constexpr int samples = 5;
   constexpr std::int64_t short_length = 10;
   if (!watched_) {
-    idle_batch(one_block, 1)(stream_, 1);  // loads the kernel
+    idle_batch(gpu_, one_block, 1)(gpu_.stream(), 1);  // loads the kernel
     watched_ = idle_timer(one_block, ChainKind::graphs, nullptr, 1);
     slope(*watched_, short_length);
   }
@@ -301,20 +310,19 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   const auto known =
       std::ranges::find_if(known_, [&](const Entry& entry) { return entry.kind == kind && entry.shapes == shapes; });
   if (known != known_.end()) return known->seconds;
-  idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
+  idle_batch(gpu_, shapes, 1)(gpu_.stream(), 1);  // loads the kernel, and shows that these shapes can be launched
   const auto once = idle_timer(shapes, kind, flush, idle_cycles);
   const auto twice = idle_timer(shapes, kind, flush, 2 * idle_cycles);
   const std::int64_t short_length = is_one_by_one(kind) ? 0 : 10;
-  known_.push_back(
-      {shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
+  known_.push_back({shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(gpu_, shapes))});
   return known_.back().seconds;
 }
 
 std::optional<double> KernelOverheads::anew(const DeviceBatch& batch) {
-  const auto graph = capture(batch, 1, stream_);
+  const auto graph = gpu_.capture(batch, 1);
   if (!graph) return std::nullopt;
-  const GraphContent content = content_of(graph->get());
-  const Substitute substitute = substitute_for(content);
+  const GraphContent content = graph->content();
+  const Substitute substitute = substitute_for(content, gpu_.device().units);
   if (content.commands > 0 || substitute.shapes.empty()) return std::nullopt;
   known_.clear();
   return of(substitute.shapes, ChainKind::graphs, nullptr).value;
@@ -323,12 +331,12 @@ std::optional<double> KernelOverheads::anew(const DeviceBatch& batch) {
 Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
   constexpr int samples = 31;
   constexpr std::int64_t short_length = 10;
-  batch(stream_, 1);  // loads the kernels
-  const auto graph = capture(batch, 1, stream_);
-  if (!graph) throw CudaError("kernels of the harness could not be captured in a graph");
-  const Substitute substitute = substitute_for(content_of(graph->get()));
+  batch(gpu_.stream(), 1);  // loads the kernels
+  const auto graph = gpu_.capture(batch, 1);
+  if (!graph) throw GpuError("kernels of the harness could not be captured in a graph");
+  const Substitute substitute = substitute_for(graph->content(), gpu_.device().units);
   const Estimate overhead = of(substitute.shapes, ChainKind::graphs, nullptr);
-  BlockedStreamTimer timer(stream_, blocker_, batch, static_cast<std::int64_t>(substitute.shapes.size()));
+  BlockedStreamTimer timer(gpu_, batch, static_cast<std::int64_t>(substitute.shapes.size()));
   slope(timer, short_length);  // warms up
   std::vector<double> seconds(samples);
   for (double& each : seconds) each = slope(timer, short_length) - overhead.value;
@@ -336,23 +344,22 @@ Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
   return {statistics::median(seconds), statistics::median_ci95(seconds)};
 }
 
-DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
-                           const ColdExecutions* cold) {
+DeviceTiming GpuTiming::device_timing(DeviceBatch batch, const ColdExecutions* cold) {
   DeviceTiming timing;
   // Single executions need no estimate, and one that is reset before each must not run without that.
-  const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(batch, stream);
-  const auto graph = capture(batch, 1, stream);
+  const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
+  const auto graph = gpu_.capture(batch, 1);
   bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
-    const GraphContent content = content_of(graph->get());
+    const GraphContent content = graph->content();
     nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
     if (nodes == 0) {
       timing.reason = "the operation enqueues nothing on its stream";
       return timing;
     }
-    substitute = substitute_for(content);
+    substitute = substitute_for(content, gpu_.device().units);
     if (in_graphs && content.commands > 0 && nodes <= max_held_nodes) {
       in_graphs = false;
       substitute.note += "; no graph, because another engine may run its copies and fills there";
@@ -361,9 +368,10 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
     substitute = {one_block, "it cannot be captured in a graph; less the overhead of a kernel of one block"};
   }
   if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
-  Chill chill = chill_of(cold);
-  if (!in_graphs && nodes > 0) chill.longest = std::min(chill.longest, max_held_launches / nodes);
-  auto timer = std::make_unique<BlockedStreamTimer>(stream, blocker, std::move(batch), in_graphs ? nodes : 0, std::move(chill));
+  ColdStart cold_start = cold_of(cold);
+  if (!in_graphs && nodes > 0) cold_start.longest = std::min(cold_start.longest, max_held_launches / nodes);
+  auto timer =
+      std::make_unique<BlockedStreamTimer>(gpu_, std::move(batch), in_graphs ? nodes : 0, std::move(cold_start));
   if (!substitute.shapes.empty()) {
     using ChainKind = KernelOverheads::ChainKind;
     const bool behind_kernel = cold != nullptr && cold->before_idle;
@@ -372,38 +380,96 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
                            : in_graphs       ? ChainKind::graphs
                                              : ChainKind::launches;
     const auto before = behind_kernel ? cold->before_idle : cold != nullptr ? cold->flush : nullptr;
-    timing.kernel_overhead_seconds = overheads.of(substitute.shapes, kind, before);
+    timing.kernel_overhead_seconds = overheads_.of(substitute.shapes, kind, before);
   }
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
-  timing.clock = std::make_unique<DifferenceClock>(
+  timing.timer = std::make_unique<DifferenceTimer>(
       std::move(timer), short_length, timing.kernel_overhead_seconds ? timing.kernel_overhead_seconds->value : 0.0,
       substitute.note);
   return timing;
 }
 
-std::unique_ptr<Timer> stream_clock(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
-                                    Blocker& blocker) {
-  const auto whole = [&](cudaStream_t on, std::int64_t executions) {
+std::unique_ptr<Timer> GpuTiming::stream_timer(DeviceBatch batch, std::function<void()> before) {
+  const auto whole = [&](Stream on, std::int64_t executions) {
     if (before) before();
     batch(on, executions);
   };
-  const auto graph = capture(whole, 1, stream);
+  const auto graph = gpu_.capture(whole, 1);
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
-  if (!graph) return std::make_unique<StreamClock>(std::move(batch), std::move(before), stream);
+  if (!graph) return std::make_unique<StreamTimer>(gpu_, std::move(batch), std::move(before));
   if (before) {
-    auto timer = std::make_unique<BlockedStreamTimer>(stream, blocker, std::move(batch), 0, Chill{std::move(before), 1});
-    return std::make_unique<DifferenceClock>(std::move(timer), 0, 0.0,
+    auto timer = std::make_unique<BlockedStreamTimer>(gpu_, std::move(batch), 0, ColdStart{std::move(before), 1});
+    return std::make_unique<DifferenceTimer>(std::move(timer), 0, 0.0,
                                              "enqueued while the stream was held; inputs reset before each, untimed",
                                              TimingMode::stream);
   }
   // A stream takes some 1000 launches before the host has to wait; 400 of nothing take half a millisecond.
   constexpr std::int64_t max_launches = 400;
   constexpr std::int64_t max_launches_of_one = 800;
-  const GraphContent content = content_of(graph->get());
+  const GraphContent content = graph->content();
   const auto launches = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
-  if (launches > max_launches_of_one) return std::make_unique<StreamClock>(std::move(batch), nullptr, stream);
+  if (launches > max_launches_of_one) return std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr);
   const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
-  return std::make_unique<StreamClock>(std::move(batch), nullptr, stream, &blocker, longest);
+  return std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr, true, longest);
+}
+
+DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
+  auto& [batch, before, rotation] = executions;
+  DeviceTiming result;
+  if (mode == TimingMode::latency)
+    result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(batch), std::move(before));
+  else if (mode == TimingMode::stream)
+    result.timer = stream_timer(std::move(batch), std::move(before));
+  if (result.timer) return result;
+  ColdExecutions cold;
+  const bool is_cold = before || rotation != nullptr;
+  if (before) {
+    before();  // nothing is to be allocated or loaded while a stream is blocked
+    gpu_.launch_nothing(gpu_.stream());
+    cold.flush = std::move(before);
+    cold.before_idle = [&gpu = gpu_] { gpu.launch_nothing(gpu.stream()); };
+    cold.note = "inputs reset before each, untimed";
+  } else if (rotation != nullptr) {
+    gpu_.flush_cache();  // likewise
+    cold.rotation = *rotation;
+    cold.flush = [&gpu = gpu_] { gpu.flush_cache(); };
+  }
+  return device_timing(std::move(batch), is_cold ? &cold : nullptr);
+}
+
+LaunchedKernels GpuTiming::launched_by(const DeviceBatch& batch) {
+  const auto graph = gpu_.capture(batch, 1);
+  if (!graph) return {};
+  const GraphContent content = graph->content();
+  return {launches_of(content, gpu_.device().units), common_grid_of(content),
+          content.kernels.empty() && content.other_nodes == 0, grids_of(content), content.only_command};
+}
+
+std::function<void()> GpuTiming::chain(const DeviceBatch& batch, std::int64_t executions) {
+  const auto one = gpu_.capture(batch, 1);
+  const std::shared_ptr<Graph> graph = one && one->content().commands == 0 ? gpu_.capture(batch, executions) : nullptr;
+  return [batch, executions, graph, &gpu = gpu_] {
+    if (graph)
+      graph->launch();
+    else
+      batch(gpu.stream(), executions);
+    gpu.synchronize();
+  };
+}
+
+KnownKernel GpuTiming::known_kernel() {
+  const DeviceBatch batch = gpu_.short_reads();
+  return {[batch, &gpu = gpu_] {
+            batch(gpu.stream(), 1);
+            gpu.synchronize();
+          },
+          [batch, this](std::int64_t executions) { return chain(batch, executions); },
+          overheads_.device_seconds(batch)};
+}
+
+ClockNotes GpuTiming::clock_notes() {
+  if (!clock_notes_) clock_notes_ = gpu_.clock_notes();
+  return *clock_notes_;
 }
 
 }  // namespace gpubench::bench

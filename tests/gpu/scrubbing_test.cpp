@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/scrubbing.h"
+
 #include <gtest/gtest.h>
 
-#include "bench/memory/memory.h"
+#include "gpu/kept_memory.h"
 
 namespace gpubench::bench {
 namespace {

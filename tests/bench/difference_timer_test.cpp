@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/timing/difference_timer.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "bench/timing/timer.h"
+#include "bench/timing/sampler.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -42,40 +44,40 @@ class FakeChains final : public ChainTimer {
   std::mt19937_64 random_{7};
 };
 
-double median_by(DifferenceClock& clock) { return statistics::median(AdaptiveSampler({}).sample(clock).seconds); }
+double median_by(DifferenceTimer& clock) { return statistics::median(AdaptiveSampler({}).sample(clock).seconds); }
 
-TEST(DifferenceClock, FindsTheTrueTimeUnderStartCostsQuantumAndJitter) {
+TEST(DifferenceTimer, FindsTheTrueTimeUnderStartCostsQuantumAndJitter) {
   for (const double own : {1e-6, 2e-6, 5e-6, 50e-6, 1e-3}) {
     auto owned = std::make_unique<FakeChains>();
     FakeChains& chains = *owned;
     chains.own = own;
-    DifferenceClock clock(std::move(owned), short_chain(own + 4e-6), 0.5e-6, "");
+    DifferenceTimer clock(std::move(owned), short_chain(own + 4e-6), 0.5e-6, "");
     EXPECT_NEAR(median_by(clock) / own, 1.0, 0.004) << own;
   }
 }
 
-TEST(DifferenceClock, ALongOperationStandsAlone) {
+TEST(DifferenceTimer, ALongOperationStandsAlone) {
   auto owned = std::make_unique<FakeChains>();
   FakeChains& chains = *owned;
   chains.own = 5e-3;
   EXPECT_EQ(short_chain(5e-3), 0);
-  DifferenceClock clock(std::move(owned), 0, 0.5e-6, "");
+  DifferenceTimer clock(std::move(owned), 0, 0.5e-6, "");
   EXPECT_NEAR(median_by(clock) / 5e-3, 1.0, 0.001);
   EXPECT_EQ(chains.longest_asked, 1);
   EXPECT_EQ(clock.method(1), "pairs of events around 1 execution, less pairs around nothing");
 }
 
-TEST(DifferenceClock, NothingComesOutNearZeroAndEnds) {
+TEST(DifferenceTimer, NothingComesOutNearZeroAndEnds) {
   auto owned = std::make_unique<FakeChains>();
   FakeChains& chains = *owned;
   chains.own = 0.0;
-  DifferenceClock clock(std::move(owned), short_chain(3e-6), 0.5e-6, "");
+  DifferenceTimer clock(std::move(owned), short_chain(3e-6), 0.5e-6, "");
   EXPECT_NEAR(median_by(clock), 0.0, 2e-9);
   EXPECT_LE(chains.longest_asked, 2000);
 }
 
-TEST(DifferenceClock, SaysHow) {
-  DifferenceClock clock(std::make_unique<FakeChains>(), 10, 0.0, "nothing taken off");
+TEST(DifferenceTimer, SaysHow) {
+  DifferenceTimer clock(std::make_unique<FakeChains>(), 10, 0.0, "nothing taken off");
   EXPECT_EQ(clock.clock(), TimingMode::device);
   EXPECT_EQ(clock.method(90), "fake chains of 10 and 100 executions, the difference of their times; nothing taken off");
 }

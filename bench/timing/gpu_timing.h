@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timing operations on a GPU, by graphs and events of whatever vendor.
+#pragma once
+
+#include <limits>
+#include <map>
+
+#include "bench/memory/cold_cache.h"
+#include "bench/timing/difference_timer.h"
+#include "core/model/estimate.h"
+#include "gpu/device.h"
+
+namespace gpubench::bench {
+
+/// A timer for an operation on the GPU.
+struct DeviceTiming {
+  std::unique_ptr<Timer> timer;                     ///< null when it cannot be had
+  std::string reason;                               ///< then why
+  std::optional<Estimate> kernel_overhead_seconds;  ///< what its kernels cost before and after their work; taken off
+};
+
+/// What one execution launches; absent where it cannot be captured.
+struct LaunchedKernels {
+  std::optional<Launches> launches;
+  std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
+  bool nothing = false;      ///< the stream got no work at all
+  /// Of each kernel in the order of launches; `blocks_per_multiprocessor` is 0 where the driver does not tell.
+  std::vector<Grid> grids = {};
+  std::optional<KernelGroup> only_command = std::nullopt;  ///< where it is one copy or memset
+};
+
+/// A short kernel that reads from L2, as an operation of that kernel would be run and timed.
+struct KnownKernel {
+  std::function<void()> execute;  ///< and waits
+  std::function<std::function<void()>(std::int64_t executions)> chain;
+  Estimate device_seconds;
+};
+
+/// What is timed.
+struct TimedExecutions {
+  DeviceBatch batch;
+  std::function<void()> before = {};         ///< enqueues what precedes each execution, untimed: a reset, a flush
+  const BufferRotation* rotation = nullptr;  ///< for `device`: caches are cold, each chain follows a flush
+};
+
+/// What cold caches ask of a chain.
+struct ColdStart {
+  std::function<void()> flush;  ///< enqueues a flush on the chain's stream; may be empty
+  std::int64_t longest = std::numeric_limits<std::int64_t>::max();  ///< so many executions after a flush are cold
+};
+
+/// Chains in a blocked stream, each behind a flush where that is asked for, and the time from the first event to the
+/// last: one graph for each length or, for operations that cannot be captured, plain launches.
+class BlockedStreamTimer final : public ChainTimer {
+ public:
+  /// `graph_nodes`: of one execution; 0 for plain launches.
+  BlockedStreamTimer(Gpu& gpu, DeviceBatch batch, std::int64_t graph_nodes, ColdStart cold = {})
+      : gpu_(gpu),
+        batch_(std::move(batch)),
+        graph_nodes_(graph_nodes),
+        cold_(std::move(cold)),
+        clock_notes_(gpu.clock_notes()) {}
+  /// Throws GpuError when the operation kept the host waiting while the stream was blocked.
+  Pair time(std::int64_t short_length, std::int64_t long_length) override;
+  [[nodiscard]] std::int64_t longest() const override;
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
+  [[nodiscard]] std::string chains() const override {
+    return graph_nodes_ > 0 ? "CUDA graphs" : std::string(blocked_batches);
+  }
+  double now() override { return gpu_.now(); }
+
+ private:
+  /// Makes the graphs: nothing may load, allocate or wait while the stream is blocked.
+  void prepare(std::int64_t short_length, std::int64_t long_length);
+  void enqueue(std::int64_t length);
+
+  Gpu& gpu_;
+  DeviceBatch batch_;
+  std::int64_t graph_nodes_;
+  ColdStart cold_;
+  ClockNotes clock_notes_;
+  std::unique_ptr<Event> start_ = gpu_.event();
+  std::unique_ptr<Event> middle_ = gpu_.event();
+  std::unique_ptr<Event> second_start_ = gpu_.event();  ///< after the flush between the chains
+  std::unique_ptr<Event> end_ = gpu_.event();
+  std::map<std::int64_t, std::unique_ptr<Graph>> graphs_;  ///< by length
+};
+
+/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, and
+/// again when the cost of one shape has changed, as it does once a process uses a second stream (gpu/cuda/handles.h).
+class KernelOverheads {
+ public:
+  explicit KernelOverheads(Gpu& gpu) : gpu_(gpu) {}
+  /// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
+  enum class ChainKind { graphs, launches, single, behind_kernel };
+  /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
+  Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
+  /// The same of one execution, whatever is known; absent where GpuTiming would not take one of graphs off.
+  std::optional<double> anew(const DeviceBatch& batch);
+  /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
+  Estimate device_seconds(const DeviceBatch& batch);
+
+ private:
+  struct Entry {
+    std::vector<LaunchShape> shapes;
+    ChainKind kind;
+    Estimate seconds;
+  };
+  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
+                                                       const std::function<void()>& flush, long long cycles) const;
+  void forget_if_changed();
+
+  Gpu& gpu_;
+  std::vector<Entry> known_;
+  std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
+  double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
+};
+
+/// How executions are kept cold.
+struct ColdExecutions {
+  BufferRotation rotation;
+  std::function<void()> flush;  ///< enqueues a flush of the L2 on the stream
+  /// What is enqueued before idle kernels that stand for the operation; the flush where it is empty.
+  std::function<void()> before_idle = {};
+  std::string note = {};  ///< added to the method
+};
+
+/// Timers for one GPU, which must outlive them. All members throw GpuError.
+class GpuTiming {
+ public:
+  explicit GpuTiming(Gpu& gpu) : gpu_(gpu), overheads_(gpu) {}
+
+  /// By one of the GPU's modes: `stream`, back to back, the stream filled ahead where it can be; `device`, alone,
+  /// launches taken off; `latency`, on the host, one by one, from launch to finished. Runs the operation a few times to
+  /// find out how.
+  DeviceTiming timing(TimingMode mode, TimedExecutions executions);
+  /// Looks at a captured execution.
+  LaunchedKernels launched_by(const DeviceBatch& batch);
+  /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
+  /// first call also uploads the graph.
+  std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions);
+  /// The harness's own, timed when this is called.
+  KnownKernel known_kernel();
+  /// What the kernels of one execution cost before and after their work in seconds, measured when this is called;
+  /// absent where the operation cannot be captured, or its kernels' costs do not add up.
+  std::optional<double> kernel_overhead(const DeviceBatch& batch) { return overheads_.anew(batch); }
+  /// Notes that all callers share.
+  ClockNotes clock_notes();
+
+ private:
+  /// Times by differences of graphs of two lengths where the operation can be captured, else of batches in a blocked
+  /// stream. Copies and memsets go into batches, too, so that the engine runs them that runs them for the user.
+  /// Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first. With
+  /// cold caches each chain follows a flush. Where buffers do not rotate, chains are of one execution and of none, and
+  /// the overhead is that of idle kernels in their place.
+  DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold);
+  /// Two events around a batch that was enqueued while the stream was blocked, less two events around nothing. So the
+  /// GPU never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not
+  /// blocked for an operation that cannot be captured, nor for one of very many launches: that time is the slower of
+  /// host and GPU. Executions each follow what `before`, if any, enqueues, untimed.
+  std::unique_ptr<Timer> stream_timer(DeviceBatch batch, std::function<void()> before);
+
+  Gpu& gpu_;
+  KernelOverheads overheads_;
+  std::optional<ClockNotes> clock_notes_;
+};
+
+}  // namespace gpubench::bench

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_profiler_api.h>
+#include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include "core/base/text.h"
+#include "gpu/cuda/backend.h"
+#include "gpu/cuda/cuda_gpu.h"
+#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/cuda/memory.h"
+#include "gpu/cuda/nvml.h"
+#include "gpu/libraries.h"
+
+namespace gpubench::bench {
+namespace {
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+Device describe(int index) {
+  cudaDeviceProp properties{};
+  GPUBENCH_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  Device device;
+  device.id = fmt::format("cuda:{}", index);
+  device.kind = DeviceKind::gpu;
+  device.name = properties.name;
+  device.architecture = fmt::format("sm_{}{}", properties.major, properties.minor);
+  device.units = properties.multiProcessorCount;
+  device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  device.last_level_cache_bytes = properties.l2CacheSize;
+  if (const int kilohertz = device_attribute(cudaDevAttrClockRate, index); kilohertz > 0)
+    device.max_clock_hz = 1e3 * kilohertz;
+  const int memory_kilohertz = device_attribute(cudaDevAttrMemoryClockRate, index);
+  const int bus_bits = device_attribute(cudaDevAttrGlobalMemoryBusWidth, index);
+  if (memory_kilohertz > 0 && bus_bits > 0)  // two transfers a clock, as CUDA counts the clock of all its memory types
+    device.memory_bandwidth_limit = 2.0 * 1e3 * memory_kilohertz * bus_bits / 8.0;
+
+  int version = 0;
+  GPUBENCH_CUDA_CHECK(cudaRuntimeGetVersion(&version));
+  device.properties["cuda_runtime"] = version_text(version);
+  GPUBENCH_CUDA_CHECK(cudaDriverGetVersion(&version));
+  device.properties["cuda_driver"] = version_text(version);
+  device.properties["ecc"] = properties.ECCEnabled != 0 ? "on" : "off";
+  device.properties["uuid"] = uuid_text(properties.uuid.bytes);
+
+  const std::string bus_id = pci_bus_id(index);
+  device.properties["pci_bus_id"] = bus_id;
+  add_nvml_properties(Nvml(bus_id), device.properties);
+  return device;
+}
+
+class CudaBackend final : public Backend {
+ public:
+  [[nodiscard]] std::string_view prefix() const override { return gpu_prefix; }
+  [[nodiscard]] std::vector<Device> devices() const override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return {};
+    }
+    std::vector<Device> devices;
+    devices.reserve(static_cast<std::size_t>(count));
+    for (int index = 0; index < count; ++index) devices.push_back(describe(index));
+    return devices;
+  }
+  [[nodiscard]] std::string why_none() const override {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess) return count > 0 ? "" : "CUDA shows no GPU";
+    (void)cudaGetLastError();
+    const std::string_view remedy = cuda_remedy(cudaGetErrorName(error));
+    return fmt::format("CUDA shows no GPU: {}{}{}", cudaGetErrorString(error), remedy.empty() ? "" : "; ", remedy);
+  }
+  [[nodiscard]] std::unique_ptr<Gpu> open(const Device& device) const override {
+    return open_cuda_gpu(device, index_of(device));
+  }
+  [[nodiscard]] DeviceMemory& memory() const override { return cuda_memory(); }
+  [[nodiscard]] DeviceReadings readings(const Device& device) const override {
+    const auto bus_id = device.properties.find("pci_bus_id");
+    return read_all(Nvml(bus_id == device.properties.end() ? std::string() : bus_id->second));
+  }
+  [[nodiscard]] std::optional<int> built_with() const override { return CUDART_VERSION; }
+  [[nodiscard]] std::unique_ptr<MetricSource> metrics(const Device&) const override {
+    return open_cupti_metric_source();
+  }
+  [[nodiscard]] ChipMetrics chip_metrics(const Device& device) const override {
+    return open_chip_metrics(index_of(device));
+  }
+  [[nodiscard]] std::unique_ptr<ActivitySource> activity() const override { return open_cupti_activity(); }
+  void begin_profiler_range(const std::string& name) const override {
+    (void)cudaProfilerStart();
+    nvtxRangePushA(name.c_str());
+  }
+  void end_profiler_range() const override {
+    nvtxRangePop();
+    (void)cudaProfilerStop();
+  }
+
+ private:
+  static int index_of(const Device& device) {
+    const auto index = number_in<int>(std::string_view(device.id).substr(gpu_prefix.size()));
+    if (!index || *index < 0)
+      throw GpuError(fmt::format("'{}' is not a CUDA device; they are named cuda:0, cuda:1, ...", device.id));
+    return *index;
+  }
+};
+
+}  // namespace
+
+const Backend& cuda_backend() {
+  static const CudaBackend backend;
+  return backend;
+}
+
+}  // namespace gpubench::bench

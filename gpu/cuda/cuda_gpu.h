@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gpu/device.h"
+
+namespace gpubench::bench {
+
+/// As CUDA writes it: "0000:18:00.0". Throws GpuError.
+std::string pci_bus_id(int index);
+/// By the index that CUDA counts. Throws GpuError.
+std::unique_ptr<Gpu> open_cuda_gpu(const Device& device, int index);
+
+}  // namespace gpubench::bench
