@@ -10,6 +10,7 @@
 #include "core/model/command_names.h"
 #include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_records.h"
+#include "gpu/cuda/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {

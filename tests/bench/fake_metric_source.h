@@ -72,7 +72,7 @@ class FakeMetricSource final : public MetricSource {
     chip_.max_points.push_back(max_points);
   }
   void next_pass() override { chip_.begun.emplace_back(); }
-  void count(std::size_t point, const Replay& replay) override {
+  void count(std::size_t point, const CountedExecution& replay) override {
     chip_.counted.push_back(metrics_);
     chip_.points.push_back(point);
     if (!chip_.error.empty()) throw MetricsUnavailable(chip_.error);

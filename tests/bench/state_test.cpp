@@ -20,6 +20,7 @@
 #include "bench/google/google_runner.h"
 #include "bench/memory/host_memory.h"
 #include "bench/timing/host_timer.h"
+#include "gpu/random.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"

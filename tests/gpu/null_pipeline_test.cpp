@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vendor that no room has heard of goes all the way: from a registered operation to a report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/activity/activity_pass.h"
+#include "bench/google/google_runner.h"
+#include "bench/timing/costs.h"
+#include "bench/timing/launch_overhead.h"
+#include "classifier/classifier.h"
+#include "core/storage/storage.h"
+#include "gpu/devices.h"
+#include "reports/reports.h"
+#include "tests/gpu/null_backend.h"
+
+namespace gpubench::bench {
+namespace {
+
+const NullBackend& null_backend() {
+  static const NullBackend backend;
+  return backend;
+}
+
+/// Reads and writes `n` floats each, with `flops` for each of them.
+void null_map(State& state) {
+  const auto n = static_cast<double>(state.range("n"));
+  const auto flops = static_cast<double>(state.range("flops"));
+  auto x = state.device_vector<float>(64);
+  state.reads(static_cast<std::int64_t>(4 * n));
+  state.writes(static_cast<std::int64_t>(4 * n));
+  state.flops(fp32, static_cast<std::int64_t>(flops * n));
+  state.footprint(static_cast<std::int64_t>(8 * n));
+  state.measure([&](Stream) {
+    (void)x.data();
+    null_backend().launch({"null_map", 4 * n, 4 * n, flops * n, {{100, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}}});
+  });
+}
+GPU_BENCHMARK(null_map)->ArgNames({"n", "flops"})->Args({1 << 10, 1})->Args({1 << 24, 1})->Args({1 << 24, 1000});
+
+class NullPipeline : public testing::Test {
+ protected:
+  AddedBackend added_{null_backend()};
+  Device device_ = null_backend().devices().front();
+};
+
+TEST_F(NullPipeline, TheVendorIsAmongTheDevices) {
+  EXPECT_EQ(choose_devices("").front().id, "null:0");
+  EXPECT_EQ(choose_devices("null:0").front(), device_);
+  EXPECT_EQ(choose_devices("all").back().id, "cpu");
+  EXPECT_EQ(why_no_gpu(), "");
+  const auto gpu = open_gpu(device_);
+  const auto costs = measure_costs(*gpu);
+  EXPECT_NEAR(costs.front().seconds.value_or(0.0), 32e-9, 1e-12) << "a step of the timer";
+  const auto node = std::ranges::find(costs, "graph node", &Cost::what);
+  ASSERT_NE(node, costs.end());
+  EXPECT_NEAR(node->seconds.value_or(0.0), NullBackend::kernel_seconds, 1e-9);
+  Device unknown;
+  unknown.id = "none:0";
+  EXPECT_THROW((void)open_gpu(unknown), GpuError);
+}
+
+TEST_F(NullPipeline, AnOperationComesOutAsAVerdictInAReport) {
+  // Operation -> sampler -> measurement
+  PointRunner runner(device_, {{}, {TimingMode::stream, TimingMode::device, TimingMode::latency}});
+  auto measured = go_over(device_, "null_map", [&](const PointCall& call, std::size_t) { return runner.run(call); });
+  ASSERT_EQ(measured.size(), 3U);
+  for (const Measurement& one : measured) {
+    ASSERT_TRUE(one.seconds()) << one.name << ": " << (one.failure ? one.failure->message : "");
+    EXPECT_EQ(one.device, "null:0");
+    EXPECT_EQ(one.launches, (Launches{1, 100, 90, 0.0}));
+  }
+  const double seconds = 8.0 * (1 << 24) / NullBackend::bytes_per_second;
+  const Summary* const device_time = seconds_by(measured[1], TimingMode::device);
+  ASSERT_NE(device_time, nullptr);
+  EXPECT_NEAR(device_time->median, seconds, 0.001 * seconds);
+  EXPECT_NEAR(measured[1].timings[1].kernel_overhead_seconds->value, NullBackend::kernel_seconds, 1e-9);
+  EXPECT_GT(seconds_by(measured[1], TimingMode::latency)->median, device_time->median);
+
+  // -> counters and activity records
+  for (auto pass : {0, 1}) {
+    std::unique_ptr<PostTimingPass> after;
+    if (pass == 0)
+      after = std::make_unique<CounterPass>(device_, std::vector<std::string>{"dram_read_bytes", "dram_write_bytes"});
+    else
+      after = std::make_unique<ActivityPass>(device_);
+    CountingRunner counting(device_, false, std::move(after));
+    for (auto& [position, one] :
+         count_again(counting, device_, "null_map", [&](std::size_t at) { return &measured[at]; }))
+      measured[position] = one;
+  }
+  EXPECT_DOUBLE_EQ(counter(measured[1], "dram_read_bytes").value_or(0.0), 4.0 * (1 << 24));
+  ASSERT_TRUE(measured[1].activity);
+  EXPECT_EQ(measured[1].activity->reason, "");
+
+  // -> calibration -> classifier -> verdict
+  gpubench::Run run;
+  run.devices = {device_};
+  run.calibrations = {null_backend().ceilings()};
+  const auto gpu = open_gpu(device_);
+  run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
+  for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
+  classifier::classify(run);
+  std::vector<Regime> regimes;
+  for (const Point& point : run.points) {
+    ASSERT_TRUE(point.verdict) << point.measurement.name;
+    regimes.push_back(point.verdict->regime);
+  }
+  EXPECT_THAT(regimes, testing::ElementsAre(Regime::overhead, Regime::memory, Regime::compute));
+
+  // -> run -> report
+  const std::string text = reports::console(run, {});
+  EXPECT_THAT(text, testing::HasSubstr("Null 100"));
+  EXPECT_THAT(text, testing::HasSubstr("memory"));
+  EXPECT_EQ(storage::run_from_json(storage::to_json(run), "null"), run);
+}
+
+}  // namespace
+}  // namespace gpubench::bench
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gpubench::bench::initialize_google(argv[0], {});
+  return RUN_ALL_TESTS();
+}
