@@ -401,7 +401,7 @@ CounterPass::Opener long_and_short(FakeChip& chip) {
 TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
   FakeChip chip;
   std::string order;
-  const Replay replay = {[&] { order += 'p'; }, [&] { order += 'x'; },
+  const Replay replay = {{[&] { order += 'p'; }, [&] { order += 'x'; }},
                          [&] {
                            order += 'k';
                            return std::nullopt;
@@ -426,7 +426,7 @@ TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
   for (std::size_t round = 0; round < rounds; ++round) {
     phase.begin(round);
     for (std::size_t point = 0; point < points.size(); ++point) {
-      Replay replay = {[] {}, [] {},
+      Replay replay = {{[] {}, [] {}},
                        [&] {
                          kept = true;
                          return std::nullopt;

@@ -63,7 +63,7 @@ class Copy {
       once();
     };
     if (!phase.wants(point, measurement)) return;
-    bench::Replay replay = {prepare, execute, [&] { return inputs.keep(execute, 2); }};
+    bench::Replay replay = {{prepare, execute}, [&] { return inputs.keep(execute, 2); }};
     replay.point = point;
     phase.fill(measurement, replay);
   }
