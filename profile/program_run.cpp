@@ -100,6 +100,7 @@ class Measurements {
     measurement.timings = timings_of(
         {.durations_ns = group.timed_ns(),
          .kernels = is_command(key.kind) ? 0 : 1,
+         .launches = is_command(key.kind) ? 0 : 1,
          .method = group.durations_ns.empty() ? "activity records of launches around which counters were read"
                                               : "activity records of the program's launches"},
         costs_[key.device]);

@@ -42,7 +42,7 @@ std::vector<Timing> timings_of(const RecordedTimes& times, const std::optional<F
   device.samples_seconds = thinned(times.durations_ns);
   device.block_sizes = {static_cast<std::int64_t>(device.samples_seconds.size())};
   device.seconds = statistics::summarize(device.samples_seconds);
-  if (!costs || times.kernels == 0) {
+  if (!costs || times.launches == 0) {
     if (times.kernels > 0) device.method += ", with the kernel overhead in them: the calibration has no graph-node";
     // What a stream takes for it is at least what its record says.
     Timing stream = device;

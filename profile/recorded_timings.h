@@ -27,8 +27,8 @@ inline constexpr double min_seconds = 16e-9;
 /// Work that was done several times.
 struct RecordedTimes {
   std::vector<std::int64_t> durations_ns;  ///< in the order of starts
-  std::int64_t kernels = 1;                ///< in each duration: 0 of a copy or a fill
-  std::int64_t launches = 1;               ///< for each duration
+  std::int64_t kernels = 1;                ///< in each duration
+  std::int64_t launches = 1;               ///< for each duration; 0 where their cost is not the stream's
   std::string method;
 };
 /// The device's time, less the costs of records, and what a stream takes for it at least.

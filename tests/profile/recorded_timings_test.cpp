@@ -28,10 +28,13 @@ TEST(RecordedTimings, NeverFallBelowAStepOfTheClock) {
 }
 
 TEST(RecordedTimings, OfCopiesAndWithoutCeilingsAreAsRecorded) {
-  const auto copy = timings_of({.durations_ns = {3000}, .kernels = 0, .method = "m"}, costs);
+  const auto copy = timings_of({.durations_ns = {3000}, .kernels = 0, .launches = 0, .method = "m"}, costs);
   EXPECT_NEAR(copy[0].seconds->median, 3e-6, 1e-15);
   EXPECT_EQ(copy[0].method, "m");
   EXPECT_EQ(copy[1].seconds, copy[0].seconds);
+  const auto copy_of_an_operator = timings_of({.durations_ns = {3000}, .kernels = 0, .method = "m"}, costs);
+  EXPECT_NEAR(copy_of_an_operator[0].seconds->median, 3e-6, 1e-15);
+  EXPECT_NEAR(copy_of_an_operator[1].seconds->median, 4.25e-6, 1e-15);
   const auto unknown = timings_of({.durations_ns = {3000}, .method = "m"}, std::nullopt);
   EXPECT_THAT(unknown[0].method, testing::HasSubstr("the calibration has no graph-node"));
   EXPECT_FALSE(unknown[0].kernel_overhead_seconds);
