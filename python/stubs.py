@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
         text = text.replace("import gpubench\nfrom gpubench import Error as Error\n", "")
         text = text.replace("from gpubench._core import profile as profile\n", "from . import profile as profile\n")
         text = text.replace("class UsageError(gpubench.Error)", ERROR + "\nclass UsageError(Error)").replace("(gpubench.Error)", "(Error)")
-        text = re.sub(r"\b(dict|list)(?=[:)])", lambda found: {"dict": "dict[str, Any]", "list": "list[Any]"}[found[1]], text)
+        text = re.sub(r"\b(dict|list)(?=[:)]| \|)", lambda found: {"dict": "dict[str, Any]", "list": "list[Any]"}[found[1]], text)
         text = re.sub(r"-> (dict|list): ", lambda found: {"dict": "-> dict[str, Any]: ", "list": "-> list[Any]: "}[found[1]], text)
         text = text.replace("*args)", "*args: object)").replace("\n\n", "\nfrom typing import Any\n\n", 1)
         place = PACKAGE / "_core" / stub.name

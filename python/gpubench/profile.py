@@ -187,83 +187,36 @@ class GmpProfiler:
                 print(f"  {what}: {counts[operations]} operations, {counts[size]} bytes ({counts[size] / 2**20:.2f} MiB)")
 
 
-class KernelTimer:
+class KernelTimer(_engine.KernelTimer):
     """Times work on streams by pairs of CUDA events. Only calls that read times wait for the GPU."""
-
-    def __init__(self) -> None:
-        self._engine = _engine.KernelTimer()
 
     def start(self, kernel_name: str, stream: Any = None) -> None:
         """Begins an interval on a stream; without one on that of the framework at hand."""
-        self._engine.start(kernel_name, handle_of(stream))
+        super().start(kernel_name, handle_of(stream))
 
     def stop(self, kernel_name: str, stream: Any = None) -> None:
         """Ends the newest interval of the name, where it began."""
-        self._engine.stop(kernel_name, None if stream is None else handle_of(stream))
-
-    def get_timing(self, kernel_name: str) -> dict[str, Any] | None:
-        """count, total, exclusive, mean, min, max, p50, p95, p99, std in milliseconds; None before an interval ended."""
-        return cast("dict[str, Any] | None", self._engine.timing(kernel_name))
-
-    @property
-    def names(self) -> list[str]:
-        """In the order of their first start."""
-        return list(self._engine.names())
-
-    def get_report(self) -> str:
-        """A table of all names; TOTAL counts nested time once."""
-        return self._engine.report()
-
-    def problem(self) -> str:
-        """Why something was not timed; else empty."""
-        return self._engine.problem()
-
-    def reset(self) -> None:
-        """Forgets all times."""
-        self._engine.reset()
+        super().stop(kernel_name, None if stream is None else handle_of(stream))
 
 
-class MemoryTracker:
+class MemoryTracker(_engine.MemoryTracker):
     """Named arrays and tensors with their sizes. It keeps none of them alive."""
-
-    def __init__(self) -> None:
-        self._engine = _engine.MemoryTracker()
 
     def track_tensor(self, name: str, tensor: Any) -> None:
         """Tracks an array of CuPy or NumPy, or a tensor of PyTorch."""
         if not hasattr(tensor, "shape") or not hasattr(tensor, "dtype"):
             raise TypeError(f"track_tensor takes an array or a tensor, not a {type(tensor).__name__}")
-        self._engine.track(name, address_of(tensor) or 0, [int(each) for each in tensor.shape], text_of(tensor.dtype),
-                           bytes_of(tensor))
-
-    def untrack_tensor(self, name: str) -> bool:
-        """False where nothing of the name is tracked."""
-        return self._engine.untrack(name)
-
-    def get_tensor_info(self, name: str) -> dict[str, Any] | None:
-        """name, pointer, shape, dtype and bytes; None where nothing of the name is tracked."""
-        return cast("dict[str, Any] | None", self._engine.info(name))
-
-    def get_total_memory(self) -> int:
-        """Bytes tracked now."""
-        return self._engine.total()
-
-    def get_peak_memory(self) -> int:
-        """The most since the beginning or the last reset."""
-        return self._engine.peak()
+        self.track(name, address_of(tensor) or 0, [int(each) for each in tensor.shape], text_of(tensor.dtype),
+                   bytes_of(tensor))
 
     def get_memory_report(self) -> str:
         """A table of what is tracked, and what the device and the frameworks' pools hold."""
-        report = self._engine.report()
+        report = self.report()
         lines = pool_lines(30)
         if not lines:
             return report
         body, end = report.rstrip("\n").rsplit("\n", 1)
         return "\n".join([body, *lines, end]) + "\n"
-
-    def reset(self) -> None:
-        """Forgets everything."""
-        self._engine.reset()
 
 
 class _TimedKernel:
@@ -289,6 +242,8 @@ class Profiler:
         self.timer = KernelTimer()
         self.memory = MemoryTracker()
         self.enabled = enabled
+        self.get_timing, self.get_timing_report = self.timer.get_timing, self.timer.get_report
+        self.untrack_tensor, self.get_memory_report = self.memory.untrack_tensor, self.memory.get_memory_report
 
     def profile_kernel(self, kernel_name: str, stream: Any = None) -> Any:
         """Times what is enqueued inside `with`; nothing while disabled."""
@@ -298,22 +253,6 @@ class Profiler:
         """As MemoryTracker's, while enabled."""
         if self.enabled:
             self.memory.track_tensor(name, tensor)
-
-    def untrack_tensor(self, name: str) -> bool:
-        """As MemoryTracker's."""
-        return self.memory.untrack_tensor(name)
-
-    def get_timing(self, kernel_name: str) -> dict[str, Any] | None:
-        """As KernelTimer's."""
-        return self.timer.get_timing(kernel_name)
-
-    def get_timing_report(self) -> str:
-        """The table of times."""
-        return self.timer.get_report()
-
-    def get_memory_report(self) -> str:
-        """The table of memory."""
-        return self.memory.get_memory_report()
 
     def get_full_report(self) -> str:
         """Both."""

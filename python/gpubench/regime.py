@@ -212,7 +212,7 @@ class GPUProfiler:
         timer.start("call", current_stream())
         result = call()
         timer.stop("call")
-        return result, lambda: float(cast("dict[str, Any]", timer.timing("call"))["total"]) * 1e-3
+        return result, lambda: float((timer.get_timing("call") or {})["total"]) * 1e-3
 
     def _lightly(self, call: Callable[[], Any]) -> tuple[Any, Mapping[str, Any]]:
         result, seconds = self._timed(call)
@@ -388,50 +388,21 @@ def _product(torch: Any, n: int, device: str) -> tuple[Callable[[], Any], int, A
     return (lambda: a @ a), 3 * a.nbytes, ("tensor-bf16" if device != "cpu" else "fp32", 2 * side**3)
 
 
-def _panels(measured: Run) -> dict[str, Any]:
-    """Four panels as Vega-Lite: time, throughput and bandwidth by size, and regimes."""
-    rows = [{"operation": point.operation, "n": point.arguments["n"], "ms": (point.seconds() or 0) * 1e3,
-             "GFLOP/s": (point.flop_rate or 0) / 1e9, "GB/s": (point.bandwidth or 0) / 1e9,
-             "regime": REGIMES[point.regime]} for point in measured if point.seconds()]
-    x = {"field": "n", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "elements"}
-    color = {"field": "operation", "type": "nominal"}
-
-    def panel(title: str, field: str, unit: str) -> dict[str, Any]:
-        y = {"field": field, "type": "quantitative", "scale": {"type": "log"}, "title": unit}
-        return {"title": title, "width": 360, "height": 220, "mark": {"type": "line", "point": True},
-                "encoding": {"x": x, "y": y, "color": color}}
-
-    regimes = {"title": "Regime", "width": 360, "height": 220, "mark": {"type": "square", "size": 260},
-               "encoding": {"x": x, "y": {"field": "operation", "type": "nominal"},
-                            "color": {"field": "regime", "type": "nominal", "scale": {
-                                "domain": list(REGIMES.values())[:5],
-                                "range": ["#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"]}}}}
-    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "background": "#1b1e24",
-            "config": {"axis": {"labelColor": "#ddd", "titleColor": "#ddd", "gridColor": "#333"},
-                       "title": {"color": "#eee"}, "legend": {"labelColor": "#ddd", "titleColor": "#ddd"},
-                       "view": {"stroke": "#444"}},
-            "resolve": {"scale": {"color": "independent"}}, "data": {"values": rows},
-            "vconcat": [{"hconcat": [panel("Execution time", "ms", "ms"), panel("Throughput", "GFLOP/s", "GFLOP/s")]},
-                        {"hconcat": [panel("Memory bandwidth", "GB/s", "GB/s"), regimes]}]}
-
-
 def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_analysis.png", device: str | None = None,
                              time_budget: float = 0.02) -> Run:
-    """Measures some operators over sizes, and draws execution time, throughput, bandwidth and regimes in four panels: a
-    .png, .svg or .pdf, and beside it a page (.html) of the same run. Where nothing can draw, the page alone."""
+    """Measures some operators over sizes, and draws what limits them at each: a .png, .svg or .pdf, and beside it a page
+    (.html) of the same run with its times and rates. Where nothing can draw, the page alone."""
     measured = _sweep(device, time_budget)
     name = os.fspath(file)
-    stem, extension = os.path.splitext(name)
-    measured.report(stem + ".html")
-    print(f"wrote {stem}.html")
+    page = os.path.splitext(name)[0] + ".html"
+    measured.report(page)
+    print(f"wrote {page}")
     try:
-        picture = _core.draw(json.dumps(_panels(measured)), extension.lstrip("."))
+        measured.report(name)
     except _core.ChartError as error:
         print(f"There is no {name}: {error}")
-        return measured
-    with open(name, "wb") as stream:
-        stream.write(picture)
-    print(f"wrote {name}")
+    else:
+        print(f"wrote {name}")
     return measured
 
 

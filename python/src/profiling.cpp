@@ -29,74 +29,47 @@ profile::Reduction reduction_of(const std::string& name) {
   throw std::invalid_argument("a reduction is SUM, MAX or MEAN, not '" + name + "'");
 }
 
-template <class Value>
-nb::object or_none(const std::optional<Value>& value) {
-  return value ? nb::cast(*value) : nb::none();
+void add(nb::dict&) {}
+template <class Value, class... Others>
+void add(nb::dict& to, const char* key, const Value& value, const Others&... others) {
+  to[key] = value;
+  add(to, others...);
 }
-
-nb::dict as_dict(const profile::Timing& timing) {
+/// Of keys, each followed by its value. What is absent is None.
+template <class... KeysAndValues>
+nb::dict dict_of(const KeysAndValues&... keys_and_values) {
   nb::dict result;
-  result["count"] = timing.count;
-  result["total"] = timing.total_ms;
-  result["exclusive"] = timing.exclusive_ms;
-  result["mean"] = timing.mean_ms;
-  result["min"] = timing.min_ms;
-  result["max"] = timing.max_ms;
-  result["p50"] = timing.p50_ms;
-  result["p95"] = timing.p95_ms;
-  result["p99"] = timing.p99_ms;
-  result["std"] = timing.deviation_ms;
+  add(result, keys_and_values...);
   return result;
 }
 
-nb::dict as_dict(const profile::Status& status) {
-  nb::dict result;
-  result["enabled"] = status.enabled;
-  result["records"] = status.records;
-  result["records_reason"] = status.records_reason;
-  result["counters"] = status.counters;
-  result["counters_reason"] = status.counters_reason;
-  result["dropped"] = status.dropped;
-  result["kernels_outside"] = status.kernels_outside;
-  result["note"] = status.note;
-  result["text"] = status.text();
-  return result;
+template <class Call>
+auto without_lock(const Call& call) {
+  const nb::gil_scoped_release unlock;
+  return call();
 }
 
-nb::dict as_dict(const profile::RangeMemory& memory) {
-  nb::dict result;
-  result["allocations"] = memory.allocations;
-  result["allocated_bytes"] = memory.allocated_bytes;
-  result["releases"] = memory.releases;
-  result["freed_bytes"] = memory.freed_bytes;
-  result["live_bytes"] = memory.live_bytes;
-  result["peak_bytes"] = memory.peak_bytes;
-  return result;
+nb::dict as_dict(const profile::Status& s) {
+  return dict_of("enabled", s.enabled, "records", s.records, "records_reason", s.records_reason, "counters", s.counters,
+                 "counters_reason", s.counters_reason, "dropped", s.dropped, "kernels_outside", s.kernels_outside,
+                 "note", s.note, "text", s.text());
+}
+
+nb::dict as_dict(const profile::RangeMemory& m) {
+  return dict_of("allocations", m.allocations, "allocated_bytes", m.allocated_bytes, "releases", m.releases,
+                 "freed_bytes", m.freed_bytes, "live_bytes", m.live_bytes, "peak_bytes", m.peak_bytes);
 }
 
 nb::dict as_dict(const profile::RangeResult& range) {
-  nb::dict result;
-  result["name"] = range.name;
-  result["path"] = range.path;
-  result["depth"] = range.depth;
-  result["type"] = range.type == profile::RangeType::memory ? "MEMORY" : "CONCURRENT_KERNEL";
-  result["calls"] = range.calls;
-  result["host_ms"] = range.host_ms;
-  result["kernels"] = or_none(range.kernels);
-  result["exclusive_kernels"] = or_none(range.exclusive_kernels);
   nb::list metrics;
-  for (const profile::RangeMetric& metric : range.metrics) {
-    nb::dict one;
-    one["name"] = metric.name;
-    one["unit"] = metric.unit;
-    one["inclusive"] = or_none(metric.inclusive);
-    one["exclusive"] = or_none(metric.exclusive);
-    one["note"] = metric.note;
-    metrics.append(one);
-  }
-  result["metrics"] = metrics;
-  result["memory"] = range.memory ? nb::object(as_dict(*range.memory)) : nb::none();
-  return result;
+  for (const profile::RangeMetric& each : range.metrics)
+    metrics.append(dict_of("name", each.name, "unit", each.unit, "inclusive", each.inclusive, "exclusive",
+                           each.exclusive, "note", each.note));
+  return dict_of("name", range.name, "path", range.path, "depth", range.depth, "type",
+                 std::string(range.type == profile::RangeType::memory ? "MEMORY" : "CONCURRENT_KERNEL"), "calls",
+                 range.calls, "host_ms", range.host_ms, "kernels", range.kernels, "exclusive_kernels",
+                 range.exclusive_kernels, "metrics", metrics, "memory",
+                 range.memory ? nb::object(as_dict(*range.memory)) : nb::none());
 }
 
 nb::list as_list(const std::vector<profile::RangeResult>& ranges) {
@@ -106,16 +79,24 @@ nb::list as_list(const std::vector<profile::RangeResult>& ranges) {
 }
 
 nb::dict device_memory() {
-  const profile::DeviceMemory memory = profile::device_memory();
-  nb::dict result;
-  result["pool_used"] = or_none(memory.pool_used);
-  result["pool_used_peak"] = or_none(memory.pool_used_peak);
-  result["pool_reserved"] = or_none(memory.pool_reserved);
-  result["pool_reserved_peak"] = or_none(memory.pool_reserved_peak);
-  result["used"] = or_none(memory.used);
-  result["total"] = or_none(memory.total);
-  result["reason"] = memory.reason;
-  return result;
+  const profile::DeviceMemory m = profile::device_memory();
+  return dict_of("pool_used", m.pool_used, "pool_used_peak", m.pool_used_peak, "pool_reserved", m.pool_reserved,
+                 "pool_reserved_peak", m.pool_reserved_peak, "used", m.used, "total", m.total, "reason", m.reason);
+}
+
+std::optional<nb::dict> timing_of(profile::KernelTimer& timer, const std::string& name) {
+  const auto found = without_lock([&] { return timer.timing(name); });
+  if (!found) return std::nullopt;
+  const profile::Timing& t = *found;
+  return dict_of("count", t.count, "total", t.total_ms, "exclusive", t.exclusive_ms, "mean", t.mean_ms, "min", t.min_ms,
+                 "max", t.max_ms, "p50", t.p50_ms, "p95", t.p95_ms, "p99", t.p99_ms, "std", t.deviation_ms);
+}
+
+std::optional<nb::dict> info_of(const profile::MemoryTracker& tracker, const std::string& name) {
+  const auto info = tracker.info(name);
+  if (!info) return std::nullopt;
+  return dict_of("name", info->name, "pointer", reinterpret_cast<std::uintptr_t>(info->pointer), "shape",
+                 nb::tuple(nb::cast(info->shape)), "dtype", info->type, "bytes", info->bytes);
 }
 
 /// A name with Python's `with`, entered as often as one likes: again inside itself, and by several threads. Called with
@@ -173,20 +154,13 @@ void bind_profile(nb::module_& module) {
           },
           "name"_a, "stream"_a = nb::none(), Release())
       .def(
-          "timing",
-          [](profile::KernelTimer& self, const std::string& name) -> nb::object {
-            std::optional<profile::Timing> timing;
-            {
-              const nb::gil_scoped_release unlock;
-              timing = self.timing(name);
-            }
-            return timing ? nb::object(as_dict(*timing)) : nb::none();
-          },
-          "name"_a)
-      .def("names", &profile::KernelTimer::names)
-      .def("report", &profile::KernelTimer::report, Release())
-      .def("problem", &profile::KernelTimer::problem)
-      .def("reset", &profile::KernelTimer::reset, Release());
+          "get_timing", &timing_of, "kernel_name"_a,
+          "count, total, exclusive, mean, min, max, p50, p95, p99, std in milliseconds; None before an interval ended.")
+      .def_prop_ro("names", &profile::KernelTimer::names, "In the order of their first start.")
+      .def("get_report", &profile::KernelTimer::report, Release(),
+           "A table of all names; TOTAL counts nested time once.")
+      .def("problem", &profile::KernelTimer::problem, "Why something was not timed; else empty.")
+      .def("reset", &profile::KernelTimer::reset, Release(), "Forgets all times.");
   nb::class_<profile::MemoryTracker>(module, "MemoryTracker", "Named memory with its sizes. It holds none of it.")
       .def(nb::init<>())
       .def(
@@ -198,25 +172,14 @@ void bind_profile(nb::module_& module) {
           },
           "name"_a, "pointer"_a, "shape"_a, "type"_a, "bytes"_a)
       .def(
-          "untrack", [](profile::MemoryTracker& self, const std::string& name) { return self.untrack(name); }, "name"_a)
-      .def(
-          "info",
-          [](const profile::MemoryTracker& self, const std::string& name) -> nb::object {
-            const auto info = self.info(name);
-            if (!info) return nb::none();
-            nb::dict result;
-            result["name"] = info->name;
-            result["pointer"] = reinterpret_cast<std::uintptr_t>(info->pointer);
-            result["shape"] = nb::tuple(nb::cast(info->shape));
-            result["dtype"] = info->type;
-            result["bytes"] = info->bytes;
-            return result;
-          },
-          "name"_a)
-      .def("total", &profile::MemoryTracker::total)
-      .def("peak", &profile::MemoryTracker::peak)
+          "untrack_tensor", [](profile::MemoryTracker& self, const std::string& name) { return self.untrack(name); },
+          "name"_a, "False where nothing of the name is tracked.")
+      .def("get_tensor_info", &info_of, "name"_a,
+           "name, pointer, shape, dtype and bytes; None where nothing of the name is tracked.")
+      .def("get_total_memory", &profile::MemoryTracker::total, "Bytes tracked now.")
+      .def("get_peak_memory", &profile::MemoryTracker::peak, "The most since the beginning or the last reset.")
       .def("report", &profile::MemoryTracker::report)
-      .def("reset", &profile::MemoryTracker::reset);
+      .def("reset", &profile::MemoryTracker::reset, "Forgets everything.");
   nb::class_<Range>(module, "Range", "A stretch of the program that its author named.")
       .def(nb::init<std::string>(), "name"_a)
       .def(nb::init<std::string, std::string>(), "name"_a, "type"_a)
@@ -227,12 +190,7 @@ void bind_profile(nb::module_& module) {
   module.def(
       "enable",
       [](const std::vector<std::string>& metrics, bool memory) {
-        profile::Status status;
-        {
-          const nb::gil_scoped_release unlock;
-          status = profile::enable({metrics, memory});
-        }
-        return as_dict(status);
+        return as_dict(without_lock([&] { return profile::enable({metrics, memory}); }));
       },
       "metrics"_a, "memory"_a = true);
   module.def("disable", &profile::disable, Release());
@@ -241,20 +199,11 @@ void bind_profile(nb::module_& module) {
   module.def(
       "results",
       [](const std::string& reduction) {
-        std::vector<profile::RangeResult> results;
-        const auto wanted = reduction_of(reduction);
-        {
-          const nb::gil_scoped_release unlock;
-          results = profile::results(wanted);
-        }
-        return as_list(results);
+        return as_list(without_lock([&] { return profile::results(reduction_of(reduction)); }));
       },
       "reduction"_a = "SUM");
   module.def(
       "ranges_text", [](const std::string& reduction) { return profile::ranges_text(reduction_of(reduction)); },
-      "reduction"_a = "SUM", Release());
-  module.def(
-      "ranges_csv", [](const std::string& reduction) { return profile::ranges_csv(reduction_of(reduction)); },
       "reduction"_a = "SUM", Release());
   module.def(
       "write_ranges",
@@ -263,30 +212,17 @@ void bind_profile(nb::module_& module) {
       },
       "path"_a, "reduction"_a = "SUM", Release());
   module.def("memory_activity", [] {
-    profile::MemoryActivity activity;
-    {
-      const nb::gil_scoped_release unlock;
-      activity = profile::memory_activity();
-    }
+    const profile::MemoryActivity activity = without_lock([] { return profile::memory_activity(); });
     nb::dict kinds;
     for (const auto& kind : activity.kinds) kinds[kind.kind.c_str()] = as_dict(kind.memory);
-    nb::dict result;
-    result["kinds"] = kinds;
-    result["ranges"] = as_list(activity.ranges);
-    result["reason"] = activity.reason;
-    return result;
+    return dict_of("kinds", kinds, "ranges", as_list(activity.ranges), "reason", activity.reason);
   });
   module.def("memory_activity_text", &profile::memory_activity_text, Release());
   module.def("device_memory", &device_memory);
   module.def("self_cost", [] {
     nb::list list;
-    for (const auto& cost : profile::self_cost()) {
-      nb::dict one;
-      one["what"] = cost.what;
-      one["nanoseconds"] = or_none(cost.nanoseconds);
-      one["reason"] = cost.reason;
-      list.append(one);
-    }
+    for (const auto& cost : profile::self_cost())
+      list.append(dict_of("what", cost.what, "nanoseconds", cost.nanoseconds, "reason", cost.reason));
     return list;
   });
 }

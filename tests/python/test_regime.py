@@ -89,14 +89,6 @@ def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, 
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 
 
-def test_pictures_have_four_panels(quick):
-    point = {"measurement": {"name": "cos/n:8", "operation": "cos", "arguments": [{"name": "n", "value": 8}],
-                             "device": "cpu", "timings": [{"clock": "host", "seconds": {"median": 1e-3}}]}}
-    panels = regime._panels([gpubench.Point(point)])
-    assert sum(len(each["hconcat"]) for each in panels["vconcat"]) == 4
-    assert panels["data"]["values"][0]["ms"] == 1.0
-
-
 def test_the_command_says_how_it_is_used(capsys):
     assert regime.main([]) == 64 and "--visualize" in capsys.readouterr().out
     with pytest.raises(SystemExit):
