@@ -75,7 +75,7 @@ void add_lines(std::span<const ClockPair> pairs, const Rate& other, std::int64_t
 
 }  // namespace
 
-std::int64_t ClockFit::at(std::int64_t clock) const {
+std::int64_t ClockFit::at(Tick clock) const {
   auto line = std::ranges::upper_bound(lines, clock, {}, &ClockLine::clock);
   if (line != lines.begin()) --line;
   return line->at(clock);
@@ -104,8 +104,8 @@ ClockFit fit_clock(std::vector<ClockPair> pairs, const Rate& other, std::int64_t
   // Where two lines meet the clock changed, and a line through two readings may not say when: by its neighbours' rates.
   for (std::size_t i = 1; i < fit.lines.size(); ++i)
     for (const std::size_t one : {i - 1, i}) {
-      const std::int64_t begin = fit.lines[one].clock;
-      const std::int64_t end = one + 1 < fit.lines.size() ? fit.lines[one + 1].clock : pairs.back().clock;
+      const Tick begin = fit.lines[one].clock;
+      const Tick end = one + 1 < fit.lines.size() ? fit.lines[one + 1].clock : pairs.back().clock;
       if (std::ranges::upper_bound(pairs, begin, {}, &ClockPair::clock)->clock >= end)
         fit.residual_ns = std::max(fit.residual_ns, std::abs(fit.lines[i].ns_per_tick - fit.lines[i - 1].ns_per_tick) *
                                                         static_cast<double>(end - begin));

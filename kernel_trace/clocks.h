@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,9 +11,17 @@
 
 namespace gpubench::kernel_trace {
 
+/// A count of an SM's clock, or of the GPU's timer where a warp records by that. Only a fit makes nanoseconds of it.
+struct Tick {
+  std::int64_t count = 0;
+  friend auto operator<=>(const Tick&, const Tick&) = default;
+  friend std::int64_t operator-(Tick later, Tick earlier) { return later.count - earlier.count; }
+  friend Tick operator+(Tick tick, std::int64_t ticks) { return {tick.count + ticks}; }
+};
+
 /// %clock64 at a moment of %globaltimer. The timer steps, by 32 ns on an H200: the moment is up to a step later.
 struct ClockPair {
-  std::int64_t clock = 0;
+  Tick clock;
   std::int64_t ns = 0;
 };
 
@@ -24,10 +33,10 @@ struct Rate {
 
 /// One line, from a clock on to the next line's.
 struct ClockLine {
-  std::int64_t clock = 0;
+  Tick clock;
   std::int64_t ns = 0;
   double ns_per_tick = 0.0;
-  [[nodiscard]] std::int64_t at(std::int64_t when) const {
+  [[nodiscard]] std::int64_t at(Tick when) const {
     const double later = std::floor(static_cast<double>(when - clock) * ns_per_tick + 0.5);
     return ns + static_cast<std::int64_t>(std::fmax(std::fmin(later, 1e18), -1e18));
   }
@@ -36,7 +45,7 @@ struct ClockLine {
 struct ClockFit {
   std::vector<ClockLine> lines;  ///< by clock; at least one
   double residual_ns = 0.0;      ///< how far off times may be: a pair from its line, half a step where all is well
-  [[nodiscard]] std::int64_t at(std::int64_t clock) const;
+  [[nodiscard]] std::int64_t at(Tick clock) const;
 };
 
 /// The timer's step as the readings show it; 32 where they are too few.

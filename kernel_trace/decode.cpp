@@ -29,21 +29,38 @@ static_assert(sizeof(Slot) == 8);
 
 /// What two warps may share: an end of an asynchronous range or of a flow.
 struct FlowEndpoint {
-  std::int64_t time;
-  std::uint32_t warp, event;
-  Kind kind;
-  std::uint16_t id, token;
+  std::int64_t time_ns = 0;
+  std::uint32_t warp = 0;
+  Kind kind = Kind::flow_out;
+  std::uint16_t id = 0, token = 0;
 };
 
-/// Of a few slices what they held. Times are clocks first, then nanoseconds.
+/// What has a tick, and no time yet.
+template <class What>
+struct Ticked {
+  Tick tick;
+  What what;
+};
+struct TickedSpan {
+  Tick start, end;
+  std::uint32_t warp = 0, events = 1;
+  std::uint16_t id = 0, payload = 0;
+  bool unended = false, scope = false;
+};
+struct TickedWarp {
+  Tick open, close;
+  std::int64_t opened_ns = 0;  // by the timer
+  WarpRecord record;
+};
+
+/// Of a few slices what they held.
 struct Part {
-  std::vector<WarpRecord> warps;
-  std::vector<Span> spans;
-  std::vector<Instant> moments;
-  std::vector<Value> values;
-  std::vector<FlowEndpoint> endpoints;
+  std::vector<TickedWarp> warps;
+  std::vector<TickedSpan> spans;
+  std::vector<Ticked<Instant>> instants;
+  std::vector<Ticked<Value>> values;
+  std::vector<Ticked<FlowEndpoint>> endpoints;
   std::vector<std::pair<std::uint32_t, ClockPair>> pairs;  // with their warp
-  std::vector<std::int64_t> opened;                        // of each warp by the timer
   std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0, foreign = 0;
   bool at_least = false;  // more was dropped than is known
 };
@@ -55,7 +72,7 @@ SliceHeader header_at(const std::byte* place) {
 }
 
 struct ScopeTime {
-  std::int64_t clocks, error;  ///< at most so far off
+  std::int64_t ticks, error;  ///< at most so far off
 };
 ScopeTime scope_time(std::uint32_t word) {
   const std::uint32_t bits = (word & scope_duration_bits) >> 12;
@@ -68,8 +85,7 @@ ScopeTime scope_time(std::uint32_t word) {
 
 /// The low half of the clock when an event was stored.
 std::uint32_t stored_at(const Slot& slot) {
-  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_time(slot.word).clocks)
-                                    : slot.first;
+  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_time(slot.word).ticks) : slot.first;
 }
 
 /// Slots of one slice in the order in which they were written.
@@ -122,172 +138,214 @@ class Slots {
 };
 
 /// The full clock of a low half that is not long before or at most 2^32 ticks after a known one.
-std::int64_t unwrapped(std::int64_t known, std::uint32_t low) {
+Tick unwrapped(Tick known, std::uint32_t low) {
   constexpr std::uint32_t back = 0xFF000000;  // two writers of one slice may swap places: by less than 8 ms
-  const std::uint32_t step = low - static_cast<std::uint32_t>(known);
+  const std::uint32_t step = low - static_cast<std::uint32_t>(known.count);
   return known + (step >= back ? static_cast<std::int64_t>(step) - (std::int64_t{1} << 32) : step);
-}
-
-/// What the durations of scopes leave open is settled by the next event, or by the beginning of the next scope: none
-/// that began before `time` lasts longer, unless by more than it is unsure. The latest end of those that began later,
-/// which the next scope holds.
-std::int64_t bound_scopes(std::span<Span> ended, std::int64_t time, std::int64_t latest) {
-  for (auto one = ended.rbegin(); one != ended.rend() && one->end_ns() > time; ++one) {
-    if (one->start_ns >= time)
-      latest = std::max(latest, one->end_ns());
-    else if (one->end_ns() - time <= one->duration_ns / 2048 + 1)
-      one->duration_ns = time - one->start_ns;
-  }
-  return latest;
 }
 
 /// Far from where sums of times overflow, whatever the bytes say.
 std::int64_t bounded(std::uint64_t time) { return static_cast<std::int64_t>(std::min(time, std::uint64_t{1} << 61)); }
 
-void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
-  const SliceHeader header = header_at(place);
-  if ((header.flags & slice_opened) == 0) return;
-  const auto warp = static_cast<std::uint32_t>(part.warps.size());
-  const std::size_t first_span = part.spans.size();
-  const Slots held(place, header, slots);
-  WarpRecord& record = part.warps.emplace_back();
-  record.block = header.block;
-  record.warp = header.warp_and_sm & 0xFFFFU;
-  record.sm = header.warp_and_sm >> 16;
-  record.launch = header.launch;
-  record.grid_x = std::max(header.grid_x, 1U);
-  record.grid_y = std::max(header.grid_y, 1U);
-  record.closed = (header.flags & (slice_closed | slice_counted)) != 0;
-  record.events = held.size();
-  record.dropped = held.dropped();
-  record.by_timer = (header.flags & slice_timer) != 0;
-  const auto open = bounded(record.by_timer ? header.open_ns : header.open_clock);
-  const auto close = bounded(record.by_timer ? header.close_ns : header.close_clock);
-  part.opened.push_back(bounded(header.open_ns));
-  const auto add_pair = [&](std::int64_t clock, std::int64_t ns) {
-    if (!record.by_timer) part.pairs.emplace_back(warp, ClockPair{clock, ns});
-  };
-  add_pair(open, bounded(header.open_ns));
-  if (header.close_ns != 0) add_pair(close, bounded(header.close_ns));
+class SliceDecoder {
+ public:
+  SliceDecoder(const SliceHeader& header, const Slots& held, Part& part)
+      : header_(header),
+        held_(held),
+        part_(part),
+        warp_(static_cast<std::uint32_t>(part.warps.size())),
+        first_span_(part.spans.size()) {}
 
-  // An event takes four clocks or more, so that the count of 32 bits may have begun anew.
-  part.at_least |= record.closed && record.dropped > 0 && close - open >= std::int64_t{1} << 34;
-  const bool cut = (header.flags & slice_ring) != 0 && record.dropped > 0;
-  std::int64_t now = open;
-  if (cut && header.close_ns != 0 &&
-      held.size() > 0) {  // the gap before the first is not known, that after the last is
+  void decode() {
+    open_warp();
+    start_clock();
+    times_.reserve(held_.size());
+    for (std::uint32_t i = 0; i < held_.size(); ++i)
+      if (const Slot slot = held_[i]; slot.word == 0)
+        ++part_.missing;
+      else if (slot.kind() != Kind::more)  // of an event that was overwritten
+        decode_event(i, slot);
+    close_warp();
+  }
+
+ private:
+  struct Open {
+    Tick start;
+    std::uint32_t event;
+    std::uint16_t id, payload;
+  };
+
+  TickedWarp& warp() { return part_.warps[warp_]; }
+  std::span<TickedSpan> ended() { return std::span(part_.spans).subspan(first_span_); }
+  void add_pair(Tick clock, std::uint64_t ns) {
+    if (!warp().record.by_timer) part_.pairs.emplace_back(warp_, ClockPair{clock, bounded(ns)});
+  }
+  [[nodiscard]] std::optional<std::uint32_t> more(std::uint32_t place) const {
+    return place < held_.size() && held_[place].kind() == Kind::more ? std::optional(held_[place].first) : std::nullopt;
+  }
+
+  void open_warp() {
+    const bool by_timer = (header_.flags & slice_timer) != 0;
+    TickedWarp& made = part_.warps.emplace_back();
+    made.open = {bounded(by_timer ? header_.open_ns : header_.open_clock)};
+    made.close = {bounded(by_timer ? header_.close_ns : header_.close_clock)};
+    made.opened_ns = bounded(header_.open_ns);
+    WarpRecord& record = made.record;
+    record.block = header_.block;
+    record.warp = header_.warp_and_sm & 0xFFFFU;
+    record.sm = header_.warp_and_sm >> 16;
+    record.launch = header_.launch;
+    record.grid_x = std::max(header_.grid_x, 1U);
+    record.grid_y = std::max(header_.grid_y, 1U);
+    record.closed = (header_.flags & (slice_closed | slice_counted)) != 0;
+    record.events = held_.size();
+    record.dropped = held_.dropped();
+    record.by_timer = by_timer;
+    add_pair(made.open, header_.open_ns);
+    if (header_.close_ns != 0) add_pair(made.close, header_.close_ns);
+    // An event takes four clocks or more, so that the count of 32 bits may have begun anew.
+    part_.at_least |= record.closed && record.dropped > 0 && made.close - made.open >= std::int64_t{1} << 34;
+    cut_ = (header_.flags & slice_ring) != 0 && record.dropped > 0;
+  }
+
+  /// In a ring the gap before the first event is not known, that after the last is.
+  void start_clock() {
+    now_ = warp().open;
+    if (!cut_ || header_.close_ns == 0 || held_.size() == 0) return;
     std::uint32_t length = 0, last = 0;
     bool any = false;
-    for (std::uint32_t i = 0; i < held.size(); ++i) {
-      const Slot slot = held[i];
+    for (std::uint32_t i = 0; i < held_.size(); ++i) {
+      const Slot slot = held_[i];
       if (slot.word == 0 || slot.kind() == Kind::more) continue;
       if (any) length += stored_at(slot) - last;
       any = true;
       last = stored_at(slot);
     }
-    now = close - static_cast<std::uint32_t>(static_cast<std::uint32_t>(close) - last) - length - 1;
+    const Tick close = warp().close;
+    now_ = close + -std::int64_t{static_cast<std::uint32_t>(close.count) - last} + -std::int64_t{length} + -1;
   }
 
-  struct Open {
-    std::int64_t clock;
-    std::uint32_t event;
-    std::uint16_t id, payload;
-  };
-  std::vector<Open> stack;
-  const auto end = [&](std::uint16_t id, std::uint32_t event) {
-    const auto found = std::find_if(stack.rbegin(), stack.rend(), [&](const Open& one) { return one.id == id; });
-    if (found == stack.rend()) {
-      if (!cut) ++part.unmatched;
+  /// What the durations of scopes leave open is settled by the next event, or by the beginning of the next scope: none
+  /// that began before `time` lasts longer, unless by more than it is unsure. The latest end of those that began later,
+  /// which the next scope holds.
+  Tick bound_scopes(Tick time, Tick latest) {
+    const auto all = ended();
+    for (auto one = all.rbegin(); one != all.rend() && one->end > time; ++one) {
+      if (one->start >= time)
+        latest = std::max(latest, one->end);
+      else if (one->end - time <= (one->end - one->start) / 2048 + 1)
+        one->end = time;
+    }
+    return latest;
+  }
+
+  void end(std::uint16_t id) {
+    const auto found = std::find_if(stack_.rbegin(), stack_.rend(), [&](const Open& one) { return one.id == id; });
+    if (found == stack_.rend()) {
+      if (!cut_) ++part_.unmatched;
       return;
     }
-    if (found != stack.rbegin()) ++part.crossing;
-    part.spans.push_back({.start_ns = found->clock,
-                          .duration_ns = now - found->clock,
-                          .warp = warp,
-                          .events = event - found->event,
-                          .id = id,
-                          .payload = found->payload});
-    stack.erase(std::next(found).base());
-  };
-  std::uint32_t event = 0;
-  const auto ended = [&] { return std::span(part.spans).subspan(first_span); };
-  std::vector<std::int64_t> times;  // of events, so that those in a scope can be counted
-  times.reserve(held.size());
-  for (std::uint32_t i = 0; i < held.size(); ++i) {
-    const Slot slot = held[i];
-    if (slot.word == 0) {
-      ++part.missing;
-      continue;
-    }
-    if (slot.kind() == Kind::more) continue;  // of an event that was overwritten
-    now = unwrapped(now, stored_at(slot));
+    if (found != stack_.rbegin()) ++part_.crossing;
+    part_.spans.push_back({.start = found->start,
+                           .end = now_,
+                           .warp = warp_,
+                           .events = event_ - found->event,
+                           .id = id,
+                           .payload = found->payload});
+    stack_.erase(std::next(found).base());
+  }
+
+  void scope(const Slot& slot, std::uint32_t place) {
+    const Tick start = now_ + -scope_time(slot.word).ticks;
+    now_ = std::max(now_, bound_scopes(start, now_));
+    std::fill_n(times_.rbegin(), 2, now_);
+    // Its own store comes after its end, and takes no time of it.
+    const auto within = times_.end() - std::ranges::lower_bound(times_, start) - 2;
+    part_.spans.push_back({.start = start,
+                           .end = now_,
+                           .warp = warp_,
+                           .events = static_cast<std::uint32_t>(within),
+                           .id = slot.id(),
+                           .payload = static_cast<std::uint16_t>(more(place + 1).value_or(0)),
+                           .scope = true});
+  }
+
+  void value(const Slot& slot, std::uint32_t content) {
+    const auto type = static_cast<ValueType>(slot.payload());
+    const double number = type == ValueType::floating         ? static_cast<double>(std::bit_cast<float>(content))
+                          : type == ValueType::signed_integer ? static_cast<double>(static_cast<std::int32_t>(content))
+                                                              : static_cast<double>(content);
+    part_.values.push_back({now_, {.value = number, .warp = warp_, .id = slot.id()}});
+  }
+
+  void decode_event(std::uint32_t i, const Slot& slot) {
+    now_ = unwrapped(now_, stored_at(slot));
     if (slot.kind() != Kind::scope) {
-      bound_scopes(ended(), now, now);
-      for (auto time = times.rbegin(); time != times.rend() && *time > now; ++time) *time = now;
+      bound_scopes(now_, now_);
+      for (auto time = times_.rbegin(); time != times_.rend() && *time > now_; ++time) *time = now_;
     }
     const std::uint32_t ends = slot.kind() == Kind::scope ? 2 : 1;
-    event += ends;
-    times.insert(times.end(), ends, now);
-    if (slot.id() == max_ids && slot.kind() != Kind::end) ++part.foreign;
-    const auto more = [&](std::uint32_t number) {
-      return i + number < held.size() && held[i + number].kind() == Kind::more ? std::optional(held[i + number].first)
-                                                                               : std::nullopt;
-    };
+    event_ += ends;
+    times_.insert(times_.end(), ends, now_);
+    if (slot.id() == max_ids && slot.kind() != Kind::end) ++part_.foreign;
     switch (slot.kind()) {
-      case Kind::begin: stack.push_back({now, event, slot.id(), slot.payload()}); break;
-      case Kind::end: end(slot.id(), event); break;
+      case Kind::begin: stack_.push_back({now_, event_, slot.id(), slot.payload()}); break;
+      case Kind::end: end(slot.id()); break;
       case Kind::swap:
-        end(std::min<std::uint16_t>(slot.payload(), max_ids), event);
-        stack.push_back({now, event, slot.id(), 0});
+        end(std::min<std::uint16_t>(slot.payload(), max_ids));
+        stack_.push_back({now_, event_, slot.id(), 0});
         break;
-      case Kind::instant: part.moments.push_back({now, warp, slot.id(), slot.payload()}); break;
+      case Kind::instant:
+        part_.instants.push_back({now_, {.warp = warp_, .id = slot.id(), .payload = slot.payload()}});
+        break;
       case Kind::value:
-        if (const auto content = more(1)) {
-          const auto type = static_cast<ValueType>(slot.payload());
-          const double value = type == ValueType::floating ? static_cast<double>(std::bit_cast<float>(*content))
-                               : type == ValueType::signed_integer
-                                   ? static_cast<double>(static_cast<std::int32_t>(*content))
-                                   : static_cast<double>(*content);
-          part.values.push_back({now, value, warp, slot.id()});
-        }
+        if (const auto content = more(i + 1)) value(slot, *content);
         break;
       case Kind::place:
-        if (const auto low = more(1), high = more(2); low && high)
-          add_pair(now, bounded(std::uint64_t{*high} << 32 | *low));
+        if (const auto low = more(i + 1), high = more(i + 2); low && high)
+          add_pair(now_, std::uint64_t{*high} << 32 | *low);
         break;
-      case Kind::scope: {
-        const std::int64_t start = now - scope_time(slot.word).clocks;
-        now = std::max(now, bound_scopes(ended(), start, now));
-        std::fill_n(times.rbegin(), 2, now);
-        // Its own store comes after its end, and takes no time of it.
-        const auto within = times.end() - std::ranges::lower_bound(times, start) - 2;
-        part.spans.push_back({.start_ns = start,
-                              .duration_ns = now - start,
-                              .warp = warp,
-                              .events = static_cast<std::uint32_t>(within),
-                              .id = slot.id(),
-                              .payload = static_cast<std::uint16_t>(more(1).value_or(0)),
-                              .scope = true});
-        break;
-      }
+      case Kind::scope: scope(slot, i); break;
       case Kind::async_begin:
       case Kind::async_end:
       case Kind::flow_out:
-      case Kind::flow_in: part.endpoints.push_back({now, warp, event, slot.kind(), slot.id(), slot.payload()}); break;
-      default: ++part.missing;
+      case Kind::flow_in:
+        part_.endpoints.push_back(
+            {now_, {.warp = warp_, .kind = slot.kind(), .id = slot.id(), .token = slot.payload()}});
+        break;
+      default: ++part_.missing;
     }
   }
-  record.open_ns = open;
-  record.close_ns = header.close_ns != 0 ? std::max(close, now) : now;
-  if (record.closed && record.dropped == 0 && close - now >= std::int64_t{1} << 32) ++part.unplaced;
-  for (const Open& one : stack)
-    part.spans.push_back({.start_ns = one.clock,
-                          .duration_ns = record.close_ns - one.clock,
-                          .warp = warp,
-                          .events = event - one.event + 1,
-                          .id = one.id,
-                          .payload = one.payload,
-                          .unended = true});
+
+  void close_warp() {
+    const Tick close = warp().close;
+    const WarpRecord& record = warp().record;
+    if (record.closed && record.dropped == 0 && close - now_ >= std::int64_t{1} << 32) ++part_.unplaced;
+    warp().close = header_.close_ns != 0 ? std::max(close, now_) : now_;
+    for (const Open& one : stack_)
+      part_.spans.push_back({.start = one.start,
+                             .end = warp().close,
+                             .warp = warp_,
+                             .events = event_ - one.event + 1,
+                             .id = one.id,
+                             .payload = one.payload,
+                             .unended = true});
+  }
+
+  const SliceHeader& header_;
+  const Slots& held_;
+  Part& part_;
+  std::uint32_t warp_, event_ = 0;
+  std::size_t first_span_;
+  bool cut_ = false;  // a ring whose oldest events are gone
+  Tick now_;
+  std::vector<Open> stack_;
+  std::vector<Tick> times_;  // of events, so that those in a scope can be counted
+};
+
+void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
+  const SliceHeader header = header_at(place);
+  if ((header.flags & slice_opened) != 0) SliceDecoder(header, Slots(place, header, slots), part).decode();
 }
 
 /// Numbers launches by time: slices of one place and launch id follow one another.
@@ -296,8 +354,8 @@ void number_launches(std::vector<Part>& parts, const DecodeOptions& options, Rec
   std::vector<std::tuple<Place, std::int64_t, WarpRecord*>> all;
   for (Part& part : parts)
     for (std::size_t i = 0; i < part.warps.size(); ++i) {
-      WarpRecord& record = part.warps[i];
-      all.emplace_back(Place{record.launch, record.block, record.warp}, part.opened[i], &record);
+      WarpRecord& record = part.warps[i].record;
+      all.emplace_back(Place{record.launch, record.block, record.warp}, part.warps[i].opened_ns, &record);
     }
   std::ranges::sort(all, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<WarpRecord*>> launches;
@@ -324,7 +382,7 @@ Fits fit_clocks(const std::vector<Part>& parts, const DecodeOptions& options, Re
   std::vector<std::int64_t> readings;
   for (const Part& part : parts)
     for (const auto& [warp, pair] : part.pairs) {
-      const WarpRecord& record = part.warps[warp];
+      const WarpRecord& record = part.warps[warp].record;
       groups[record.launch][record.sm].push_back(pair);
       readings.push_back(pair.ns);
     }
@@ -370,7 +428,7 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
     const auto key_a = key(a), key_b = key(b);
     if (key_a != key_b) return key_a < key_b;
     // A flow may be seen to arrive before it left by what the clocks of two SMs differ.
-    return a.time < b.time;
+    return a.time_ns < b.time_ns;
   });
   for (std::size_t first = 0; first < endpoints.size();) {
     std::size_t last = first;
@@ -383,7 +441,7 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
         out = &one;
       } else if (one.kind == Kind::flow_in) {
         if (out != nullptr)
-          recording.flows.push_back({out->time, one.time, out->warp, one.warp, one.id});
+          recording.flows.push_back({out->time_ns, one.time_ns, out->warp, one.warp, one.id});
         else
           ++recording.unmatched;
       } else if (one.kind == Kind::async_end) {
@@ -393,8 +451,8 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
           continue;
         }
         const FlowEndpoint& from = endpoints[oldest++];
-        recording.spans.push_back({.start_ns = from.time,
-                                   .duration_ns = one.time - from.time,
+        recording.spans.push_back({.start_ns = from.time_ns,
+                                   .duration_ns = one.time_ns - from.time_ns,
                                    .warp = from.warp,
                                    .events = 1,
                                    .id = one.id,
@@ -405,8 +463,8 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
     for (; oldest < last; ++oldest)
       if (const FlowEndpoint& from = endpoints[oldest]; from.kind == Kind::async_begin) {
         const std::int64_t end = recording.launches[recording.warps[from.warp].launch].close_ns;
-        recording.spans.push_back({.start_ns = from.time,
-                                   .duration_ns = std::max<std::int64_t>(end - from.time, 0),
+        recording.spans.push_back({.start_ns = from.time_ns,
+                                   .duration_ns = std::max<std::int64_t>(end - from.time_ns, 0),
                                    .warp = from.warp,
                                    .events = 1,
                                    .id = from.id,
@@ -422,6 +480,181 @@ void warn(Recording& recording, std::int64_t count, std::string_view one, std::s
   if (count > 0) recording.warnings.push_back(fmt::format("{} {}", count, count == 1 ? one : several));
 }
 
+BufferHeader checked_header(std::span<const std::byte> buffer) {
+  BufferHeader header;
+  if (buffer.size() < sizeof header)
+    throw std::invalid_argument(
+        fmt::format("{} bytes are no buffer of events: its header takes {}.", buffer.size(), sizeof header));
+  std::memcpy(&header, buffer.data(), sizeof header);
+  if (header.magic != buffer_magic)
+    throw std::invalid_argument("this memory is no buffer of events: it does not begin with \"GBKT\".");
+  if (header.version != buffer_version)
+    throw std::invalid_argument(fmt::format("the buffer of events has version {}, and this gpubench reads version {}.",
+                                            header.version, buffer_version));
+  const std::uint64_t places = std::uint64_t{header.blocks} * header.warps;
+  if (header.slice_offset > buffer.size() || header.slice_offset < sizeof header ||
+      (header.launches > 0 &&
+       places > (buffer.size() - header.slice_offset) / slice_bytes(header.slots) / header.launches))
+    throw std::invalid_argument(fmt::format(
+        "the buffer of events has {} bytes, too few for {} launches of {} blocks with {} warps of {} events.",
+        buffer.size(), header.launches, header.blocks, header.warps, header.slots));
+  return header;
+}
+
+std::vector<Part> decode_slices(std::span<const std::byte> buffer, const BufferHeader& header) {
+  const std::uint64_t slices = std::uint64_t{header.blocks} * header.warps * header.launches;
+  const std::uint64_t stride = slice_bytes(header.slots);
+  constexpr std::uint64_t slices_of_part = 64;
+  std::vector<Part> parts((slices + slices_of_part - 1) / slices_of_part);
+  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
+    for (std::uint64_t slice = i * slices_of_part; slice < std::min(slices, (i + 1) * slices_of_part); ++slice)
+      decode_slice(buffer.data() + header.slice_offset + slice * stride, header.slots, parts[i]);
+  });
+  return parts;
+}
+
+/// Nanoseconds of a warp's ticks, on the GPU's timer.
+std::int64_t timer_ns(const Fits& fits, const WarpRecord& warp, Tick tick) {
+  return warp.by_timer ? tick.count : fits[warp.launch].at(warp.sm).at(tick);
+}
+
+struct Counts {
+  std::int64_t missing = 0, unplaced = 0, unclosed = 0, foreign = 0;
+  bool at_least = false;
+};
+
+/// Puts what warps recorded on the recording's time, and one part behind the other. Returns the ends that warps share.
+std::vector<FlowEndpoint> place_parts(std::vector<Part>& parts, const Fits& fits, Recording& recording) {
+  std::int64_t base = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::size_t> first_span;
+  std::vector<std::uint32_t> first_warp;
+  std::size_t spans = 0;
+  std::uint32_t warps = 0;
+  for (const Part& part : parts) {
+    for (const TickedWarp& warp : part.warps) base = std::min(base, timer_ns(fits, warp.record, warp.open));
+    first_span.push_back(spans);
+    first_warp.push_back(warps);
+    spans += part.spans.size();
+    warps += static_cast<std::uint32_t>(part.warps.size());
+  }
+  recording.base_ns = warps == 0 ? 0 : base;
+  recording.spans.resize(spans);
+  recording.warps.resize(warps);
+  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
+    Part& part = parts[i];
+    std::vector<const ClockFit*> fit;
+    for (const TickedWarp& warp : part.warps)
+      fit.push_back(warp.record.by_timer ? nullptr : &fits[warp.record.launch].at(warp.record.sm));
+    const auto ns = [&](std::uint32_t warp, Tick tick) {
+      return (fit[warp] == nullptr ? tick.count : fit[warp]->at(tick)) - recording.base_ns;
+    };
+    std::size_t place = first_span[i];
+    for (const TickedSpan& span : part.spans) {
+      const std::int64_t start = ns(span.warp, span.start);
+      recording.spans[place++] = {.start_ns = start,
+                                  .duration_ns = std::max<std::int64_t>(ns(span.warp, span.end) - start, 0),
+                                  .warp = span.warp + first_warp[i],
+                                  .events = span.events,
+                                  .id = span.id,
+                                  .payload = span.payload,
+                                  .unended = span.unended,
+                                  .scope = span.scope};
+    }
+    std::vector<TickedSpan>().swap(part.spans);
+    const auto place_all = [&](auto& all) {
+      for (auto& one : all) {
+        one.what.time_ns = ns(one.what.warp, one.tick);
+        one.what.warp += first_warp[i];
+      }
+    };
+    place_all(part.instants);
+    place_all(part.values);
+    place_all(part.endpoints);
+    for (std::uint32_t warp = 0; warp < part.warps.size(); ++warp) {
+      WarpRecord& record = recording.warps[first_warp[i] + warp] = part.warps[warp].record;
+      record.open_ns = ns(warp, part.warps[warp].open);
+      record.close_ns = ns(warp, part.warps[warp].close);
+    }
+  });
+  std::vector<FlowEndpoint> endpoints;
+  const auto append = [](auto& to, const auto& from) {
+    for (const auto& one : from) to.push_back(one.what);
+  };
+  for (const Part& part : parts) {
+    append(recording.moments, part.instants);
+    append(recording.values, part.values);
+    append(endpoints, part.endpoints);
+  }
+  return endpoints;
+}
+
+Counts count_up(const std::vector<Part>& parts, Recording& recording) {
+  Counts counts;
+  for (const Part& part : parts) {
+    recording.unmatched += part.unmatched;
+    recording.crossing += part.crossing;
+    counts.missing += part.missing;
+    counts.at_least |= part.at_least;
+    counts.unplaced += part.unplaced;
+    counts.foreign += part.foreign;
+  }
+  for (const WarpRecord& warp : recording.warps) {
+    recording.events += warp.events;
+    recording.dropped += warp.dropped;
+    counts.unclosed += warp.closed ? 0 : 1;
+    LaunchRecord& launch = recording.launches[warp.launch];
+    const bool first = launch.open_ns == launch.close_ns;
+    launch.open_ns = first ? warp.open_ns : std::min(launch.open_ns, warp.open_ns);
+    launch.close_ns = first ? warp.close_ns : std::max(launch.close_ns, warp.close_ns);
+  }
+  return counts;
+}
+
+void move_to_host_clock(std::span<const HostMoment> host, Recording& recording) {
+  if (host.empty()) return;
+  const HostMoment &first = host.front(), &last = host.back();
+  std::int64_t off = last.host_ns - last.gpu_ns;
+  const std::int64_t apart = last.gpu_ns - first.gpu_ns;
+  if (apart > 1'000'000'000)
+    off += static_cast<std::int64_t>(static_cast<double>(last.host_ns - first.host_ns - apart) /
+                                     static_cast<double>(apart) * static_cast<double>(recording.base_ns - last.gpu_ns));
+  recording.base_ns += off;
+  recording.on_host_clock = true;
+}
+
+void add_warnings(const Counts& counts, Recording& recording) {
+  warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
+       "events did not fit and were dropped: make room for more events of a warp.");
+  if (counts.at_least)
+    recording.warnings.emplace_back(
+        "Some warps may have dropped even more: they ran so long that their counters may have begun anew.");
+  warn(recording, recording.refused,
+       "time a warp found no place in the buffer: give it more blocks, warps or launches.",
+       "times a warp found no place in the buffer: give it more blocks, warps or launches.");
+  warn(recording, recording.unended, "range was never ended: it is shown until its warp ended.",
+       "ranges were never ended: they are shown until their warp ended.");
+  warn(recording, recording.unmatched, "end has no beginning and was left out.",
+       "ends have no beginning and were left out.");
+  warn(recording, recording.crossing, "range ends while one that began later is open.",
+       "ranges end while one that began later is open.");
+  warn(recording, counts.foreign, "event has an id of 4095 or more: ids are below.",
+       "events have ids of 4095 or more: ids are below.");
+  warn(recording, counts.missing, "event is not whole and was left out.", "events are not whole and were left out.");
+  warn(recording, counts.unclosed,
+       "warp was never closed, as where a kernel is ended half-way: what it dropped is not known.",
+       "warps were never closed, as where a kernel is ended half-way: what they dropped is not known.");
+  warn(recording, counts.unplaced,
+       "warp recorded nothing for over 2^32 clocks: its events before may be as much earlier.",
+       "warps recorded nothing for over 2^32 clocks: their events before may be as much earlier.");
+  for (const LaunchRecord& launch : recording.launches)
+    if (launch.residual_ns > 8.0 * static_cast<double>(recording.step_ns)) {
+      recording.warnings.push_back(fmt::format(
+          "The clock of an SM changed during a launch of {}: times are up to {:.0f} ns off. Call place() now and then.",
+          launch.kernel, launch.residual_ns));
+      break;
+    }
+}
+
 }  // namespace
 
 std::string Recording::name_of(std::uint16_t id) const {
@@ -435,160 +668,23 @@ double Recording::duration_of(const Span& span) const {
 }
 
 Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options) {
-  BufferHeader header;
-  if (buffer.size() < sizeof header)
-    throw std::invalid_argument(
-        fmt::format("{} bytes are no buffer of events: its header takes {}.", buffer.size(), sizeof header));
-  std::memcpy(&header, buffer.data(), sizeof header);
-  if (header.magic != buffer_magic)
-    throw std::invalid_argument("this memory is no buffer of events: it does not begin with \"GBKT\".");
-  if (header.version != buffer_version)
-    throw std::invalid_argument(fmt::format("the buffer of events has version {}, and this gpubench reads version {}.",
-                                            header.version, buffer_version));
-  const std::uint64_t places = std::uint64_t{header.blocks} * header.warps;
-  const std::uint64_t stride = slice_bytes(header.slots);
-  if (header.slice_offset > buffer.size() || header.slice_offset < sizeof header ||
-      (header.launches > 0 && places > (buffer.size() - header.slice_offset) / stride / header.launches))
-    throw std::invalid_argument(fmt::format(
-        "the buffer of events has {} bytes, too few for {} launches of {} blocks with {} warps of {} events.",
-        buffer.size(), header.launches, header.blocks, header.warps, header.slots));
-
+  const BufferHeader header = checked_header(buffer);
   Recording recording;
   recording.names = options.names;
   recording.refused = static_cast<std::int64_t>(header.refused);
-  const std::uint64_t slices = places * header.launches;
-  constexpr std::uint64_t slices_of_part = 64;
-  std::vector<Part> parts((slices + slices_of_part - 1) / slices_of_part);
-  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
-    for (std::uint64_t slice = i * slices_of_part; slice < std::min(slices, (i + 1) * slices_of_part); ++slice)
-      decode_slice(buffer.data() + header.slice_offset + slice * stride, header.slots, parts[i]);
-  });
-
+  std::vector<Part> parts = decode_slices(buffer, header);
   number_launches(parts, options, recording);
   const Fits fits = fit_clocks(parts, options, recording);
-
-  const auto fit_of = [&](const WarpRecord& warp) { return warp.by_timer ? nullptr : &fits[warp.launch].at(warp.sm); };
-  const auto placed = [](const ClockFit* fit, std::int64_t clock) { return fit == nullptr ? clock : fit->at(clock); };
-  std::int64_t base = std::numeric_limits<std::int64_t>::max();
-  for (const Part& part : parts)
-    for (const WarpRecord& warp : part.warps) base = std::min(base, placed(fit_of(warp), warp.open_ns));
-  recording.base_ns = base == std::numeric_limits<std::int64_t>::max() ? 0 : base;
-  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
-    Part& part = parts[i];
-    std::vector<const ClockFit*> fit;
-    for (const WarpRecord& warp : part.warps) fit.push_back(fit_of(warp));
-    const auto ns = [&](std::uint32_t warp, std::int64_t clock) {
-      return placed(fit[warp], clock) - recording.base_ns;
-    };
-    for (Span& span : part.spans) {
-      const std::int64_t start = ns(span.warp, span.start_ns);
-      span.duration_ns = std::max<std::int64_t>(ns(span.warp, span.start_ns + span.duration_ns) - start, 0);
-      span.start_ns = start;
-    }
-    for (Instant& moment : part.moments) moment.time_ns = ns(moment.warp, moment.time_ns);
-    for (Value& value : part.values) value.time_ns = ns(value.warp, value.time_ns);
-    for (FlowEndpoint& endpoint : part.endpoints) endpoint.time = ns(endpoint.warp, endpoint.time);
-    for (std::uint32_t warp = 0; warp < part.warps.size(); ++warp) {
-      part.warps[warp].open_ns = ns(warp, part.warps[warp].open_ns);
-      part.warps[warp].close_ns = ns(warp, part.warps[warp].close_ns);
-    }
-  });
-
-  std::vector<std::size_t> first_span;
-  std::vector<std::uint32_t> first_warp;
-  std::size_t spans = 0;
-  std::uint32_t warps = 0;
-  for (const Part& part : parts) {
-    first_span.push_back(spans);
-    first_warp.push_back(warps);
-    spans += part.spans.size();
-    warps += static_cast<std::uint32_t>(part.warps.size());
-  }
-  recording.spans.resize(spans);
-  std::vector<FlowEndpoint> endpoints;
-  std::int64_t missing = 0, unplaced = 0, unclosed = 0, foreign = 0;
-  bool at_least = false;
-  for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
-    for (std::size_t j = 0; j < parts[i].spans.size(); ++j) {
-      recording.spans[first_span[i] + j] = parts[i].spans[j];
-      recording.spans[first_span[i] + j].warp += first_warp[i];
-    }
-    std::vector<Span>().swap(parts[i].spans);
-  });
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    Part& part = parts[i];
-    const auto append = [&](auto& to, auto& from) {
-      for (auto& one : from) {
-        one.warp += first_warp[i];
-        to.push_back(one);
-      }
-    };
-    append(recording.moments, part.moments);
-    append(recording.values, part.values);
-    append(endpoints, part.endpoints);
-    for (const WarpRecord& warp : part.warps) {
-      recording.events += warp.events;
-      recording.dropped += warp.dropped;
-      unclosed += warp.closed ? 0 : 1;
-      LaunchRecord& launch = recording.launches[warp.launch];
-      const bool first = launch.open_ns == launch.close_ns;
-      launch.open_ns = first ? warp.open_ns : std::min(launch.open_ns, warp.open_ns);
-      launch.close_ns = first ? warp.close_ns : std::max(launch.close_ns, warp.close_ns);
-      recording.warps.push_back(warp);
-    }
-    recording.unmatched += part.unmatched;
-    recording.crossing += part.crossing;
-    missing += part.missing;
-    at_least |= part.at_least;
-    unplaced += part.unplaced;
-    foreign += part.foreign;
-  }
+  std::vector<FlowEndpoint> endpoints = place_parts(parts, fits, recording);
+  const Counts counts = count_up(parts, recording);
   for (Span& span : recording.spans)
     if (span.unended && !recording.warps[span.warp].closed)
       span.duration_ns =
           std::max(recording.launches[recording.warps[span.warp].launch].close_ns - span.start_ns, span.duration_ns);
   join_endpoints(endpoints, recording);
   recording.unended = std::ranges::count_if(recording.spans, &Span::unended);
-  if (!options.host.empty()) {
-    const HostMoment &first = options.host.front(), &last = options.host.back();
-    std::int64_t off = last.host_ns - last.gpu_ns;
-    const std::int64_t apart = last.gpu_ns - first.gpu_ns;
-    if (apart > 1'000'000'000)
-      off +=
-          static_cast<std::int64_t>(static_cast<double>(last.host_ns - first.host_ns - apart) /
-                                    static_cast<double>(apart) * static_cast<double>(recording.base_ns - last.gpu_ns));
-    recording.base_ns += off;
-    recording.on_host_clock = true;
-  }
-
-  warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
-       "events did not fit and were dropped: make room for more events of a warp.");
-  if (at_least)
-    recording.warnings.emplace_back(
-        "Some warps may have dropped even more: they ran so long that their counters may have begun anew.");
-  warn(recording, recording.refused,
-       "time a warp found no place in the buffer: give it more blocks, warps or launches.",
-       "times a warp found no place in the buffer: give it more blocks, warps or launches.");
-  warn(recording, recording.unended, "range was never ended: it is shown until its warp ended.",
-       "ranges were never ended: they are shown until their warp ended.");
-  warn(recording, recording.unmatched, "end has no beginning and was left out.",
-       "ends have no beginning and were left out.");
-  warn(recording, recording.crossing, "range ends while one that began later is open.",
-       "ranges end while one that began later is open.");
-  warn(recording, foreign, "event has an id of 4095 or more: ids are below.",
-       "events have ids of 4095 or more: ids are below.");
-  warn(recording, missing, "event is not whole and was left out.", "events are not whole and were left out.");
-  warn(recording, unclosed, "warp was never closed, as where a kernel is ended half-way: what it dropped is not known.",
-       "warps were never closed, as where a kernel is ended half-way: what they dropped is not known.");
-  warn(recording, unplaced, "warp recorded nothing for over 2^32 clocks: its events before may be as much earlier.",
-       "warps recorded nothing for over 2^32 clocks: their events before may be as much earlier.");
-  for (const LaunchRecord& launch : recording.launches)
-    if (launch.residual_ns > 8.0 * static_cast<double>(recording.step_ns)) {
-      recording.warnings.push_back(fmt::format(
-          "The clock of an SM changed during a launch of {}: times are up to {:.0f} ns off. Call place() now and then.",
-          launch.kernel, launch.residual_ns));
-      break;
-    }
+  move_to_host_clock(options.host, recording);
+  add_warnings(counts, recording);
   return recording;
 }
 

@@ -15,7 +15,7 @@ ClockPair pair_at(double ns, double ticks_per_ns = 1.98) {
   return {static_cast<std::int64_t>(ns * ticks_per_ns), static_cast<std::int64_t>(ns) / 32 * 32};
 }
 
-double ns_at(const ClockFit& fit, std::int64_t clock) { return static_cast<double>(fit.at(clock)); }
+double ns_at(const ClockFit& fit, std::int64_t clock) { return static_cast<double>(fit.at(Tick{clock})); }
 
 TEST(ClockFit, finds_offset_and_rate_of_a_timer_that_steps) {
   std::mt19937_64 random(1);
@@ -45,13 +45,13 @@ TEST(ClockFit, distrusts_a_rate_that_its_own_pairs_contradict) {
 TEST(ClockFit, follows_a_clock_that_changes) {
   std::vector<ClockPair> pairs;
   for (int i = 0; i < 64; ++i) pairs.push_back(pair_at(i * 10'000.0, 1.98));
-  const std::int64_t last = pairs.back().clock;
+  const std::int64_t last = pairs.back().clock.count;
   for (int i = 1; i < 64; ++i)
     pairs.push_back({last + static_cast<std::int64_t>(i * 10'000.0 * 1.2), (630'000 + i * 10'000) / 32 * 32});
   const ClockFit fit = fit_clock(pairs, {.ns_per_tick = 1 / 1.98, .error = 1e-4}, 32);
   EXPECT_GT(fit.lines.size(), 1);
-  EXPECT_NEAR(ns_at(fit, pairs[20].clock), 200'000.0, 64.0);
-  EXPECT_NEAR(ns_at(fit, pairs[100].clock), 1'000'000.0, 64.0);
+  EXPECT_NEAR(ns_at(fit, pairs[20].clock.count), 200'000.0, 64.0);
+  EXPECT_NEAR(ns_at(fit, pairs[100].clock.count), 1'000'000.0, 64.0);
 }
 
 TEST(ClockFit, follows_a_change_between_few_readings) {
@@ -96,7 +96,7 @@ TEST(PooledRate, gives_each_group_an_offset_of_its_own) {
   for (std::size_t sm = 0; sm < 4; ++sm)
     for (int i = 0; i < 20; ++i) {
       groups[sm].push_back(pair_at(i * 5000.0 + static_cast<double>(sm) * 7.0));
-      groups[sm].back().clock += static_cast<std::int64_t>(sm) * 1'000'000;
+      groups[sm].back().clock.count += static_cast<std::int64_t>(sm) * 1'000'000;
     }
   const auto rate = pooled_rate(groups, 32);
   ASSERT_TRUE(rate);
