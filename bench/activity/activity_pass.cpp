@@ -206,7 +206,7 @@ void ActivityPass::take(RecordedExecution recorded, const Recording* recording, 
   }
 }
 
-void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& replay) {
+void ActivityPass::attempt_one_by_one(Measurement& measurement, const Replay& replay) {
   try {
     if (!one_by_one_) one_by_one_ = recording_of(replay, true);
     RecordedExecution again = record(replay, measurement.launches, true);
@@ -216,7 +216,7 @@ void ActivityPass::look_one_by_one(Measurement& measurement, const Replay& repla
 }
 
 /// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
-void ActivityPass::look_without_records(Measurement& measurement, const Replay& replay) {
+void ActivityPass::attempt_without_records(Measurement& measurement, const Replay& replay) {
   constexpr int repeats = 9;
   const std::int64_t executions =
       unrecorded_executions_for(timing_by(measurement, TimingMode::device)->seconds->median);
@@ -254,8 +254,9 @@ void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
   // Where many blocks may have made records longer, records without that tell.
   if (recording_ && measurement.kernel_order_reason.empty() && wants_one_by_one(*measurement.activity, measurement))
-    look_one_by_one(measurement, replay);
-  if (replay.chain && wants_unrecorded(*measurement.activity, measurement)) look_without_records(measurement, replay);
+    attempt_one_by_one(measurement, replay);
+  if (replay.chain && wants_unrecorded(*measurement.activity, measurement))
+    attempt_without_records(measurement, replay);
   if (measurement.activity->agreement == Agreement::disagrees)
     contradicted_.insert(replay.point);
   else

@@ -37,11 +37,11 @@ class ActivityPass final : public PostTimingPass {
 
   /// Each point is recorded once. One that contradicts its device time is set up and recorded anew in the later rounds,
   /// until one agrees: where its data lie, and what else the GPU did, varies.
-  static constexpr std::size_t looks = 3;
+  static constexpr std::size_t attempts = 3;
 
   explicit ActivityPass(Device device, Opener open = open_activity_source, CodeReader read_code = code_of_process);
 
-  [[nodiscard]] std::size_t rounds() override { return looks; }
+  [[nodiscard]] std::size_t rounds() override { return attempts; }
   void begin(std::size_t round) override { round_ = round; }
   [[nodiscard]] bool wants(std::size_t point, const Measurement& timed) override;
   void fill(Measurement& measurement, const Replay& replay) override;
@@ -60,15 +60,15 @@ class ActivityPass final : public PostTimingPass {
   Recording recording_of(const Replay& replay, bool one_by_one);
   void take(RecordedExecution recorded, const Recording* recording, Measurement& measurement);
   void measure_recording(const Replay& replay);
-  void look_one_by_one(Measurement& measurement, const Replay& replay);
-  void look_without_records(Measurement& measurement, const Replay& replay);
+  void attempt_one_by_one(Measurement& measurement, const Replay& replay);
+  void attempt_without_records(Measurement& measurement, const Replay& replay);
   void check(Measurement& measurement, const Replay& replay);
 
   Device device_;
   Opener open_;
   CodeReader read_code_;
   std::size_t round_ = 0;
-  std::set<std::size_t> contradicted_;  ///< points, by the last look
+  std::set<std::size_t> contradicted_;  ///< points, by the last attempt
   std::unique_ptr<ActivitySource> source_;
   std::optional<KernelCode> code_;  ///< once it was asked for
   std::optional<std::string> unavailable_;

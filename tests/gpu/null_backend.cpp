@@ -95,6 +95,12 @@ class NullGraph final : public Graph {
   std::vector<NullKernel> kernels_;
 };
 
+NullKernel reads(double bytes) {
+  NullKernel kernel;
+  kernel.bytes_read = bytes;
+  return kernel;
+}
+
 class NullGpu final : public Gpu {
  public:
   NullGpu(const Device& device, NullBackend::World& world) : Gpu(device), world_(world) {}
@@ -132,10 +138,10 @@ class NullGpu final : public Gpu {
   double overstay_cycles(const LaunchShape&, long long) override { return 0.0; }
   DeviceBatch short_reads() override {
     return [this](Stream, std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) world_.launch({.bytes_read = 1 << 18});
+      for (std::int64_t i = 0; i < executions; ++i) world_.launch(reads(1 << 18));
     };
   }
-  void flush_cache() override { world_.launch({.bytes_read = 1 << 22}); }
+  void flush_cache() override { world_.launch(reads(1 << 22)); }
   std::vector<std::uint64_t> timer_readings(int count) override {
     std::vector<std::uint64_t> readings;
     for (int i = 0; i < count; ++i) readings.push_back(1000U + 32U * static_cast<unsigned>(i));
