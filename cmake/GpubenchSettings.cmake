@@ -72,7 +72,7 @@ function(gpubench_room name)
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_LESS:0$<TARGET_PROPERTY:CUDA_STANDARD>,21>>:-std=c++20>)
   # What is only headers is needed to build a room, never to link one.
   set(private ${room_PRIVATE})
-  list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")
+  list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${private} $<BUILD_INTERFACE:gpubench_warnings>)
   set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
 endfunction()

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev libcpp-httplib-dev pkg-config libcli11-dev python3 python3-venv)
+build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev libcpp-httplib-dev pkg-config python3 python3-venv)
 test_packages=(python3-dev libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 python_tests=("nanobind>=2.4" numpy pytest nbclient ipykernel)
@@ -90,7 +90,7 @@ if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     install_packages "${missing[@]}"
   fi
 elif ! command -v cmake >/dev/null; then
-  stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, simdjson, CLI11 and GoogleTest, then call this again"
+  stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, simdjson and GoogleTest, then call this again"
 fi
 
 # environment NAME PACKAGE...: wheels in a virtual environment of our own, build/NAME. Fails when they cannot be had; GPUBENCH_NO_VENV asks for none.

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
@@ -15,98 +14,15 @@
 namespace gpubench {
 namespace {
 
-struct ParsedCommand {
-  const Command* command;
-  CLI::App* app;
-  std::vector<std::pair<const OptionRow*, CLI::Option*>> options;
-};
-
-/// One place a command, each under its group. `inputs` outlives the application.
-std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
-  std::vector<ParsedCommand> places;
-  for (const Command& command : all_commands()) {
-    const std::string path = command.path, name = command.name();
-    CLI::App* place = &app;
-    if (path != name) place = place->get_subcommand(path.substr(0, path.size() - name.size() - 1));
-    if (!path.empty()) place = place->add_subcommand(name);
-    place->set_help_flag();
-    place->allow_extras();
-    if (command.max_inputs > 0) place->add_option("inputs", inputs)->expected(0, static_cast<int>(command.max_inputs));
-    places.push_back({&command, place, {}});
-    for (const OptionRow& known : command.options) {
-      CLI::Option* const option =
-          *known.value == '\0'
-              ? place->add_flag(known.flag)
-              : place->add_option(known.flag, CLI::callback_t([](const CLI::results_t&) { return true; }))
-                    ->type_size(1)
-                    ->expected(1);
-      places.back().options.emplace_back(&known, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
-    }
-  }
-  return places;
+/// Null for none.
+const OptionRow* row_in(const Command& command, std::string_view flag) {
+  const auto row = std::ranges::find_if(command.options, [&](const OptionRow& one) { return one.flag == flag; });
+  return row == command.options.end() ? nullptr : &*row;
 }
 
-/// The first option of this name, of whichever command; null for none.
-const OptionRow* row_of(std::string_view flag) {
-  for (const Command& command : all_commands())
-    for (const OptionRow& row : command.options)
-      if (row.flag == flag) return &row;
-  return nullptr;
-}
-
-bool has(const Command& command, std::string_view flag) {
-  return std::ranges::any_of(command.options, [&](const OptionRow& row) { return row.flag == flag; });
-}
-
-/// In the terms of the table where CLI11 names an option: "--filter: 1 required TEXT missing".
-std::string message_of(const CLI::ParseError& error) {
-  const std::string_view text = error.what();
-  const std::string_view flag = text.substr(0, std::min(text.find_first_of(": "), text.size()));
-  const OptionRow* const row = row_of(flag);
-  if (row == nullptr) return fmt::format("{}.", text.substr(0, text.find_last_not_of('.') + 1));
-  if (*row->value == '\0') return fmt::format("{} takes no value.", flag);
-  return fmt::format("{} needs a value: {}.", flag, usage_of(*row));
-}
-
-struct ParsedWords {
-  const Command* command = nullptr;
-  std::vector<std::string> inputs;                                ///< what is no option
-  std::vector<std::pair<const OptionRow*, std::string>> options;  ///< the value is empty for a switch
-  std::vector<std::string> unknown;                               ///< neither option nor input of the command
-};
-
-/// The words sorted by the tables; what is unknown is the caller's to judge. Throws UsageError for a missing value.
-ParsedWords parse_words(const std::vector<std::string>& words) {
-  ParsedWords parsed;
-  CLI::App app;
-  const std::vector<ParsedCommand> places = add_commands(app, parsed.inputs);
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(message_of(error));
-  }
-  for (const ParsedCommand& place : places)
-    if (place.command->is_run() || place.app->parsed()) parsed.command = place.command;
-  for (const ParsedCommand& place : places)
-    for (const auto& [row, option] : place.options) {
-      const auto& values = option->results();
-      if (values.size() > 1 && !row->repeatable && *row->value != '\0')
-        throw UsageError(fmt::format("{} is given {} times; it takes one value.", row->flag, values.size()));
-      // Options of the run may stand before the name of a command that has them too.
-      const auto own = std::ranges::find_if(
-          parsed.command->options, [&](const OptionRow& one) { return std::string_view(one.flag) == row->flag; });
-      if (!values.empty() && own == parsed.command->options.end()) {
-        parsed.unknown.emplace_back(row->flag);
-        continue;
-      }
-      for (const std::string& value : values) {
-        if (*row->value == '\0' && value != "true") throw UsageError(fmt::format("{} takes no value.", row->flag));
-        parsed.options.emplace_back(&*own, *row->value == '\0' ? std::string() : value);
-      }
-    }
-  const auto rest = app.remaining(true);
-  parsed.unknown.insert(parsed.unknown.end(), rest.begin(), rest.end());
-  return parsed;
+/// Whether any command has this option.
+bool is_known(std::string_view flag) {
+  return std::ranges::any_of(all_commands(), [&](const Command& one) { return row_in(one, flag) != nullptr; });
 }
 
 std::string quoted_path(const Command& command) {
@@ -176,21 +92,64 @@ bool is_value(const std::string& word) {
          !word.ends_with(".json.gz");
 }
 
-/// For the parser: without Google Benchmark's flags, and a bare `--calibrate` with its implied value.
-std::vector<std::string> prepare(const std::vector<std::string>& words, std::vector<std::string>& google) {
-  std::vector<std::string> prepared;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].starts_with("--benchmark_") || words[i].starts_with("--v=")) {
-      google.push_back(words[i]);
-      continue;
-    }
-    prepared.push_back(words[i]);
-    const OptionRow* const row = row_of(words[i]);
-    if (row == nullptr || *row->implied == '\0') continue;
-    const bool follows = i + 1 < words.size() && is_value(words[i + 1]);
-    prepared.back() += "=" + (follows ? words[++i] : std::string(row->implied));
+struct ParsedWords {
+  const Command* command = &all_commands().front();
+  std::vector<std::string> inputs;                                ///< what is no option
+  std::vector<std::pair<const OptionRow*, std::string>> options;  ///< the value is empty for a switch
+  std::vector<std::string> unknown;                               ///< neither option nor input of the command
+  std::vector<std::string> google;                                ///< flags of Google Benchmark
+};
+
+/// The value of the option at words[i], which may be the next word; then i is moved on. Throws UsageError.
+std::string value_of(const OptionRow& row, const std::vector<std::string>& words, std::size_t& i) {
+  const auto equals = words[i].find('=');
+  const bool given = equals != std::string::npos, follows = i + 1 < words.size();
+  if (*row.value == '\0') {
+    if (given) throw UsageError(fmt::format("{} takes no value.", row.flag));
+    return {};
   }
-  return prepared;
+  if (given) return words[i].substr(equals + 1);
+  if (*row.implied != '\0') return follows && is_value(words[i + 1]) ? words[++i] : row.implied;
+  if (!follows) throw UsageError(fmt::format("{} needs a value: {}.", row.flag, usage_of(row)));
+  return words[++i];
+}
+
+/// The words sorted by the rows; what is unknown is the caller's to judge. Throws UsageError.
+ParsedWords parse_words(const std::vector<std::string>& words) {
+  ParsedWords parsed;
+  bool only_inputs = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string path = parsed.command->is_run() ? word : parsed.command->path + " " + word;
+    const auto deeper = std::ranges::find(all_commands(), path, &Command::path);
+    if (!only_inputs && word == "--") {
+      only_inputs = true;
+    } else if (word.starts_with("--benchmark_") || word.starts_with("--v=")) {
+      parsed.google.push_back(word);
+    } else if (const OptionRow* const row = row_in(*parsed.command, word.substr(0, word.find('=')));
+               row != nullptr && !only_inputs) {
+      parsed.options.emplace_back(row, value_of(*row, words, i));
+    } else if (!only_inputs && !word.empty() && parsed.inputs.empty() && deeper != all_commands().end()) {
+      parsed.command = &*deeper;
+    } else if ((only_inputs || !word.starts_with('-')) && parsed.inputs.size() < parsed.command->max_inputs) {
+      parsed.inputs.push_back(word);
+    } else {
+      parsed.unknown.push_back(word);
+    }
+  }
+  // Options of a run may stand before the name of a command that has them too.
+  for (auto& [row, value] : parsed.options) {
+    const OptionRow* const own = row_in(*parsed.command, row->flag);
+    if (own == nullptr)
+      parsed.unknown.emplace_back(row->flag);
+    else
+      row = own;
+  }
+  for (const auto& [row, value] : parsed.options)
+    if (const auto times = std::ranges::count(parsed.options, row, [](const auto& option) { return option.first; });
+        times > 1 && !row->repeatable && *row->value != '\0')
+      throw UsageError(fmt::format("{} is given {} times; it takes one value.", row->flag, times));
+  return parsed;
 }
 
 /// What is neither an option nor an input of the command: says what it may have been meant for.
@@ -202,7 +161,7 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
     std::vector<std::string> others, known;
     for (const OptionRow& row : command.options) known.emplace_back(row.flag);
     for (const Command& other : all_commands())
-      if (has(other, flag)) others.push_back(other.is_run() ? "a run" : other.path);
+      if (row_in(other, flag) != nullptr) others.push_back(other.is_run() ? "a run" : other.path);
     if (!others.empty())
       throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, fmt::join(others, ", "),
                                    quoted_path(command), see_help(command, program)));
@@ -221,8 +180,7 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
     throw UsageError(fmt::format("{} is a file, not a command. To show it: {} report {}{}", files.front(), program,
                                  files.front(), other));
   }
-  if (row_of("--" + word) != nullptr)
-    throw UsageError(fmt::format("There is no command '{0}'. Did you mean --{0}?", word));
+  if (is_known("--" + word)) throw UsageError(fmt::format("There is no command '{0}'. Did you mean --{0}?", word));
   if (is_run || command.is_group())
     throw UsageError(fmt::format("There is no {} '{}'{}.{}{}", is_run ? "command" : "action", printable(word),
                                  is_run ? std::string() : fmt::format(" of {}", command.path),
@@ -271,9 +229,10 @@ CommandLine parse_command_line(int argc, char** argv) {
     return {nullptr, text_only(completions({words.begin() + 1, words.end()}))};
   if (!words.empty() && words.front() == "--help-markdown") return {nullptr, text_only(help_markdown())};
   if (auto help = help_asked_for(words, program)) return {nullptr, text_only(*std::move(help))};
-  const ParsedWords parsed = parse_words(prepare(words, called.google_words));
+  const ParsedWords parsed = parse_words(words);
   check_inputs(parsed, program);
   called.inputs = parsed.inputs;
+  called.google_words = parsed.google;
   const Command& command = *parsed.command;
   CommandLine line{&command, command.defaults()};
   *line.options = called;
