@@ -28,9 +28,7 @@ std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle&
 
 std::string trace_memory_text(const Program& program, const ConsoleStyle& style);
 
-enum class KernelTable { name, stream, range, operation };
-/// Kernels, copies and fills; of `operation` the operators that launched them. `paths` are those of the ranges.
-std::string trace_kernels_text(const timeline::Timeline& timeline, KernelTable by, const ConsoleStyle& style);
+inline constexpr std::size_t shown_rows = 20;  ///< of a table on the console
 std::string critical_path_text(const timeline::Timeline& timeline, const timeline::CriticalPath& path,
                                const ConsoleStyle& style);
 
@@ -52,17 +50,13 @@ struct DifferenceTables {
 DifferenceTables difference_tables(const timeline::Difference& difference, std::size_t shown);
 std::string difference_text(const timeline::Difference& difference, const ConsoleStyle& style);
 
-/// Kernels' names, short, with what tells those apart that would read alike: "vectorized<2, gelu>", not
-/// "vectorized<\u2026>" twice. Those that are the same stay the same.
-std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& full);
-
 /// `traces` are the files' names.
 std::string trace_summary_json(const timeline::Timeline& timeline, const timeline::Summary& summary,
                                const std::vector<std::string>& traces, const WorkVerdicts* verdicts = nullptr);
 std::string trace_idle_json(const timeline::Timeline& timeline, const timeline::Summary& summary);
 std::string trace_memory_json(const timeline::Timeline& timeline, const Program& program);
-std::string trace_kernels_json(const timeline::Timeline& timeline, KernelTable by);
-std::string trace_kernels_csv(const timeline::Timeline& timeline, KernelTable by);
+/// What `gpubench trace COMMAND --json` prints of a table.
+std::string table_json(const timeline::Timeline& timeline, std::string_view command, const ResultTable& table);
 std::string critical_path_json(const timeline::Timeline& timeline, const timeline::CriticalPath& path);
 std::string difference_json(const timeline::Difference& difference);
 

@@ -23,12 +23,14 @@
 #include "profile/recording_reader.h"
 #include "profile/verdicts.h"
 #include "reports/charts/picture.h"
+#include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/critical_path.h"
 #include "timeline/analyses/difference.h"
 #include "timeline/analyses/summary.h"
+#include "timeline/analysis.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 
@@ -40,9 +42,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_traces = 10'000;
 
 struct TraceOptions : Options, CeilingFileOptions {
-  bool json = false;  ///< the result as JSON instead of text
-  reports::KernelTable kernel_table = reports::KernelTable::name;
-  std::string flame_weight;  ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
+  bool json = false;                ///< the result as JSON instead of text
+  std::string kernels_by = "name";  ///< or "stream", "range", "operator"
+  std::string flame_weight;         ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
   double min_duration_us = 0.0;
   std::size_t max_depth = 512;
   bool group_small_kernels = true;
@@ -196,17 +198,18 @@ int trace_idle(const TraceOptions& options) {
 
 int trace_kernels(const TraceOptions& options) {
   const timeline::Timeline timeline = read_for(options, {".json", ".csv"});
-  if (options.kernel_table != reports::KernelTable::operation && !has_gpu_work(timeline)) {
+  const bool by_operator = options.kernels_by == "operator";
+  if (!by_operator && !has_gpu_work(timeline)) {
     say(why_no_gpu(timeline));
     return exit_codes::operation_failed;
   }
+  const ResultTable table = by_operator ? timeline::table_of(timeline, "operators")
+                                        : timeline::table_of(timeline, "kernels", options.kernels_by);
   put(
-      options,
-      [&](const ConsoleStyle& style) { return reports::trace_kernels_text(timeline, options.kernel_table, style); },
+      options, [&](const ConsoleStyle& style) { return reports::console_text(table, reports::shown_rows, style); },
       [&](const std::string& file) {
-        return !options.json && extension_of(file) == ".csv"
-                   ? reports::trace_kernels_csv(timeline, options.kernel_table)
-                   : reports::trace_kernels_json(timeline, options.kernel_table);
+        return !options.json && extension_of(file) == ".csv" ? reports::csv(table)
+                                                             : reports::table_json(timeline, "kernels", table);
       });
   return exit_codes::fine;
 }
@@ -362,17 +365,15 @@ extern const CommandFile trace_command{
                                  frames}),
                     trace_flame),
           of_traces("idle", "Say why the GPUs were idle", "gpubench trace idle trace.json.gz", output, trace_idle),
-          of_traces(
-              "kernels", "List kernels, copies and fills by their time",
-              "gpubench trace kernels trace.json.gz --out=kernels.csv",
-              joined_rows({{{"--by", "name|stream|range|operator", "", "name", common, once,
-                             "What to sum up by: the name of the kernel; that on each stream, or in each range; "
-                             "or the framework's operator that launched it.",
-                             use::choice(&TraceOptions::kernel_table,
-                                         std::vector{reports::KernelTable::name, reports::KernelTable::stream,
-                                                     reports::KernelTable::range, reports::KernelTable::operation})}},
-                           output}),
-              trace_kernels),
+          of_traces("kernels", "List kernels, copies and fills by their time",
+                    "gpubench trace kernels trace.json.gz --out=kernels.csv",
+                    joined_rows(
+                        {{{"--by", "name|stream|range|operator", "", "name", common, once,
+                           "What to sum up by: the name of the kernel; that on each stream, or in each range; "
+                           "or the framework's operator that launched it.",
+                           use::choice(&TraceOptions::kernels_by, std::vector{"name", "stream", "range", "operator"})}},
+                         output}),
+                    trace_kernels),
           of_traces("memory", "Show GPU memory over time, its peak, and what was never freed",
                     "gpubench trace memory trace.json.gz", output, trace_memory),
           of_traces("critical-path", "Name the work and the waits that made up the time",

@@ -71,7 +71,19 @@ class Timeline:
     @property
     def kernels(self) -> list[dict[str, Any]]:
         """Kernels, copies and fills by name, by falling time."""
-        return self._core.kernels()
+        keys = {"time_us": "total_seconds", "self_us": "self_seconds", "mean_us": "mean_seconds", "p50_us": "p50_seconds", "p95_us": "p95_seconds",
+                "max_us": "max_seconds"}
+        return [{"name": row["name"], "kind": row["kind"], "count": row["count"], **{us: round(row[key] * 1e6, 6) for us, key in keys.items()}}
+                for row in self.table("kernels")]
+
+    def table(self, analysis: str, by: str = "") -> list[dict[str, Any]]:
+        """The rows of an analysis, with the columns of `gpubench trace ... --json` (docs/reference/trace-json.md)."""
+        return cast("list[dict[str, Any]]", self._core.table(analysis, by))
+
+    @staticmethod
+    def analyses() -> dict[str, str]:
+        """The analyses that `table` takes, and what each lists."""
+        return cast("dict[str, str]", _core.Timeline.analyses())
 
     def flame(self, min_duration_us: float = 0.0, max_depth: int = 512, group_small_kernels: bool = True,
               weight: str = "") -> FlameData:

@@ -15,7 +15,7 @@
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/breakdown.h"
 #include "timeline/analyses/flame.h"
-#include "timeline/analyses/kernels.h"
+#include "timeline/analysis.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 
@@ -58,23 +58,25 @@ nb::list breakdown_of(const Timeline& timeline) {
   return result;
 }
 
-nb::list kernels_of(const Timeline& timeline) {
-  nb::list result;
-  for (const timeline::KernelTime& kernel : timeline::kernel_times(timeline, timeline::KernelsBy::name)) {
+/// A table's rows as dicts by the columns' keys; what is absent is None.
+nb::list rows_of(const Timeline& timeline, const std::string& analysis, const std::string& by) {
+  const ResultTable table = timeline::table_of(timeline, analysis, by);
+  nb::list rows;
+  for (const auto& row : table.rows) {
     nb::dict one;
-    const timeline::Distribution& durations = kernel.durations_ns;
-    one["name"] = timeline.names.text(kernel.name);
-    one["kind"] = std::string(timeline::name_of(kernel.kind));
-    one["time_us"] = us(kernel.total_ns);
-    one["self_us"] = us(kernel.self_ns);
-    one["count"] = durations.count;
-    one["mean_us"] = durations.mean / ns_in_us;
-    one["p50_us"] = durations.p50 / ns_in_us;
-    one["p95_us"] = durations.p95 / ns_in_us;
-    one["max_us"] = durations.max / ns_in_us;
-    result.append(one);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (const std::string& key = table.columns[c].key; !key.empty())
+        one[key.c_str()] = std::visit(
+            [](const auto& value) -> nb::object {
+              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Absent>)
+                return nb::none();
+              else
+                return nb::cast(value);
+            },
+            row[c]);
+    rows.append(one);
   }
-  return result;
+  return rows;
 }
 
 timeline::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
@@ -143,7 +145,14 @@ void bind_timelines(nb::module_& module) {
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
       .def("activity", &activity_of)
       .def("breakdown", &breakdown_of)
-      .def("kernels", &kernels_of)
+      .def("table", &rows_of, "analysis"_a, "by"_a = "")
+      .def_static("analyses",
+                  [] {
+                    nb::dict all;
+                    for (const timeline::Analysis* const one : timeline::analyses())
+                      all[nb::str(one->name.data(), one->name.size())] = nb::str(one->what.data(), one->what.size());
+                    return all;
+                  })
       .def("flame", &flame_of, "min_duration_us"_a = 0.0, "max_depth"_a = 512, "group_small_kernels"_a = true,
            "by_thread"_a = true, Release())
       .def(

@@ -8,8 +8,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -18,8 +16,10 @@
 #include "reports/console/plots.h"
 #include "reports/console/program.h"
 #include "reports/program.h"
+#include "reports/result_table.h"
 #include "reports/shared_text.h"
 #include "timeline/analyses/analyses.h"
+#include "timeline/analysis.h"
 
 namespace gpubench::reports {
 namespace {
@@ -27,7 +27,6 @@ namespace {
 using timeline::Timeline;
 
 constexpr std::size_t shown_findings = 3;
-constexpr std::size_t shown_rows = 20;
 
 std::string time(std::int64_t ns) { return format_seconds(seconds_of(ns)); }
 std::string share(double part, double whole) { return whole > 0.0 ? format_percent(part / whole) : ""; }
@@ -86,41 +85,6 @@ std::string gpu_table(const Timeline& timeline, const timeline::Summary& summary
               : paragraph("GPU: ", printable(fmt::format("{}", fmt::join(models, ", "))), color::none, style));
 }
 
-std::string kernel_rows(const Timeline& timeline, const std::vector<timeline::KernelTime>& kernels, std::size_t shown,
-                        const std::vector<std::string>& places, std::string_view place_header,
-                        const ConsoleStyle& style) {
-  std::vector<Column> columns = {{"kernel, copy or fill"}};
-  if (!places.empty()) columns.push_back({std::string(place_header)});
-  for (const char* header : {"calls", "total", "share", "self", "p50", "p95", "p99"}) columns.push_back({header, true});
-  std::int64_t all = 0, left = 0;
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels) {
-    all += kernel.total_ns;
-    if (names.size() < shown) names.push_back(timeline.names.text(kernel.name));
-  }
-  names = distinct_kernel_names(names);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto& kernel = kernels[i];
-    if (i >= shown) {
-      left += kernel.total_ns;
-      continue;
-    }
-    std::vector<Cell> row = {{printable(names[i].empty() ? "(none)" : names[i])}};
-    if (!places.empty()) row.push_back({printable(places[i])});
-    const auto of = [](double ns) { return Cell{format_seconds(ns / 1e9)}; };
-    row.insert(row.end(), {{count(kernel.durations_ns.count)},
-                           {time(kernel.total_ns)},
-                           {share(kernel.total_ns, all)},
-                           {time(kernel.self_ns)},
-                           of(kernel.durations_ns.p50),
-                           of(kernel.durations_ns.p95),
-                           of(kernel.durations_ns.p99)});
-    add_row(columns, std::move(row));
-  }
-  return table_text(columns, min_shown_name, style, {{"p99"}, {"self"}, {"p95"}, {"p50"}}) +
-         rest(kernels.size(), shown, left, all, style);
-}
-
 std::string iteration_lines(const Timeline& timeline, const timeline::Summary& summary, const ConsoleStyle& style) {
   if (summary.iterations.empty()) return {};
   const auto labels = timeline::process_labels(timeline);
@@ -170,14 +134,15 @@ std::string copy_table(const timeline::Summary& summary, const Timeline& timelin
     const auto rate = [&](double value) {
       return Cell{copy.bytes_per_second.count > 0 ? format_bytes_per_second(value) : ""};
     };
-    add_row(columns,
-            {{printable(one ? copy.name
-                            : fmt::format("{}, {}", copy.name, timeline::gpu_name(timeline, copy.process, copy.device)))},
-             {count(copy.count)},
-             {time(copy.time_ns)},
-             {copy.count > copy.without_bytes ? format_bytes(static_cast<double>(copy.bytes)) : ""},
-             rate(copy.bytes_per_second.p50),
-             rate(copy.bytes_per_second.max)});
+    add_row(
+        columns,
+        {{printable(one ? copy.name
+                        : fmt::format("{}, {}", copy.name, timeline::gpu_name(timeline, copy.process, copy.device)))},
+         {count(copy.count)},
+         {time(copy.time_ns)},
+         {copy.count > copy.without_bytes ? format_bytes(static_cast<double>(copy.bytes)) : ""},
+         rate(copy.bytes_per_second.p50),
+         rate(copy.bytes_per_second.max)});
   }
   return "\n" + table_text(columns, min_shown_name, style, {{"median"}});
 }
@@ -251,7 +216,7 @@ std::string trace_summary_text(const Timeline& timeline, const timeline::Summary
                      fmt::format("{} of the host alone, with these functions and operators:",
                                  time(summary.activity.total_ns)),
                      color::bold, style) +
-           trace_kernels_text(timeline, KernelTable::operation, style);
+           console_text(timeline::table_of(timeline, "operators"), shown_rows, style);
   std::string text = findings_text(summary.program, style);
   if (!summary.gpus.empty()) text += gpu_table(timeline, summary, style);
   for (std::size_t i = 0; i < std::min(summary.program.gpus.size(), max_console_lines); ++i) {
@@ -259,7 +224,8 @@ std::string trace_summary_text(const Timeline& timeline, const timeline::Summary
     text += paragraph(printable(name_of(gpu)) + ": ", idle_text(gpu) + " (of all time recorded)", color::none, style);
   }
   if (!summary.kernels.empty())
-    text += "\n" + kernel_rows(timeline, summary.kernels, max_console_kernels, {}, "", style);
+    text += "\n" + console_text(timeline::kernel_table(timeline, summary.kernels, timeline::KernelsBy::name, {}),
+                                max_console_kernels, style);
   text += copy_table(summary, timeline, style) + iteration_lines(timeline, summary, style) +
           rank_table(timeline, summary.stragglers, style);
   if (!summary.program.memory.empty()) text += heading("Memory", style) + trace_memory_text(summary.program, style);
@@ -320,57 +286,8 @@ std::string trace_idle_text(const Timeline& timeline, const timeline::Summary& s
   return text;
 }
 
-std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const ConsoleStyle& style) {
-  if (by != KernelTable::operation) {
-    timeline::StringPool paths;
-    const auto kernels = kernel_times(timeline,
-                                      by == KernelTable::name     ? timeline::KernelsBy::name
-                                      : by == KernelTable::stream ? timeline::KernelsBy::stream
-                                                                  : timeline::KernelsBy::range,
-                                      &paths);
-    std::vector<std::string> places;
-    for (const auto& kernel : kernels) {
-      if (by == KernelTable::range) places.push_back(kernel.place == 0 ? "(none)" : paths.text(kernel.place));
-      if (by != KernelTable::stream) continue;
-      const timeline::Track& track = timeline.tracks[kernel.place];
-      places.push_back(fmt::format("{} {}", timeline::gpu_name(timeline, track.process, track.device),
-                                   track.name.empty() ? fmt::format("stream {}", track.id) : track.name));
-    }
-    return kernel_rows(timeline, kernels, shown_rows, places, by == KernelTable::stream ? "stream" : "range", style);
-  }
-  const auto operators = timeline::operator_times(timeline);
-  std::int64_t all = 0, left = 0, host = 0;
-  for (const auto& one : operators) {
-    all += one.gpu_self_ns;
-    host += one.host_self_ns;
-  }
-  const bool gpu = all > 0;  // else the host's own time decides
-  std::vector<Column> columns = {{"operator"}, {"calls", true}};
-  if (gpu) columns.insert(columns.end(), {{"GPU self", true}, {"share", true}, {"GPU total", true}, {"works", true}});
-  columns.push_back({"host self", true});
-  if (!gpu) columns.push_back({"share", true});
-  columns.push_back({"host total", true});
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    const auto& one = operators[i];
-    if (i >= shown_rows) {
-      left += gpu ? one.gpu_self_ns : one.host_self_ns;
-      continue;
-    }
-    std::vector<Cell> row = {{one.name == 0 ? "(no operator)" : printable(timeline.names.text(one.name))},
-                             {count(one.count)}};
-    if (gpu)
-      row.insert(row.end(),
-                 {{time(one.gpu_self_ns)}, {share(one.gpu_self_ns, all)}, {time(one.gpu_ns)}, {count(one.works)}});
-    row.push_back({time(one.host_self_ns)});
-    if (!gpu) row.push_back({share(one.host_self_ns, host)});
-    row.push_back({time(one.host_ns)});
-    add_row(columns, std::move(row));
-  }
-  return table_text(columns, min_shown_name, style, {{"works"}, {"host total"}, {"GPU total"}}) +
-         rest(operators.size(), shown_rows, left, gpu ? all : host, style);
-}
-
-std::string critical_path_text(const Timeline& timeline, const timeline::CriticalPath& path, const ConsoleStyle& style) {
+std::string critical_path_text(const Timeline& timeline, const timeline::CriticalPath& path,
+                               const ConsoleStyle& style) {
   const std::int64_t whole = path.end_ns - path.start_ns;
   if (path.parts.empty()) return paragraph("", "The trace holds no work and no call.", color::none, style);
   std::string text = paragraph(
@@ -383,14 +300,14 @@ std::string critical_path_text(const Timeline& timeline, const timeline::Critica
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return path.by_kind[i]; });
   constexpr std::array<std::string_view, timeline::path_kind_names.size()> words = {"kernels",
-                                                                                  "communication",
-                                                                                  "copies and fills",
-                                                                                  "launches",
-                                                                                  "between queued work",
-                                                                                  "waiting for another stream",
-                                                                                  "from work to the waiting host",
-                                                                                  "other work of the host",
-                                                                                  "not known"};
+                                                                                    "communication",
+                                                                                    "copies and fills",
+                                                                                    "launches",
+                                                                                    "between queued work",
+                                                                                    "waiting for another stream",
+                                                                                    "from work to the waiting host",
+                                                                                    "other work of the host",
+                                                                                    "not known"};
   for (const std::size_t i : order)
     if (path.by_kind[i] > 0)
       add_row(kinds, {{std::string(words[i])}, {time(path.by_kind[i])}, {share(path.by_kind[i], whole)}});
@@ -452,45 +369,6 @@ DifferenceTables::Table change_table(std::string_view header, const std::vector<
 }
 
 }  // namespace
-
-std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& full) {
-  std::map<std::string, std::set<std::string_view>> alike;
-  for (const std::string& name : full) alike[short_kernel_name(name)].insert(name);
-  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
-  std::vector<std::string> result;
-  for (const std::string& name : full) {
-    std::string text = short_kernel_name(name);
-    const auto& others = alike[text];
-    if (others.size() > 1) {
-      // What is not the same at both ends, in whole words, without namespaces.
-      std::size_t front = name.size(), back = name.size();
-      for (const std::string_view other : others) {
-        front = std::min(front, static_cast<std::size_t>(std::ranges::mismatch(name, other).in1 - name.begin()));
-        const auto tail = std::mismatch(name.rbegin(), name.rend(), other.rbegin(), other.rend());
-        back = std::min(back, static_cast<std::size_t>(tail.first - name.rbegin()));
-      }
-      while (front > 0 && in_word(name[front - 1])) --front;
-      back = std::min(back, name.size() - front);
-      while (back > 0 && in_word(name[name.size() - back])) --back;
-      std::string middle;
-      for (std::size_t i = front; i < name.size() - back; ++i) {
-        middle += name[i];
-        if (!middle.ends_with("::")) continue;
-        middle.resize(middle.size() - 2);
-        while (!middle.empty() && in_word(middle.back())) middle.pop_back();
-      }
-      constexpr std::size_t most = 48;
-      if (middle.size() > most) middle = printable(middle.substr(0, most)) + "\u2026";
-      constexpr std::string_view brackets = "<\u2026>";
-      if (const auto at = text.find(brackets); at != std::string::npos)
-        text.replace(at, brackets.size(), "<" + middle + ">");
-      else
-        text += " (" + middle + ")";
-    }
-    result.push_back(std::move(text));
-  }
-  return result;
-}
 
 DifferenceTables difference_tables(const timeline::Difference& difference, std::size_t shown) {
   DifferenceTables all;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/trace-json.md describes the fields.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/device.h"
-#include "reports/export/tables.h"
+#include "reports/result_table.h"
 #include "reports/trace.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/flame.h"
@@ -185,46 +187,6 @@ Json flame_of(const Timeline& timeline) {
   }
   const timeline::FlameGraph graph = timeline::flame(timeline, options);
   return Json::parse(timeline::flame_json(graph, graph.natural_weight()), nullptr, false);
-}
-
-Json rows(const Timeline& timeline, KernelTable by) {
-  Json all = Json::array();
-  if (by == KernelTable::operation) {
-    for (const timeline::OperatorTime& one : timeline::operator_times(timeline))
-      all.push_back({{"operator", name_in(timeline, one.name)},
-                     {"count", one.count},
-                     {"gpu_self_seconds", seconds_of(one.gpu_self_ns)},
-                     {"gpu_total_seconds", seconds_of(one.gpu_ns)},
-                     {"works", one.works},
-                     {"host_self_seconds", seconds_of(one.host_self_ns)},
-                     {"host_total_seconds", seconds_of(one.host_ns)}});
-    return all;
-  }
-  timeline::StringPool paths;
-  const auto kernels = kernel_times(timeline,
-                                    by == KernelTable::name     ? timeline::KernelsBy::name
-                                    : by == KernelTable::stream ? timeline::KernelsBy::stream
-                                                                : timeline::KernelsBy::range,
-                                    &paths);
-  for (const timeline::KernelTime& kernel : kernels) {
-    Json one = {{"name", name_in(timeline, kernel.name)}, {"kind", name_of(kernel.kind)}};
-    if (by == KernelTable::range) one["range"] = paths.text(kernel.place);
-    if (by == KernelTable::stream) {
-      const timeline::Track& track = timeline.tracks[kernel.place];
-      one["gpu"] = timeline::gpu_name(timeline, track.process, track.device);
-      one["stream"] = track.id;
-    }
-    one["count"] = kernel.durations_ns.count;
-    one["total_seconds"] = seconds_of(kernel.total_ns);
-    one["self_seconds"] = seconds_of(kernel.self_ns);
-    for (const auto& [key, value] :
-         {std::pair("mean_seconds", kernel.durations_ns.mean), std::pair("min_seconds", kernel.durations_ns.min),
-          std::pair("p50_seconds", kernel.durations_ns.p50), std::pair("p95_seconds", kernel.durations_ns.p95),
-          std::pair("p99_seconds", kernel.durations_ns.p99), std::pair("max_seconds", kernel.durations_ns.max)})
-      one[key] = value / 1e9;
-    all.push_back(std::move(one));
-  }
-  return all;
 }
 
 /// Of `trace summary` and of /api/profiler alike: what HTA and the seed's sessions call them.
@@ -410,25 +372,11 @@ std::string trace_memory_json(const Timeline& timeline, const Program& program) 
                      {"warnings", timeline.warnings}});
 }
 
-std::string trace_kernels_json(const Timeline& timeline, KernelTable by) {
-  return valid_text({{"schema", "gpubench trace kernels"},
+std::string table_json(const Timeline& timeline, std::string_view command, const ResultTable& table) {
+  return valid_text({{"schema", fmt::format("gpubench trace {}", command)},
                      {"schema_version", 1},
-                     {by == KernelTable::operation ? "operators" : "kernels", rows(timeline, by)},
+                     {table.name, json_rows(table)},
                      {"warnings", timeline.warnings}});
-}
-
-std::string trace_kernels_csv(const Timeline& timeline, KernelTable by) {
-  std::string text;
-  for (const auto& row : rows(timeline, by)) {
-    CsvRecord record;
-    for (const auto& [key, value] : row.items())
-      record.emplace_back(key, value.is_string()         ? csv_text(value.template get<std::string>())
-                               : value.is_number_float() ? csv_number(value.template get<double>())
-                                                         : value.dump());
-    if (text.empty()) text = csv_header(record);
-    text += csv_line(record);
-  }
-  return text;
 }
 
 std::string critical_path_json(const Timeline& timeline, const timeline::CriticalPath& path) {

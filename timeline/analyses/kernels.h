@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/model/table.h"
 #include "timeline/analyses/distribution.h"
 #include "timeline/timeline.h"
 
@@ -26,5 +27,9 @@ enum class KernelsBy { name, stream, range };
 /// By falling total time. `paths` is needed for KernelsBy::range, and gets the range paths' names.
 /// Throws std::invalid_argument as `analyze` does.
 std::vector<KernelTime> kernel_times(const Timeline& timeline, KernelsBy by, StringPool* paths = nullptr);
+
+/// The same as a table: timeline/tables/kernels.cpp.
+ResultTable kernel_table(const Timeline& timeline, const std::vector<KernelTime>& kernels, KernelsBy by,
+                         const StringPool& paths);
 
 }  // namespace gpubench::timeline
