@@ -11,6 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/points.h"
 #include "reports/console/program.h"
 #include "reports/export/tables.h"
 
