@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "bench/counters/post_timing_pass.h"
+#include "bench/google/google_runner.h"
+#include "core/storage/storage.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
-#include "bench/google/google_runner.h"
-#include "core/storage/storage.h"
 #include "main/run/post_timing.h"
 #include "tests/truth/spin.h"
 
@@ -65,12 +65,14 @@ class Profiled final : public bench::PostTimingPass {
     std::vector<bench::LaunchShape> shapes;
     if (!measurement.activity) return shapes;
     const auto size = [](const auto& extent) {
-      return dim3(static_cast<unsigned>(extent[0]), static_cast<unsigned>(extent[1]), static_cast<unsigned>(extent[2]));
+      return bench::Extent{static_cast<unsigned>(extent[0]), static_cast<unsigned>(extent[1]),
+                           static_cast<unsigned>(extent[2])};
     };
     for (const auto& kernel : measurement.activity->kernels)
       for (std::int64_t i = 0; i < kernel.launches; ++i)
         shapes.push_back(bench::one_block_each(
-            {size(kernel.grid), size(kernel.block), static_cast<unsigned>(kernel.dynamic_shared_bytes), {1, 1, 1}}));
+            {size(kernel.grid), size(kernel.block), static_cast<unsigned>(kernel.dynamic_shared_bytes), {1, 1, 1}},
+            bench::gpus().front().units));
     return shapes;
   }
 

@@ -86,7 +86,7 @@ TEST_F(OnGpu, ACapturedIntervalIsNamed) {
   timer.stop("captured", stream.get());
   cudaGraph_t graph = nullptr;
   GPUBENCH_CUDA_CHECK(cudaStreamEndCapture(stream.get(), &graph));
-  const bench::Graph owner(graph);
+  const bench::CapturedGraph owner(graph);
   EXPECT_FALSE(timer.timing("captured"));
   EXPECT_THAT(timer.problem(), HasSubstr("1 interval not timed"));
   timer.start("after", stream.get());
@@ -133,7 +133,7 @@ TEST_F(OnGpu, GraphsKernelsCountForTheRangeThatLaunchesThem) {
   spin(4, stream.get());
   cudaGraph_t made = nullptr;
   GPUBENCH_CUDA_CHECK(cudaStreamEndCapture(stream.get(), &made));
-  const bench::Graph graph(made);
+  const bench::CapturedGraph graph(made);
   const bench::GraphExec ready(graph);
   {
     const Range range("graph");
