@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,17 +45,22 @@ using OptionRows = std::vector<OptionRow>;
 /// What --out of a command takes: the formats of a run; of a result (.json .csv .md); or what the command says itself.
 enum class Writes { run, result, own };
 
+/// What of the words is no option.
+struct Inputs {
+  const char* names = "";  ///< "BASE NEW"; empty when it takes none
+  const char* help = "";
+  std::size_t min = 0;
+  std::size_t max = 0;
+};
+
 struct Command {
-  std::string path = "";     ///< "gate check"; empty for a run
-  const char* summary = "";  ///< for the list of commands: a few words, no full stop
-  const char* inputs = "";   ///< "BASE NEW"; empty when it takes none
-  const char* inputs_help = "";
-  std::size_t min_inputs = 0;
-  std::size_t max_inputs = 0;
+  std::string path = "";      ///< "gate check"; empty for a run
+  const char* summary = "";   ///< for the list of commands: a few words, no full stop
   const char* examples = "";  ///< one a line; each begins with "gpubench"
+  Inputs inputs = {};
   Writes writes = Writes::own;
   bool runs_program = false;  ///< takes a program's words after "--"
-  OptionRows options = {};
+  OptionRows options = {};    ///< its own; those of the console follow
 
   std::function<std::unique_ptr<Options>()> defaults = nullptr;
   std::function<void(Options&)> check = nullptr;     ///< what options rule out together; may be null
@@ -66,9 +72,13 @@ struct Command {
   [[nodiscard]] std::string name() const { return path.substr(path.rfind(' ') + 1); }
 };
 
-/// The command with what it does, and with the struct of its options.
+/// --quiet, --color, --width.
+OptionRows console_rows();
+
+/// The command with what it does, with the struct of its options, and with the rows that all have.
 template <class Own>
 Command with(Command command, int (*run)(const Own&), void (*check)(Own&) = nullptr) {
+  std::ranges::move(console_rows(), std::back_inserter(command.options));
   command.defaults = [] { return std::make_unique<Own>(); };
   command.run = [run](const Options& options) { return run(static_cast<const Own&>(options)); };
   if (check != nullptr) command.check = [check](Options& options) { check(static_cast<Own&>(options)); };
@@ -172,8 +182,6 @@ Use metrics(std::vector<std::string> Owner::*member) {
 OptionRows joined_rows(std::initializer_list<OptionRows> parts);
 /// Those of these flags.
 OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string_view> flags);
-/// --quiet, --color, --width: every command's.
-OptionRows console_rows();
 OptionRow operations_row();
 /// --chart, --title, --theme, into PictureOptions.
 OptionRows picture_rows();

@@ -38,7 +38,7 @@ std::string with_default(const OptionRow& row) {
 
 std::string usage(const Command& command, const std::string& program) {
   return fmt::format("{}{}{}{}{} [OPTIONS]", program, !command.is_run() ? " " : "", command.path,
-                     *command.inputs != '\0' ? " " : "", command.inputs);
+                     *command.inputs.names != '\0' ? " " : "", command.inputs.names);
 }
 
 std::string list_of_commands(const Command& command) {
@@ -88,7 +88,7 @@ std::string help_text(const Command& command, const std::string& program, bool a
   text += fmt::format("\nUsage: {}\n", command.is_group() ? fmt::format("{} {} ACTION", program, command.path)
                                                           : usage(command, program));
   if (is_run) text += fmt::format("       {} COMMAND [OPTIONS]\n", program);
-  if (*command.inputs_help != '\0') text += "\n" + entry(command.inputs, command.inputs_help);
+  if (*command.inputs.help != '\0') text += "\n" + entry(command.inputs.names, command.inputs.help);
   if (command.is_run() || command.is_group())
     text += fmt::format("\n{}:\n{}", is_run ? "Commands" : "Actions", list_of_commands(command));
   const bool short_form = is_run && !all;
@@ -121,7 +121,7 @@ std::string help_markdown() {
     const bool is_run = row.is_run();
     text += fmt::format("\n## {}\n\n{}.\n\n", is_run ? std::string("Run") : row.path, row.summary);
     text += fmt::format("```text\n{}\n```\n\n", usage(row, "gpubench"));
-    if (*row.inputs_help != '\0') text += fmt::format("`{}`: {}\n\n", row.inputs, escaped(row.inputs_help));
+    if (*row.inputs.help != '\0') text += fmt::format("`{}`: {}\n\n", row.inputs.names, escaped(row.inputs.help));
     text += options_markdown(row);
     if (is_run) text += fmt::format("\n{}\n", google_flags);
     text += "\nExamples:\n\n```sh\n";

@@ -131,7 +131,7 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
       parsed.options.emplace_back(row, value_of(*row, words, i));
     } else if (!only_inputs && !word.empty() && parsed.inputs.empty() && deeper != all_commands().end()) {
       parsed.command = &*deeper;
-    } else if ((only_inputs || !word.starts_with('-')) && parsed.inputs.size() < parsed.command->max_inputs) {
+    } else if ((only_inputs || !word.starts_with('-')) && parsed.inputs.size() < parsed.command->inputs.max) {
       parsed.inputs.push_back(word);
     } else {
       parsed.unknown.push_back(word);
@@ -185,11 +185,11 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
     throw UsageError(fmt::format("There is no {} '{}'{}.{}{}", is_run ? "command" : "action", printable(word),
                                  is_run ? std::string() : fmt::format(" of {}", command.path),
                                  did_you_mean(word, names_below(command)), see_help(command, program)));
-  throw UsageError(command.max_inputs == 0
-                       ? fmt::format("'{}' takes no arguments, but got '{}'.{}", command.path, printable(word),
-                                     see_help(command, program))
-                       : fmt::format("'{}' takes at most {} of {}; '{}' is one too many.{}", command.path,
-                                     command.max_inputs, command.inputs, printable(word), see_help(command, program)));
+  throw UsageError(command.inputs.max == 0 ? fmt::format("'{}' takes no arguments, but got '{}'.{}", command.path,
+                                                         printable(word), see_help(command, program))
+                                           : fmt::format("'{}' takes at most {} of {}; '{}' is one too many.{}",
+                                                         command.path, command.inputs.max, command.inputs.names,
+                                                         printable(word), see_help(command, program)));
 }
 
 void check_inputs(const ParsedWords& parsed, const std::string& program) {
@@ -198,8 +198,9 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
   if (command.is_group())
     throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, fmt::join(names_below(command), ", "),
                                  see_help(command, program)));
-  if (parsed.inputs.size() < command.min_inputs)
-    throw UsageError(fmt::format("'{0}' needs more arguments: {1} {0} {2}", command.path, program, command.inputs));
+  if (parsed.inputs.size() < command.inputs.min)
+    throw UsageError(
+        fmt::format("'{0}' needs more arguments: {1} {0} {2}", command.path, program, command.inputs.names));
 }
 
 void apply(const OptionRow& row, const std::string& value, Options& options) {

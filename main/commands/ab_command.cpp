@@ -182,36 +182,35 @@ int run_ab(const AbOptions& options) {
   return report_comparison(comparison, options);
 }
 
+OptionRows own_rows() {
+  using enum Rank;
+  return {{"--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
+           use::number(&AbOptions::total_budget_seconds, 0.1, 1e6)},
+          {"--precision", "PERCENT", "", "1", common, once,
+           "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is "
+           "decided.",
+           use::number(&AbOptions::precision, 0.001, 1000.0, 0.01)},
+          {"--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
+           use::count(&AbOptions::pairs, 2, 10'000)},
+          {"--keep", "DIR", "", "", common, once, "Keep the runs there, in base/ and new/.",
+           use::text(&AbOptions::keep_folder)}};
+}
+
 }  // namespace
 
 extern const CommandFile ab_command{
     20, [] {
-      using enum Rank;
       return std::vector{with(
-          Command{.path = "ab",
-                  .summary = "Run two programs in turn and compare them",
-                  .inputs = "BASE_PROGRAM NEW_PROGRAM",
-                  .inputs_help = "Two benchmark programs. Their own options follow after --.",
-                  .min_inputs = 2,
-                  .max_inputs = 2,
-                  .examples = "gpubench ab build-old/bench build-new/bench\n"
-                              "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
-                  .writes = Writes::result,
-                  .runs_program = true,
-                  .options = joined_rows(
-                      {chosen_rows(comparison_rows(),
-                                   {"--out", "--fail-on", "--min-effect", "--force", "--time", "--operations"}),
-                       {{"--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
-                         use::number(&AbOptions::total_budget_seconds, 0.1, 1e6)},
-                        {"--precision", "PERCENT", "", "1", common, once,
-                         "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is "
-                         "decided.",
-                         use::number(&AbOptions::precision, 0.001, 1000.0, 0.01)},
-                        {"--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
-                         use::count(&AbOptions::pairs, 2, 10'000)},
-                        {"--keep", "DIR", "", "", common, once, "Keep the runs there, in base/ and new/.",
-                         use::text(&AbOptions::keep_folder)}},
-                       console_rows()})},
+          Command{"ab",
+                  "Run two programs in turn and compare them",
+                  "gpubench ab build-old/bench build-new/bench\n"
+                  "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
+                  {"BASE_PROGRAM NEW_PROGRAM", "Two benchmark programs. Their own options follow after --.", 2, 2},
+                  Writes::result,
+                  true,
+                  joined_rows({chosen_rows(comparison_rows(),
+                                           {"--out", "--fail-on", "--min-effect", "--force", "--time", "--operations"}),
+                               own_rows()})},
           run_ab)};
     }};
 

@@ -75,35 +75,34 @@ int run_compare(const CompareOptions& options) {
   return code;
 }
 
+OptionRows own_rows() {
+  using enum Rank;
+  return {
+      {"--base", "RUN", "", "", common, repeatable, "One more run, or folder of runs, of the base side. Repeatable.",
+       use::list(&CompareOptions::base_runs)},
+      {"--new", "RUN", "", "", common, repeatable, "The same for the new side.", use::list(&CompareOptions::new_runs)},
+      {"--paired", "", "", "", common, once,
+       "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps "
+       "them.",
+       use::set(&ComparisonOptions::paired)}};
+}
+
 }  // namespace
 
 extern const CommandFile compare_command{
     10, [] {
-      using enum Rank;
-      return std::vector{
-          with(Command{.path = "compare",
-                       .summary = "Compare stored runs, point by point",
-                       .inputs = "BASE NEW",
-                       .inputs_help =
-                           "Each is a run file, or a folder of run files of one program: one file for each process.",
-                       .max_inputs = 2,
-                       .examples = "gpubench compare base.json new.json\n"
-                                   "gpubench compare base/ new/ --out=changes.md\n"
-                                   "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
-                       .writes = Writes::result,
-                       .options = joined_rows(
-                           {comparison_rows(),
-                            {{"--base", "RUN", "", "", common, repeatable,
-                              "One more run, or folder of runs, of the base side. Repeatable.",
-                              use::list(&CompareOptions::base_runs)},
-                             {"--new", "RUN", "", "", common, repeatable, "The same for the new side.",
-                              use::list(&CompareOptions::new_runs)},
-                             {"--paired", "", "", "", common, once,
-                              "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps "
-                              "them.",
-                              use::set(&ComparisonOptions::paired)}},
-                            console_rows()})},
-               run_compare)};
+      return std::vector{with(
+          Command{"compare",
+                  "Compare stored runs, point by point",
+                  "gpubench compare base.json new.json\n"
+                  "gpubench compare base/ new/ --out=changes.md\n"
+                  "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
+                  {"BASE NEW",
+                   "Each is a run file, or a folder of run files of one program: one file for each process.", 0, 2},
+                  Writes::result,
+                  false,
+                  joined_rows({comparison_rows(), own_rows()})},
+          run_compare)};
     }};
 
 }  // namespace gpubench

@@ -31,16 +31,16 @@ int run_doctor(const Options& options) {
 
 extern const CommandFile doctor_command{
     80, [] {
-      return std::vector{
-          with(Command{.path = "doctor",
-                       .summary = "Say what works on this machine, what does not, and how to put it right",
-                       .examples = "gpubench doctor\n"
-                                   "gpubench doctor --out=doctor.json",
-                       .writes = Writes::result,
-                       .options = joined_rows({{{"--out", "FILE.json", "", "", Rank::common, repeatable,
-                                                 "Write what was found as JSON.", use::list(&Options::outputs)}},
-                                               console_rows()})},
-               run_doctor)};
+      return std::vector{with(Command{"doctor",
+                                      "Say what works on this machine, what does not, and how to put it right",
+                                      "gpubench doctor\n"
+                                      "gpubench doctor --out=doctor.json",
+                                      {},
+                                      Writes::result,
+                                      false,
+                                      joined_rows({{{"--out", "FILE.json", "", "", Rank::common, repeatable,
+                                                     "Write what was found as JSON.", use::list(&Options::outputs)}}})},
+                              run_doctor)};
     }};
 
 }  // namespace gpubench

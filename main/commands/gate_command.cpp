@@ -229,49 +229,44 @@ extern const CommandFile gate_command{
       const OptionRows store = {{"--store", "DIR", "", ".gpubench", common, once, "The folder of the baselines.",
                                  use::text(&GateOptions::store)}};
       return std::vector{
-          Command{.path = "gate", .summary = "Compare runs with a stored baseline, in CI"},
+          Command{"gate", "Compare runs with a stored baseline, in CI"},
           gate_command_of(
-              {.path = "update",
-               .summary = "Add runs to the baseline of this machine",
-               .inputs = "RUN...",
-               .inputs_help = run_files,
-               .min_inputs = 1,
-               .max_inputs = 10'000,
-               .examples = "gpubench gate update run-*.json\n"
-                           "gpubench gate update runs/ --label=v1.4",
-               .options = joined_rows(
-                   {chosen_rows(comparison_rows(), {"--time"}),
-                    store,
-                    {{"--label", "TEXT", "", "", common, once,
-                      "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
-                      use::text(&GateOptions::label)}},
-                    console_rows()})},
+              {"update",
+               "Add runs to the baseline of this machine",
+               "gpubench gate update run-*.json\n"
+               "gpubench gate update runs/ --label=v1.4",
+               {"RUN...", run_files, 1, 10'000},
+               Writes::own,
+               false,
+               joined_rows({chosen_rows(comparison_rows(), {"--time"}),
+                            store,
+                            {{"--label", "TEXT", "", "", common, once,
+                              "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
+                              use::text(&GateOptions::label)}}})},
               gate_update),
           gate_command_of(
-              {.path = "check",
-               .summary = "Compare runs with the baseline of this machine",
-               .inputs = "RUN...",
-               .inputs_help = run_files,
-               .min_inputs = 1,
-               .max_inputs = 10'000,
-               .examples = "gpubench gate check run-*.json\n"
-                           "gpubench gate check runs/ --summary=summary.md --out=gate.json",
-               .options = joined_rows(
-                   {comparison_rows(),
-                    store,
-                    {{"--summary", "FILE.md", "", "", common, once,
-                      "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
-                      use::text(&GateOptions::summary_file)}},
-                    console_rows()})},
+              {"check",
+               "Compare runs with the baseline of this machine",
+               "gpubench gate check run-*.json\n"
+               "gpubench gate check runs/ --summary=summary.md --out=gate.json",
+               {"RUN...", run_files, 1, 10'000},
+               Writes::own,
+               false,
+               joined_rows({comparison_rows(),
+                            store,
+                            {{"--summary", "FILE.md", "", "", common, once,
+                              "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
+                              use::text(&GateOptions::summary_file)}}})},
               gate_check),
-          gate_command_of(
-              {.path = "history",
-               .summary = "Name the entry of the store at which the time of a point changed",
-               .examples = "gpubench gate history\n"
+          gate_command_of({"history",
+                           "Name the entry of the store at which the time of a point changed",
+                           "gpubench gate history\n"
                            "gpubench gate history --min-effect=5",
-               .options = joined_rows(
-                   {chosen_rows(comparison_rows(), {"--filter", "--out", "--min-effect"}), store, console_rows()})},
-              gate_history)};
+                           {},
+                           Writes::own,
+                           false,
+                           joined_rows({chosen_rows(comparison_rows(), {"--filter", "--out", "--min-effect"}), store})},
+                          gate_history)};
     }};
 
 }  // namespace gpubench

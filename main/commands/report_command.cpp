@@ -88,23 +88,20 @@ int run_report(const ReportOptions& options) {
 
 extern const CommandFile report_command{
     60, [] {
-      return std::vector{
-          with(Command{.path = "report",
-                       .summary = "Show stored runs, or write them in other formats",
-                       .inputs = "RUN...",
-                       .inputs_help = "Run files. Each is judged anew. Several are drawn over one another.",
-                       .min_inputs = 1,
-                       .max_inputs = reports::max_runs,
-                       .examples = "gpubench report run.json\n"
-                                   "gpubench report run.json --out=run.html\n"
-                                   "gpubench report a.json b.json --out=both-roofline.svg",
-                       .writes = Writes::run,
-                       .options = joined_rows({{filter_row(), ceiling_file_row(), run_output_row(),
-                                                kernels_row(use::set(&ReportOptions::kernels))},
-                                               picture_rows(),
-                                               console_rows(),
-                                               {operations_row()}})},
-               run_report)};
+      return std::vector{with(Command{"report",
+                                      "Show stored runs, or write them in other formats",
+                                      "gpubench report run.json\n"
+                                      "gpubench report run.json --out=run.html\n"
+                                      "gpubench report a.json b.json --out=both-roofline.svg",
+                                      {"RUN...", "Run files. Each is judged anew. Several are drawn over one another.",
+                                       1, reports::max_runs},
+                                      Writes::run,
+                                      false,
+                                      joined_rows({{filter_row(), ceiling_file_row(), run_output_row(),
+                                                    kernels_row(use::set(&ReportOptions::kernels))},
+                                                   picture_rows(),
+                                                   {operations_row()}})},
+                              run_report)};
     }};
 
 }  // namespace gpubench

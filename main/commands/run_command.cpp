@@ -515,121 +515,115 @@ void check(RunOptions& options) {
       2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0)));
 }
 
+OptionRows own_rows() {
+  using enum Rank;
+  return {
+      {"--calibrate", "quick|full", "quick", "", common, once,
+       "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare "
+       "--calibrate is quick.",
+       use::choice(&RunOptions::calibrate, std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
+      {"--device", "cpu|cuda:N|all", "", "", common, once,
+       "Where to measure. Without it: cuda:0 if there is one, else cpu.", use::text(&RunOptions::device)},
+      {"--filter", "REGEX", "", "", common, once,
+       "Run only the points whose name matches. A leading '-' inverts the choice.", use::text(&FilterOptions::filter)},
+      {"--list", "", "", "", common, once, "List the points that would run, and stop.", use::set(&RunOptions::list)},
+      {"--arg", "NAME=VALUES", "", "", common, repeatable,
+       "Replace the registered values of an argument in every operation that has it: n=1024,4096 or "
+       "n=2^10..2^26:4 or "
+       "type=float. Repeatable.",
+       [](Options& options, const OptionRow&, const std::string& value) {
+         try {
+           dynamic_cast<RunOptions&>(options).arguments.push_back(bench::parse_argument_choice(value));
+         } catch (const bench::ArgumentError& error) {
+           throw UsageError(error.what());
+         }
+       }},
+      {"--once", "N", "1", "", other, once,
+       "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, "
+       "between "
+       "cudaProfilerStart and cudaProfilerStop.",
+       use::count(&RunOptions::once, 1, 100'000)},
+      {"--dry", "", "", "", other, once, "With --once: print the nsys and ncu commands that go with it, and stop.",
+       use::set(&RunOptions::dry)},
+      {"--time", "device|stream|latency|all", "", "", common, once,
+       "Which time of a GPU operation to measure. stream: launched back to back. device: the "
+       "operation alone. latency: "
+       "from launch to finished. all: the three. Without it: stream, with device beside it.",
+       use::choice(&RunOptions::modes, std::vector<std::vector<TimingMode>>{{TimingMode::device},
+                                                                            {TimingMode::stream},
+                                                                            {TimingMode::latency},
+                                                                            {TimingMode::stream, TimingMode::device,
+                                                                             TimingMode::latency}})},
+      {"--cache", "warm|cold", "", "warm", common, once,
+       "What an execution finds in the caches. warm: its data, left there by the execution before. "
+       "cold: none of it.",
+       use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
+      {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
+       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by "
+       "pipe. units: how "
+       "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
+       use::metrics(&RunOptions::metrics)},
+      ceiling_file_row(),
+      run_output_row(),
+      {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
+       use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
+      {"--adaptive", "SIZES", "16", "", other, once,
+       "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each "
+       "boundary is within "
+       "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
+       use::count(&RunOptions::adaptive_sizes, 1, 1000)},
+      {"--check", "activity|ncu-rule,...", "activity", "", other, once,
+       "A second opinion, after all timing. activity (the bare --check): hold device times against "
+       "the driver's own "
+       "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the "
+       "SpeedOfLight rule of "
+       "Nsight Compute says beside each verdict.",
+       use_checks},
+      kernels_row(use::set(&RunOptions::kernels)),
+      drift_check_row(),
+      {"--accept-load", "", "", "", other, once,
+       "Store a calibration that was measured while others used more than a tenth of its cores. "
+       "Without it: asked on a "
+       "terminal, else not stored.",
+       use::set(&RunOptions::accept_load)},
+      {"--since", "last|off", "", "last", other, once,
+       "Show what changed since the last run of this program on these devices, which the cache keeps.",
+       use::choice(&RunOptions::since_last, std::vector{true, false})},
+      {"--isolate", "", "", "", other, once,
+       "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one "
+       "point.",
+       use::set(&RunOptions::isolate)},
+      {"--isolate-timeout", "SECONDS", "", "", other, once,
+       "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
+       use::number(&RunOptions::given_isolate_timeout_seconds, 0.1, 86400.0)},
+      {"--resume", "RUN.json", "", "", other, once,
+       "Take the points that this run already has, and measure the others.", use::text(&RunOptions::resume_file)},
+      {"--completion", "bash|zsh|fish", "", "", other, once, "Print the completion script of a shell, and stop.",
+       [](Options& options, const OptionRow&, const std::string& shell) {
+         options.text = completion_script(options.name(), shell);
+       }},
+      {"--version", "", "", "", other, once, "Print the version, and stop.",
+       [](Options& options, const OptionRow&, const std::string&) {
+         options.text = fmt::format("gpubench {}\n", version);
+       }},
+  };
+}
+
 }  // namespace
 
 extern const CommandFile run_command{
     0, [] {
-      using enum Rank;
-      return std::vector{with(
-          Command{
-              .summary = "Measure the operations of this program, say what limits each, and how sure that is",
-              .examples = "gpubench --filter='^copy' --out=run.json --out=run.html\n"
-                          "gpubench --calibrate full\n"
-                          "gpubench --device=cpu --list",
-              .writes = Writes::run,
-              .options = joined_rows(
-                  {{
-                       {"--calibrate", "quick|full", "quick", "", common, once,
-                        "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare "
-                        "--calibrate is quick.",
-                        use::choice(&RunOptions::calibrate,
-                                    std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
-                       {"--device", "cpu|cuda:N|all", "", "", common, once,
-                        "Where to measure. Without it: cuda:0 if there is one, else cpu.",
-                        use::text(&RunOptions::device)},
-                       {"--filter", "REGEX", "", "", common, once,
-                        "Run only the points whose name matches. A leading '-' inverts the choice.",
-                        use::text(&FilterOptions::filter)},
-                       {"--list", "", "", "", common, once, "List the points that would run, and stop.",
-                        use::set(&RunOptions::list)},
-                       {"--arg", "NAME=VALUES", "", "", common, repeatable,
-                        "Replace the registered values of an argument in every operation that has it: n=1024,4096 or "
-                        "n=2^10..2^26:4 or "
-                        "type=float. Repeatable.",
-                        [](Options& options, const OptionRow&, const std::string& value) {
-                          try {
-                            dynamic_cast<RunOptions&>(options).arguments.push_back(bench::parse_argument_choice(value));
-                          } catch (const bench::ArgumentError& error) {
-                            throw UsageError(error.what());
-                          }
-                        }},
-                       {"--once", "N", "1", "", other, once,
-                        "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, "
-                        "between "
-                        "cudaProfilerStart and cudaProfilerStop.",
-                        use::count(&RunOptions::once, 1, 100'000)},
-                       {"--dry", "", "", "", other, once,
-                        "With --once: print the nsys and ncu commands that go with it, and stop.",
-                        use::set(&RunOptions::dry)},
-                       {"--time", "device|stream|latency|all", "", "", common, once,
-                        "Which time of a GPU operation to measure. stream: launched back to back. device: the "
-                        "operation alone. latency: "
-                        "from launch to finished. all: the three. Without it: stream, with device beside it.",
-                        use::choice(&RunOptions::modes,
-                                    std::vector<std::vector<TimingMode>>{
-                                        {TimingMode::device},
-                                        {TimingMode::stream},
-                                        {TimingMode::latency},
-                                        {TimingMode::stream, TimingMode::device, TimingMode::latency}})},
-                       {"--cache", "warm|cold", "", "warm", common, once,
-                        "What an execution finds in the caches. warm: its data, left there by the execution before. "
-                        "cold: none of it.",
-                        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
-                       {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
-                        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by "
-                        "pipe. units: how "
-                        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
-                        use::metrics(&RunOptions::metrics)},
-                       ceiling_file_row(),
-                       run_output_row(),
-                       {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
-                        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
-                       {"--adaptive", "SIZES", "16", "", other, once,
-                        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each "
-                        "boundary is within "
-                        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
-                        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
-                       {"--check", "activity|ncu-rule,...", "activity", "", other, once,
-                        "A second opinion, after all timing. activity (the bare --check): hold device times against "
-                        "the driver's own "
-                        "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the "
-                        "SpeedOfLight rule of "
-                        "Nsight Compute says beside each verdict.",
-                        use_checks},
-                       kernels_row(use::set(&RunOptions::kernels)),
-                       drift_check_row(),
-                       {"--accept-load", "", "", "", other, once,
-                        "Store a calibration that was measured while others used more than a tenth of its cores. "
-                        "Without it: asked on a "
-                        "terminal, else not stored.",
-                        use::set(&RunOptions::accept_load)},
-                       {"--since", "last|off", "", "last", other, once,
-                        "Show what changed since the last run of this program on these devices, which the cache keeps.",
-                        use::choice(&RunOptions::since_last, std::vector{true, false})},
-                       {"--isolate", "", "", "", other, once,
-                        "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one "
-                        "point.",
-                        use::set(&RunOptions::isolate)},
-                       {"--isolate-timeout", "SECONDS", "", "", other, once,
-                        "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
-                        use::number(&RunOptions::given_isolate_timeout_seconds, 0.1, 86400.0)},
-                       {"--resume", "RUN.json", "", "", other, once,
-                        "Take the points that this run already has, and measure the others.",
-                        use::text(&RunOptions::resume_file)},
-                       {"--completion", "bash|zsh|fish", "", "", other, once,
-                        "Print the completion script of a shell, and stop.",
-                        [](Options& options, const OptionRow&, const std::string& shell) {
-                          options.text = completion_script(options.name(), shell);
-                        }},
-                       {"--version", "", "", "", other, once, "Print the version, and stop.",
-                        [](Options& options, const OptionRow&, const std::string&) {
-                          options.text = fmt::format("gpubench {}\n", version);
-                        }},
-                   },
-                   picture_rows(),
-                   console_rows(),
-                   {operations_row()}})},
-          run_operations, check)};
+      return std::vector{
+          with(Command{"",
+                       "Measure the operations of this program, say what limits each, and how sure that is",
+                       "gpubench --filter='^copy' --out=run.json --out=run.html\n"
+                       "gpubench --calibrate full\n"
+                       "gpubench --device=cpu --list",
+                       {},
+                       Writes::run,
+                       false,
+                       joined_rows({own_rows(), picture_rows(), {operations_row()}})},
+               run_operations, check)};
     }};
 
 }  // namespace gpubench

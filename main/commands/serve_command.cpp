@@ -375,28 +375,28 @@ int run_serve(const ServeOptions&) {
 
 #endif
 
+OptionRows own_rows() {
+  using enum Rank;
+  return {{"--port", "PORT", "", "6970", common, once, "Where to listen; 0 takes any port that is free.",
+           use::count(&ServeOptions::port, 0, 65535)},
+          {"--host", "ADDRESS", "", "127.0.0.1", common, once,
+           "The address to listen on. Beyond loopback, whoever reaches this machine can read the "
+           "folder's results.",
+           use::text(&ServeOptions::host)}};
+}
+
 }  // namespace
 
 extern const CommandFile serve_command{
     70, [] {
-      using enum Rank;
-      return std::vector{with(
-          Command{.path = "serve",
-                  .summary = "Show a folder of runs and traces in a browser",
-                  .inputs = "DIR",
-                  .inputs_help = "A folder with runs, calibrations, traces.",
-                  .min_inputs = 1,
-                  .max_inputs = 1,
-                  .examples = "gpubench serve results/",
-                  .options = joined_rows(
-                      {{{"--port", "PORT", "", "6970", common, once, "Where to listen; 0 takes any port that is free.",
-                         use::count(&ServeOptions::port, 0, 65535)},
-                        {"--host", "ADDRESS", "", "127.0.0.1", common, once,
-                         "The address to listen on. Beyond loopback, whoever reaches this machine can read the "
-                         "folder's results.",
-                         use::text(&ServeOptions::host)}},
-                       console_rows()})},
-          run_serve)};
+      return std::vector{with(Command{"serve",
+                                      "Show a folder of runs and traces in a browser",
+                                      "gpubench serve results/",
+                                      {"DIR", "A folder with runs, calibrations, traces.", 1, 1},
+                                      Writes::own,
+                                      false,
+                                      own_rows()},
+                              run_serve)};
     }};
 
 }  // namespace gpubench

@@ -323,21 +323,21 @@ extern const CommandFile trace_command{
            use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
       const auto of_traces = [](const char* name, const char* summary, const char* examples, const OptionRows& own,
                                 int (*run)(const TraceOptions&)) {
-        return with(Command{.path = std::string("trace ") + name,
-                            .summary = summary,
-                            .inputs = "TRACE...",
-                            .inputs_help =
-                                "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
-                                "gzip or zstd, Perfetto's, SQLite exports of Nsight Systems, recordings of gpubench "
-                                "profile. Several are those of one program: a trace for each rank.",
-                            .min_inputs = 1,
-                            .max_inputs = max_traces,
-                            .examples = examples,
-                            .options = joined_rows({own, console_rows()})},
+        return with(Command{std::string("trace ") + name,
+                            summary,
+                            examples,
+                            {"TRACE...",
+                             "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
+                             "gzip or zstd, Perfetto's, SQLite exports of Nsight Systems, recordings of gpubench "
+                             "profile. Several are those of one program: a trace for each rank.",
+                             1, max_traces},
+                            Writes::own,
+                            false,
+                            joined_rows({own})},
                     run);
       };
       std::vector<Command> commands = {
-          Command{.path = "trace", .summary = "Say where the time of a recorded program went, from its traces"},
+          Command{"trace", "Say where the time of a recorded program went, from its traces"},
           of_traces("summary", "Say what to do first, and where the time of each GPU went",
                     "gpubench trace summary trace.json.gz\n"
                     "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json",
@@ -387,9 +387,7 @@ extern const CommandFile trace_command{
                       use::list(&Options::outputs)}},
                     trace_convert)};
       Command& diff = *std::ranges::find(commands, "trace diff", &Command::path);
-      diff.inputs = "BASE NEW";
-      diff.inputs_help = "Two traces, or two folders of traces.";
-      diff.min_inputs = diff.max_inputs = 2;
+      diff.inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       return commands;
     }};
 
