@@ -45,9 +45,8 @@ int main() {
   const auto drain = [&] { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream.get())); };
   const double plain_launch = cost(calls, launch);
   drain();
-  const gpubench::bench::Event event;
-  print("cudaEventRecord", cost(calls, [&](int) { GPUBENCH_CUDA_CHECK(cudaEventRecord(event.get(), stream.get())); }),
-        "");
+  gpubench::bench::CudaEvent event;
+  print("cudaEventRecord", cost(calls, [&](int) { event.record(stream.get()); }), "");
   drain();
 
   profile::KernelTimer timer;
