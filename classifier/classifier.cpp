@@ -11,12 +11,12 @@
 #include <numeric>
 #include <utility>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/run/findings.h"
 #include "classifier/run/kernels.h"
-#include "classifier/verdict/rules.h"
 #include "classifier/run/sweeps.h"
 #include "classifier/verdict/cross_checks.h"
+#include "classifier/verdict/point_analysis.h"
+#include "classifier/verdict/rules.h"
 #include "core/base/parallel.h"
 #include "core/statistics/statistics.h"
 
@@ -38,23 +38,6 @@ void judge_points(const Machines& machines, Run& run) {
       judge_kernels(found->second.machine, point);
     }
   });
-}
-
-/// What grows with an operation is seen only beside its other sizes.
-void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
-                          const std::map<const Measurement*, Verdict*>& verdicts) {
-  std::vector<double> needed;
-  for (const auto& size : sweep.sizes)
-    needed.push_back(binding_of(predict(size.work, model_input_of(*size.measurements.front()), machine)).seconds);
-  for (std::size_t i = 0; i < sweep.sizes.size(); ++i) {
-    const auto slope = elasticity_at(sweep, i, needed);
-    if (!slope) continue;
-    for (const auto* measurement : sweep.sizes[i].measurements)
-      if (const auto found = verdicts.find(measurement); found != verdicts.end())
-        weigh(
-            found->second->votes.emplace_back(elasticity_vote({found->second->regime, found->second->limiter}, *slope)),
-            *found->second);
-  }
 }
 
 /// Whether the points about a change of regime show it: of the two sizes on each side, one has the regime of that side.
@@ -174,7 +157,6 @@ void classify(Run& run) {
   for_each_in_parallel(sweeps.size(), 1, [&](std::size_t i) {
     const auto found = machines.find(sweeps[i].device);
     if (found == machines.end()) return;
-    add_elasticity_votes(sweeps[i], found->second.machine, verdicts);
     const auto fit = fit_of(sweeps[i], found->second);
     boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
     std::erase_if(boundaries[i], [&](const Boundary& each) {

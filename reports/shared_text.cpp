@@ -269,8 +269,8 @@ std::string advice_text(const Verdict& verdict) {
 }
 
 std::string votes_text(const Verdict& verdict) {
-  return joined(verdict.votes, "; ", [](const CrossCheck& vote) {
-    return fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence);
+  return joined(verdict.cross_checks, "; ", [](const CrossCheck& check) {
+    return fmt::format("{} {} ({}: {})", name_of(check.experiment), name_of(check.outcome), check.says, check.evidence);
   });
 }
 
@@ -368,13 +368,13 @@ std::vector<Doubt> doubts_of(const Group& group) {
   std::vector<Doubt> result;
   for (const Point* point : group.points) {
     if (!point->verdict) continue;
-    for (const CrossCheck& vote : point->verdict->votes) {
-      if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) continue;
+    for (const CrossCheck& check : point->verdict->cross_checks) {
+      if (check.outcome != Outcome::disagrees || check.experiment == Experiment::ncu_rule) continue;
       const auto same = std::find_if(result.begin(), result.end(), [&](const Doubt& doubt) {
-        return doubt.vote->experiment == vote.experiment && doubt.vote->says == vote.says;
+        return doubt.check->experiment == check.experiment && doubt.check->says == check.says;
       });
       if (same == result.end())
-        result.push_back({1, point, &vote});
+        result.push_back({1, point, &check});
       else
         ++same->points;
     }
@@ -399,10 +399,10 @@ std::vector<std::string> rule_differences(const Run& run) {
   std::vector<std::string> result;
   for (const Point& point : run.points) {
     if (!point.verdict) continue;
-    for (const CrossCheck& vote : point.verdict->votes)
-      if (vote.experiment == Experiment::ncu_rule && vote.outcome == Outcome::disagrees)
-        result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), vote.says,
-                                     label(point.measurement), vote.evidence));
+    for (const CrossCheck& check : point.verdict->cross_checks)
+      if (check.experiment == Experiment::ncu_rule && check.outcome == Outcome::disagrees)
+        result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), check.says,
+                                     label(point.measurement), check.evidence));
   }
   return result;
 }

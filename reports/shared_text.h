@@ -74,7 +74,7 @@ std::vector<AdviceLine> advice_of(const Group& group);
 struct Doubt {
   std::size_t points = 0;
   const Point* first = nullptr;
-  const CrossCheck* vote = nullptr;  ///< of the first
+  const CrossCheck* check = nullptr;  ///< of the first
 };
 /// By check and what it says, in the order of first appearance, without NVIDIA's rule, which has its own table.
 std::vector<Doubt> doubts_of(const Group& group);

@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/run/sweeps.h"
+#include "classifier/verdict/point_analysis.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
@@ -16,9 +16,6 @@ namespace gpubench::classifier {
 namespace {
 
 Outcome outcome_of(bool agrees) { return agrees ? Outcome::agrees : Outcome::disagrees; }
-
-/// The median over the measurements of one size, and its relative standard deviation.
-Time time_at(const SweepSize& size) { return time_of(*size.measurements.front()); }
 
 std::optional<double> percentage(const Measurement& measurement, std::string_view name) {
   for (const Counter& each : measurement.counters)
@@ -45,76 +42,11 @@ std::string reason_to_differ(const Verdict& verdict, std::string_view theirs) {
 
 }  // namespace
 
-std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::span<const double> needed_seconds) {
-  if (size == 0 || size + 1 >= sweep.sizes.size()) return std::nullopt;
-  std::array<double, 3> x{};
-  std::array<double, 3> y{};
-  std::array<double, 3> sigma{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t at = size + i - 1;
-    const auto time = time_at(sweep.sizes[at]);
-    if (!(needed_seconds[at] >= min_figure)) return std::nullopt;
-    x[i] = std::log(needed_seconds[at]);
-    y[i] = std::log(time.seconds);
-    sigma[i] = time.sigma;
-  }
-  const double mean = (x[0] + x[1] + x[2]) / 3.0;
-  double spread = 0.0;
-  for (const double each : x) spread += (each - mean) * (each - mean);
-  if (!(spread > 0.02)) return std::nullopt;
-  Slope slope;
-  double variance = 0.0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const double weight = (x[i] - mean) / spread;
-    slope.value += weight * y[i];
-    variance += weight * weight * sigma[i] * sigma[i];
-  }
-  slope.sigma = std::sqrt(variance);
-  return std::isfinite(slope.value) && std::isfinite(slope.sigma) ? std::optional(slope) : std::nullopt;
-}
-
-CrossCheck elasticity_vote(const Decision& decision, const Slope& slope) {
+std::vector<CrossCheck> perturbation_checks(Regime regime, const Measurement& measurement) {
   constexpr double middle = 0.5;
-  CrossCheck vote{Experiment::elasticity, Outcome::undecided, "", ""};
-  const double distance = slope.value - middle;
-  const bool clear = std::abs(distance) > std::max(statistics::normal_975 * slope.sigma, 0.1);
-  const bool follows = distance > 0.0;
-  vote.says = !clear ? "neither" : follows ? "time follows the work" : "time does not follow the work";
-  vote.evidence = fmt::format("time grows as the required work to the power {:.2f}", slope.value);
-  if (!clear || decision.regime == Regime::unknown || decision.regime == Regime::latency) return vote;
-  vote.outcome = outcome_of(follows != is_launch(decision));
-  return vote;
-}
-
-std::optional<CrossCheck> batching_vote(const Decision& decision, const Measurement& measurement) {
-  const Summary* const device = seconds_by(measurement, TimingMode::device);
-  const Summary* const stream = seconds_by(measurement, TimingMode::stream);
-  if (device == nullptr || stream == nullptr || !(stream->median >= min_figure) || !(device->median >= 0.0) ||
-      device->count == 0 || stream->count == 0)
-    return std::nullopt;
-  const Estimate* const fixed = kernel_overhead_of(measurement);
-  const double graph = device->median + (fixed != nullptr ? fixed->value : 0.0);
-  if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
-  const double part = 1.0 - device->median / stream->median;
-  CrossCheck vote{Experiment::batching, Outcome::undecided,
-            part >= 0.5                       ? "overhead"
-            : decision.limiter == block_start ? "not the launch"
-                                              : "not overhead",
-            fmt::format("{} each in a CUDA graph, {} each launched one by one", format_seconds(graph),
-                        format_seconds(stream->median))};
-  if (decision.regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
-    vote.outcome = outcome_of((part >= 0.5) == is_launch(decision));
-  // Launches that the host cannot hand over faster hide the device's work; a graph would not gain what the share says.
-  if (vote.outcome == Outcome::disagrees && is_launch(decision))
-    vote.evidence += "; the host cannot launch faster, so the device's work hides behind the launches";
-  return vote;
-}
-
-std::vector<CrossCheck> perturbation_votes(Regime regime, const Measurement& measurement) {
-  constexpr double middle = 0.5;
-  std::vector<CrossCheck> votes;
+  std::vector<CrossCheck> cross_checks;
   const Summary* const whole = judged_seconds(measurement);
-  if (whole == nullptr || whole->count == 0 || !(whole->median >= min_figure)) return votes;
+  if (whole == nullptr || whole->count == 0 || !(whole->median >= min_figure)) return cross_checks;
   for (const auto& variant : measurement.variants) {
     const bool usable = variant.seconds && variant.seconds->count > 0 && variant.seconds->median >= min_figure &&
                         variant.seconds->median <= max_figure && variant.remaining_fraction >= 0.0 &&
@@ -129,17 +61,18 @@ std::vector<CrossCheck> perturbation_votes(Regime regime, const Measurement& mea
     const bool follows = share > middle;
     const bool clear = std::abs(share - middle) > std::max(statistics::normal_975 * sigma, 0.1);
     const char* const kind = arithmetic ? "arithmetic" : "traffic";
-    CrossCheck vote{Experiment::ablation, Outcome::undecided,
-              clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
-              fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.remaining_fraction, kind,
-                          format_seconds(variant.seconds->median), format_seconds(whole->median))};
+    CrossCheck check{
+        Experiment::ablation, Outcome::undecided,
+        clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
+        fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.remaining_fraction, kind,
+                    format_seconds(variant.seconds->median), format_seconds(whole->median))};
     const Regime meant = arithmetic ? Regime::compute : Regime::memory;
     // What a latency-bound operation waits for may be of either kind.
     if (clear && regime != Regime::unknown && (regime != Regime::latency))
-      vote.outcome = outcome_of(follows == (regime == meant));
-    votes.push_back(std::move(vote));
+      check.outcome = outcome_of(follows == (regime == meant));
+    cross_checks.push_back(std::move(check));
   }
-  return votes;
+  return cross_checks;
 }
 
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz) {
@@ -173,22 +106,22 @@ std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::spa
   return Slope{-slope, std::sqrt(residuals / (count - 2.0) / xx)};
 }
 
-std::optional<CrossCheck> clock_vote(const Decision& decision, const Measurement& measurement) {
+std::optional<CrossCheck> clock_check(const Decision& decision, const Measurement& measurement) {
   const auto slope = clock_sensitivity(measurement.primary().samples_seconds, measurement.primary().samples_clock_hz);
   if (!slope) return std::nullopt;
-  CrossCheck vote{Experiment::clock, Outcome::undecided, "neither",
-            fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value,
-                        statistics::normal_975 * slope->sigma)};
+  CrossCheck check{Experiment::clock, Outcome::undecided, "neither",
+                   fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value,
+                               statistics::normal_975 * slope->sigma)};
   const bool of_cores = slope->value - statistics::normal_975 * slope->sigma > 0.5;
   const bool of_others = slope->value + statistics::normal_975 * slope->sigma < 0.5;
-  if (of_cores) vote.says = "work of the cores";
-  if (of_others) vote.says = "not the cores";
+  if (of_cores) check.says = "work of the cores";
+  if (of_others) check.says = "not the cores";
   const bool own_clock = decision.regime == Regime::memory && !follows_clock(decision.limiter);
   const bool should_follow = decision.regime == Regime::compute || decision.limiter == block_start ||
                              (decision.regime == Regime::memory && !own_clock);
   const bool should_not = is_launch(decision) || own_clock;
-  if ((of_cores || of_others) && (should_follow || should_not)) vote.outcome = outcome_of(of_cores == should_follow);
-  return vote;
+  if ((of_cores || of_others) && (should_follow || should_not)) check.outcome = outcome_of(of_cores == should_follow);
+  return check;
 }
 
 std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units) {
@@ -207,11 +140,12 @@ std::string_view speed_of_light_class(const SpeedOfLight& figures) {
   return sm > memory ? "high compute" : "high memory";
 }
 
-CrossCheck speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
+CrossCheck speed_of_light_check(const Verdict& verdict, const SpeedOfLight& figures) {
   const auto theirs = speed_of_light_class(figures);
-  CrossCheck vote{Experiment::ncu_rule, Outcome::undecided, std::string(theirs),
-            fmt::format("compute {:.0f} %, memory {:.0f} % of peak", figures.sm_percent, figures.memory_percent)};
-  if (verdict.regime == Regime::unknown || theirs == "balanced") return vote;
+  CrossCheck check{
+      Experiment::ncu_rule, Outcome::undecided, std::string(theirs),
+      fmt::format("compute {:.0f} %, memory {:.0f} % of peak", figures.sm_percent, figures.memory_percent)};
+  if (verdict.regime == Regime::unknown || theirs == "balanced") return check;
   const bool small = theirs == "small grid" || theirs == "latency";
   bool agrees = small && verdict.regime == Regime::latency;
   if (!small) {
@@ -219,41 +153,38 @@ CrossCheck speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figur
         theirs == "high memory" || (theirs == "high throughput" && figures.memory_percent > figures.sm_percent);
     agrees = verdict.regime == (memory ? Regime::memory : Regime::compute);
   }
-  vote.outcome = outcome_of(agrees);
-  if (agrees) return vote;
-  vote.evidence += "; " + reason_to_differ(verdict, theirs);
-  return vote;
+  check.outcome = outcome_of(agrees);
+  if (agrees) return check;
+  check.evidence += "; " + reason_to_differ(verdict, theirs);
+  return check;
 }
 
-void weigh(const CrossCheck& vote, Verdict& verdict) {
-  // How often each was right where it contradicts a verdict, with one right and one wrong added, but no less than a
-  // coin: both suites on an H200 (docs/results/h200/library.md). Perturbation and clock contradict none there, and keep
-  // what was taken for them.
-  constexpr std::array<double, experiment_names.size()> reliability = {0.5, 0.5, 0.95, 0.9, 0.5};
-  if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) return;
-  const double right = reliability[static_cast<std::size_t>(vote.experiment)];
+void weigh(const CrossCheck& check, Verdict& verdict) {
+  if (check.outcome != Outcome::disagrees || check.experiment == Experiment::ncu_rule) return;
+  // How often each is taken to be right where it contradicts a verdict.
+  const double right = check.experiment == Experiment::ablation ? 0.95 : 0.9;
   const double p = verdict.confidence;
   const double wrong = p * (1.0 - right) / (p * (1.0 - right) + (1.0 - p) * right);
   verdict.confidence = std::min(wrong, never_certain);
   verdict.certainty = certainty_of(verdict.confidence);
 }
 
-std::vector<CrossCheck> votes_of(const Verdict& verdict, const Measurement& measurement, int units) {
-  std::vector<CrossCheck> votes;
+std::vector<CrossCheck> cross_checks_of(const Verdict& verdict, const Measurement& measurement, int units) {
+  std::vector<CrossCheck> cross_checks;
   const Decision decision{verdict.regime, verdict.limiter};
-  if (auto vote = batching_vote(decision, measurement)) votes.push_back(*std::move(vote));
-  for (auto& vote : perturbation_votes(verdict.regime, measurement)) votes.push_back(std::move(vote));
-  if (auto vote = clock_vote(decision, measurement)) votes.push_back(*std::move(vote));
-  if (const auto figures = speed_of_light(measurement, units)) votes.push_back(speed_of_light_vote(verdict, *figures));
-  return votes;
+  for (auto& check : perturbation_checks(verdict.regime, measurement)) cross_checks.push_back(std::move(check));
+  if (auto check = clock_check(decision, measurement)) cross_checks.push_back(*std::move(check));
+  if (const auto figures = speed_of_light(measurement, units))
+    cross_checks.push_back(speed_of_light_check(verdict, *figures));
+  return cross_checks;
 }
 
 std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run) {
   std::map<std::pair<std::string, Regime>, std::size_t> result;
   for (const auto& point : run.points) {
     if (!point.verdict) continue;
-    for (const auto& vote : point.verdict->votes)
-      if (vote.experiment == Experiment::ncu_rule) ++result[{vote.says, point.verdict->regime}];
+    for (const auto& check : point.verdict->cross_checks)
+      if (check.experiment == Experiment::ncu_rule) ++result[{check.says, point.verdict->regime}];
   }
   return result;
 }

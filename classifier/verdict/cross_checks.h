@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes: experiments that do not rest on the model. Each is printed beside a verdict and never changes it silently.
+// Cross-checks: experiments that do not rest on the model. Each is printed beside a verdict and never changes it
+// silently.
 #pragma once
 
 #include <map>
@@ -17,34 +18,22 @@
 
 namespace gpubench::classifier {
 
-struct Sweep;
-
 /// A slope between logarithms with its standard deviation.
 struct Slope {
   double value = 0.0;
   double sigma = 0.0;
 };
 
-/// d ln t / d ln w over a size and its neighbours; `needed_seconds` stands for the work w, one a size. Absent for the
-/// first and the last size, and where the work hardly changes.
-std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::span<const double> needed_seconds);
-
-/// Time that follows the work (slope over 0.5) is not overhead; time that does not is neither memory nor compute.
-CrossCheck elasticity_vote(const Decision& decision, const Slope& slope);
-
-/// An execution in a graph of many against launching each. Absent without both clocks.
-std::optional<CrossCheck> batching_vote(const Decision& decision, const Measurement& measurement);
-
 /// Variants with less work of one kind: the share of the time that goes with it, (1 - t_variant / t) / (1 - part left),
 /// over 0.5 is compute for arithmetic and memory for traffic.
-std::vector<CrossCheck> perturbation_votes(Regime regime, const Measurement& measurement);
+std::vector<CrossCheck> perturbation_checks(Regime regime, const Measurement& measurement);
 
 /// -d ln t / d ln f over samples, by least squares; absent with fewer than eight samples or a clock that varies by less
 /// than 1 %.
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz);
 
 /// A slope near 1 is work of the cores (compute, L1, L2), near 0 something with a clock of its own (DRAM, the launch).
-std::optional<CrossCheck> clock_vote(const Decision& decision, const Measurement& measurement);
+std::optional<CrossCheck> clock_check(const Decision& decision, const Measurement& measurement);
 
 /// NVIDIA Nsight Compute's two figures, in percent of peak.
 struct SpeedOfLight {
@@ -63,16 +52,16 @@ std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int u
 std::string_view speed_of_light_class(const SpeedOfLight& figures);
 
 /// The rule's class beside ours, with the reason where they differ.
-CrossCheck speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures);
+CrossCheck speed_of_light_check(const Verdict& verdict, const SpeedOfLight& figures);
 
-/// Lets a vote move the verdict's confidence: one against it lowers the odds by how often the experiment is right, and
+/// Lets a check move the verdict's confidence: one against it lowers the odds by how often the experiment is right, and
 /// leaves nothing certain. Nvidia's rule compares with other limits, so it moves nothing.
-void weigh(const CrossCheck& vote, Verdict& verdict);
+void weigh(const CrossCheck& check, Verdict& verdict);
 
-/// All votes that one point can give by itself.
-std::vector<CrossCheck> votes_of(const Verdict& verdict, const Measurement& measurement, int units);
+/// All cross_checks that one point can give by itself.
+std::vector<CrossCheck> cross_checks_of(const Verdict& verdict, const Measurement& measurement, int units);
 
-/// How often each of the rule's classes met each regime: the votes named "ncu-rule" of a run.
+/// How often each of the rule's classes met each regime: the cross_checks named "ncu-rule" of a run.
 std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run);
 
 }  // namespace gpubench::classifier

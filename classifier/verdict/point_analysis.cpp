@@ -95,8 +95,8 @@ Verdict decided(const PointAnalysis& it) {
     verdict.model_seconds = it.prediction.launch->seconds + it.prediction.work_seconds();
   verdict.evidence = evidence_of(it);
   if (!share_under_load(it.measurement)) verdict.advice = advice_for(it);  // else gains would be those of quiet
-  verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
-  for (const CrossCheck& vote : verdict.votes) weigh(vote, verdict);
+  verdict.cross_checks = cross_checks_of(verdict, it.measurement, it.machine.units);
+  for (const CrossCheck& check : verdict.cross_checks) weigh(check, verdict);
   return verdict;
 }
 

@@ -72,6 +72,7 @@ inline constexpr auto outcome_names = std::to_array<std::string_view>({"agrees",
 constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
 
 /// An experiment that does not rest on the model.
+/// Elasticity and batching stand in runs of earlier versions only.
 enum class Experiment { elasticity, batching, ablation, clock, ncu_rule };
 inline constexpr auto experiment_names =
     std::to_array<std::string_view>({"elasticity", "batching", "perturbation", "clock", "ncu-rule"});
@@ -81,7 +82,7 @@ constexpr std::string_view name_of(Experiment experiment) {
 
 /// What an experiment says of a verdict.
 struct CrossCheck {
-  Experiment experiment = Experiment::elasticity;
+  Experiment experiment = Experiment::clock;
   Outcome outcome = Outcome::undecided;
   std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
   std::string evidence;  ///< what it saw, and where it disagrees a reason
@@ -101,7 +102,7 @@ struct Verdict {
   double model_seconds = 0.0;  ///< the model's time from the ceilings alone; 0 when there is no model
   std::string evidence;        ///< one sentence: "takes 1.27 us of 2.10 us to launch"
   std::vector<Advice> advice;  ///< by falling gain
-  std::vector<CrossCheck> votes;
+  std::vector<CrossCheck> cross_checks;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

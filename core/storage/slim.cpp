@@ -33,7 +33,7 @@ void make_slim(Point& point) {
   if (!point.verdict) return;
   point.verdict->evidence = {};
   point.verdict->advice = {};
-  point.verdict->votes = {};
+  point.verdict->cross_checks = {};
 }
 
 /// What the fast way does not take. The text is then read in the slow way, which says what is wrong with it.

@@ -47,7 +47,7 @@ std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
 /// device like one of these, by kind and name, else the first of the same kind, else the first.
 Calibration read_calibration_for(const std::filesystem::path& file, const std::vector<Device>& devices);
 
-/// A run without samples, hardware counters, variants, calibrations, evidence, advice, votes and findings, which
+/// A run without samples, hardware counters, variants, calibrations, evidence, advice, cross_checks and findings, which
 /// comparing does not need.
 Run slim(Run run);
 /// slim(read_run(file)), in less time and memory. What is left out is not checked beyond its brackets.

@@ -141,7 +141,7 @@ class State {
   }
 
   /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic or of the traffic:
-  /// `state.ablation(gpubench::less_arithmetic, 0.5, f)`. Whether it takes less time than the operation is a vote on
+  /// `state.ablation(gpubench::less_arithmetic, 0.5, f)`. Whether it takes less time than the operation is a check on
   /// the verdict. Call it before `measure`. It may overwrite results.
   template <std::invocable<Stream> Operation>
   void ablation(Ablation kind, double remaining_fraction, Operation operation) {

@@ -254,8 +254,8 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
     const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
     text +=
         paragraph("  doubt: ",
-                  fmt::format("{} says {} at {}{}: {}", name_of(doubt.vote->experiment), printable(doubt.vote->says),
-                              printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
+                  fmt::format("{} says {} at {}{}: {}", name_of(doubt.check->experiment), printable(doubt.check->says),
+                              printable(label(doubt.first->measurement)), more, printable(doubt.check->evidence)),
                   color::yellow, style);
   }
   return text;

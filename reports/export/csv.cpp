@@ -92,8 +92,8 @@ Lists lists_of(const Point& point) {
     lists.user_counters[counter.name + (counter.unit.empty() ? "" : "_" + counter.unit)] = csv_number(counter.value);
   if (!point.verdict) return lists;
   for (const Share& share : point.verdict->shares) lists.shares[share.resource] = csv_number(share.fraction);
-  for (const CrossCheck& vote : point.verdict->votes)
-    lists.checks[std::string(name_of(vote.experiment))] = std::string(name_of(vote.outcome));
+  for (const CrossCheck& check : point.verdict->cross_checks)
+    lists.checks[std::string(name_of(check.experiment))] = std::string(name_of(check.outcome));
   return lists;
 }
 

@@ -177,8 +177,8 @@ std::string doubts(const Run& run) {
     for (const Doubt& doubt : doubts_of(group))
       text += fmt::format("- {}{}: {} says {}; {}\n", markdown_text(label(doubt.first->measurement)),
                           doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "",
-                          name_of(doubt.vote->experiment), markdown_text(doubt.vote->says),
-                          markdown_text(doubt.vote->evidence));
+                          name_of(doubt.check->experiment), markdown_text(doubt.check->says),
+                          markdown_text(doubt.check->evidence));
   return titled("Checks that disagree", text);
 }
 

@@ -361,7 +361,7 @@ std::string checks(const Run& run) {
   for (const Group& group : groups_of(run))
     for (const Doubt& doubt : doubts_of(group))
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
-                             std::string(name_of(doubt.vote->experiment)), doubt.vote->says, doubt.vote->evidence,
+                             std::string(name_of(doubt.check->experiment)), doubt.check->says, doubt.check->evidence,
                              std::to_string(doubt.points)});
   CaptionedTable rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
   for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});

@@ -366,7 +366,7 @@ TEST(Votes, AVerdictAgainstItsOwnExperimentIsNeverCertain) {
   Variant less_traffic{Ablation::less_traffic, 0.0, measurement.seconds(), ""};
   measurement.variants = {less_traffic};  // without its traffic it takes as long
   const auto verdict = classify(measurement, gpu());
-  EXPECT_EQ(verdict.votes.back().outcome, gpubench::Outcome::disagrees);
+  EXPECT_EQ(verdict.cross_checks.back().outcome, gpubench::Outcome::disagrees);
   EXPECT_LT(verdict.confidence, 0.95);
   EXPECT_NE(verdict.certainty, Certainty::certain);
 }

@@ -14,74 +14,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const CrossCheck* find_vote(const Verdict& verdict, Experiment experiment) {
-  for (const auto& vote : verdict.votes)
-    if (vote.experiment == experiment) return &vote;
-  return nullptr;
-}
-
-Timing device_time(double seconds, double fixed) {
-  Timing timing;
-  timing.clock = TimingMode::device;
-  Summary summary;
-  summary.count = 20;
-  summary.median = seconds;
-  summary.median_ci95 = {0.99 * seconds, 1.01 * seconds};
-  timing.seconds = summary;
-  timing.kernel_overhead_seconds = Estimate{fixed, {fixed, fixed}};
-  return timing;
-}
-
-Measurement on_gpu(double stream, double device, Work work) {
-  auto measurement = measured(stream, std::move(work));
-  measurement.make_primary().clock = TimingMode::stream;
-  measurement.timings.push_back(device_time(device, 0.5e-6));
-  return measurement;
-}
-
-TEST(Batching, ComparesAGraphWithSingleLaunches) {
-  const auto overhead = batching_vote({Regime::overhead, {}}, on_gpu(4e-6, 1e-6, {}));
-  ASSERT_TRUE(overhead);
-  EXPECT_EQ(overhead->outcome, Outcome::agrees);
-  EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a CUDA graph, 4.00 us each launched one by one"));
-  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
-  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
-  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
-  EXPECT_FALSE(batching_vote({Regime::memory, {}}, measured(4e-6, {})));
-}
-
-TEST(Elasticity, IsTheShareOfTheWork) {
-  std::mt19937_64 random(41);
-  auto run = simulated(
-      gpu(), powers_of_two(12, 26), [](double n) { return streaming(4.0 * n, 4.0 * n); }, 0.005, random);
-  classify(run);
-  EXPECT_EQ(find_vote(*run.points.front().verdict, Experiment::elasticity), nullptr);  // it has no smaller neighbour
-  const auto* const small = find_vote(*run.points[2].verdict, Experiment::elasticity);
-  ASSERT_NE(small, nullptr);
-  EXPECT_EQ(small->outcome, Outcome::agrees);
-  EXPECT_EQ(small->says, "time does not follow the work");
-  const auto* const large = find_vote(*run.points[12].verdict, Experiment::elasticity);
-  ASSERT_NE(large, nullptr);
-  EXPECT_EQ(large->outcome, Outcome::agrees);
-  EXPECT_EQ(large->says, "time follows the work");
-}
-
-TEST(Elasticity, Outcomes) {
-  EXPECT_EQ(elasticity_vote({Regime::overhead, {}}, {1.0, 0.01}).outcome, Outcome::disagrees);
-  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.01}).outcome, Outcome::disagrees);
-  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.4}).outcome, Outcome::undecided);
-  EXPECT_EQ(elasticity_vote({Regime::latency, {}}, {1.0, 0.01}).outcome, Outcome::undecided);
-}
-
 TEST(Weigh, AContradictionLeavesNothingCertain) {
   Verdict verdict;
   verdict.regime = Regime::latency;
   verdict.confidence = 0.99;
-  weigh({Experiment::batching, Outcome::disagrees, "overhead", ""}, verdict);
-  EXPECT_DOUBLE_EQ(verdict.confidence, 0.94);  // where it contradicts, batching was right as seldom as not
-  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  weigh({Experiment::ncu_rule, Outcome::disagrees, "latency", ""}, verdict);
+  EXPECT_DOUBLE_EQ(verdict.confidence, 0.99);  // the rule is another opinion, not an experiment
   weigh({Experiment::ablation, Outcome::disagrees, "the traffic", ""}, verdict);
-  EXPECT_NEAR(verdict.confidence, 0.94 * 0.05 / (0.94 * 0.05 + 0.06 * 0.95), 1e-9);
+  EXPECT_NEAR(verdict.confidence, 0.99 * 0.05 / (0.99 * 0.05 + 0.01 * 0.95), 1e-9);
+  EXPECT_NE(verdict.certainty, Certainty::certain);
 }
 
 Measurement with_variant(Ablation perturbation, double remaining_fraction, double seconds) {
@@ -95,7 +36,7 @@ Measurement with_variant(Ablation perturbation, double remaining_fraction, doubl
 
 TEST(Ablation, TimeThatGoesWithTheWorkIsThatWorks) {
   const auto outcome = [](Regime regime, Ablation perturbation, double remaining_fraction, double seconds) {
-    return perturbation_votes(regime, with_variant(perturbation, remaining_fraction, seconds)).at(0).outcome;
+    return perturbation_checks(regime, with_variant(perturbation, remaining_fraction, seconds)).at(0).outcome;
   };
   EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 10e-6), Outcome::agrees);
   EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 10e-6), Outcome::disagrees);
@@ -105,19 +46,19 @@ TEST(Ablation, TimeThatGoesWithTheWorkIsThatWorks) {
   EXPECT_EQ(outcome(Regime::overhead, less_arithmetic, 0.0, 9.9e-6), Outcome::agrees);
   EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 7.5e-6), Outcome::undecided);
   EXPECT_EQ(outcome(Regime::latency, less_arithmetic, 0.5, 10e-6), Outcome::undecided);
-  const auto vote = perturbation_votes(Regime::memory, with_variant(less_arithmetic, 0.5, 10e-6)).at(0);
-  EXPECT_EQ(vote.says, "not the arithmetic");
-  EXPECT_EQ(vote.evidence, "with 50 % of its arithmetic it takes 10.0 us instead of 10.0 us");
+  const auto check = perturbation_checks(Regime::memory, with_variant(less_arithmetic, 0.5, 10e-6)).at(0);
+  EXPECT_EQ(check.says, "not the arithmetic");
+  EXPECT_EQ(check.evidence, "with 50 % of its arithmetic it takes 10.0 us instead of 10.0 us");
 }
 
 TEST(Ablation, WhatWasNotTimedDoesNotVote) {
   auto measurement = with_variant(less_arithmetic, 0.5, 10e-6);
   measurement.variants.front().seconds->median = std::nan("");
-  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  EXPECT_TRUE(perturbation_checks(Regime::memory, measurement).empty());
   measurement.variants.front().seconds.reset();
-  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  EXPECT_TRUE(perturbation_checks(Regime::memory, measurement).empty());
   measurement = with_variant(less_arithmetic, 1.0, 10e-6);
-  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  EXPECT_TRUE(perturbation_checks(Regime::memory, measurement).empty());
 }
 
 TEST(ClockSensitivity, FromTheSpreadOfSamples) {
@@ -136,9 +77,9 @@ TEST(ClockSensitivity, FromTheSpreadOfSamples) {
   auto measurement = measured(1e-3, {});
   measurement.make_primary().samples_seconds = of_cores;
   measurement.make_primary().samples_clock_hz = clocks;
-  EXPECT_EQ(clock_vote({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
-  EXPECT_EQ(clock_vote({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
-  EXPECT_EQ(clock_vote({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);
+  EXPECT_EQ(clock_check({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
+  EXPECT_EQ(clock_check({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
+  EXPECT_EQ(clock_check({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);
 }
 
 TEST(SpeedOfLight, TheRulesClasses) {
@@ -155,13 +96,13 @@ TEST(SpeedOfLight, VotesWithAReason) {
   Verdict verdict;
   verdict.regime = Regime::memory;
   verdict.limiter = "dram";
-  EXPECT_EQ(speed_of_light_vote(verdict, {20.0, 90.0, {}}).outcome, Outcome::agrees);
-  EXPECT_EQ(speed_of_light_vote(verdict, {90.0, 20.0, {}}).outcome, Outcome::disagrees);
-  EXPECT_EQ(speed_of_light_vote(verdict, {65.0, 62.0, {}}).outcome, Outcome::undecided);
+  EXPECT_EQ(speed_of_light_check(verdict, {20.0, 90.0, {}}).outcome, Outcome::agrees);
+  EXPECT_EQ(speed_of_light_check(verdict, {90.0, 20.0, {}}).outcome, Outcome::disagrees);
+  EXPECT_EQ(speed_of_light_check(verdict, {65.0, 62.0, {}}).outcome, Outcome::undecided);
   verdict.regime = Regime::overhead;
-  const auto vote = speed_of_light_vote(verdict, {5.0, 10.0, {}});
-  EXPECT_EQ(vote.outcome, Outcome::disagrees);
-  EXPECT_THAT(vote.evidence, HasSubstr("without its launch"));
+  const auto check = speed_of_light_check(verdict, {5.0, 10.0, {}});
+  EXPECT_EQ(check.outcome, Outcome::disagrees);
+  EXPECT_THAT(check.evidence, HasSubstr("without its launch"));
 }
 
 TEST(SpeedOfLight, AgreementCountsPairs) {
@@ -180,16 +121,6 @@ TEST(SpeedOfLight, AgreementCountsPairs) {
   EXPECT_EQ(agreement.at({"latency", Regime::memory}), 1U);
 }
 
-TEST(Votes, BlocksAreNoLaunch) {
-  const Decision blocks{Regime::overhead, "block-start"};
-  EXPECT_EQ(elasticity_vote(blocks, {1.0, 0.01}).outcome, Outcome::agrees);
-  EXPECT_EQ(elasticity_vote(blocks, {0.1, 0.01}).outcome, Outcome::disagrees);
-  const auto batching = batching_vote(blocks, on_gpu(40e-6, 38e-6, {}));
-  EXPECT_EQ(batching->outcome, Outcome::agrees);
-  EXPECT_EQ(batching->says, "not the launch");
-  EXPECT_EQ(batching_vote(blocks, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
-}
-
 TEST(SpeedOfLight, EveryDifferenceHasAReason) {
   for (const Regime regime : {Regime::overhead, Regime::latency, Regime::memory, Regime::compute})
     for (const char* const limiter : {"launch", "block-start", "latency", "dram", "l2", "fp32", "tensor-bf16", "issue"})
@@ -198,9 +129,9 @@ TEST(SpeedOfLight, EveryDifferenceHasAReason) {
           Verdict verdict;
           verdict.regime = regime;
           verdict.limiter = limiter;
-          const auto vote = speed_of_light_vote(verdict, {double(sm), double(memory), 0.5});
-          const auto end_of_figures = vote.evidence.find("of peak") + 7;
-          EXPECT_EQ(vote.evidence.size() > end_of_figures + 10, vote.outcome == Outcome::disagrees) << vote.evidence;
+          const auto check = speed_of_light_check(verdict, {double(sm), double(memory), 0.5});
+          const auto end_of_figures = check.evidence.find("of peak") + 7;
+          EXPECT_EQ(check.evidence.size() > end_of_figures + 10, check.outcome == Outcome::disagrees) << check.evidence;
         }
 }
 

@@ -136,7 +136,7 @@ void expect_sound_advice(const Verdict& verdict) {
     EXPECT_TRUE(advice.code) << advice.action;
     EXPECT_EQ(advice.evidence.find("nan"), std::string::npos) << advice.evidence;
   }
-  for (const auto& vote : verdict.votes) EXPECT_EQ(vote.evidence.find("nan"), std::string::npos) << vote.evidence;
+  for (const auto& check : verdict.cross_checks) EXPECT_EQ(check.evidence.find("nan"), std::string::npos) << check.evidence;
 }
 
 // Sizes a hair apart, beyond what a double tells apart, and two only.

@@ -137,11 +137,11 @@ void add_saxpy(Run& run) {
           {"launch less often: batch the work", "2.10 us go to the launch", 22.0, AdviceCode::batch_launches},
           {"fuse it with the operation before it", "2.10 us go to the launch", 9.5, AdviceCode::fuse}};
     if (i == 2)
-      verdict.votes = {
+      verdict.cross_checks = {
           {Experiment::batching, Outcome::disagrees, "overhead", "1.00 us each in a graph, 2.90 us one by one"},
           {Experiment::ncu_rule, Outcome::agrees, "latency", "compute 12 %, memory 31 % of peak"}};
     if (i == 3)
-      verdict.votes = {{Experiment::elasticity, Outcome::agrees, "time follows the work", "time grows with power 0.91"},
+      verdict.cross_checks = {{Experiment::elasticity, Outcome::agrees, "time follows the work", "time grows with power 0.91"},
                        {Experiment::ncu_rule, Outcome::disagrees, "latency",
                         "compute 21 %, memory 55 % of peak; the rule's peak is the theoretical one"}};
   }
@@ -252,7 +252,7 @@ Run hostile_run() {
     point.verdict->evidence = point.verdict->limiter = name;
     for (auto& share : point.verdict->shares) share.resource = name;
     for (auto& advice : point.verdict->advice) advice.action = advice.evidence = name;
-    for (auto& vote : point.verdict->votes) vote.says = vote.evidence = name;
+    for (auto& check : point.verdict->cross_checks) check.says = check.evidence = name;
   }
   run.findings = classifier::findings_of(run);
   for (auto& boundary : run.boundaries) {

@@ -264,11 +264,11 @@ void print_rule(const Run& run) {
   int undecided = 0;
   for (const auto& point : run.points) {
     if (!point.verdict) continue;
-    for (const auto& vote : point.verdict->votes) {
-      if (vote.experiment != Experiment::ncu_rule) continue;
-      agree += vote.outcome == Outcome::agrees ? 1 : 0;
-      undecided += vote.outcome == Outcome::undecided ? 1 : 0;
-      if (vote.outcome == Outcome::disagrees) ++reasons[vote.evidence.substr(vote.evidence.find("; ") + 2)];
+    for (const auto& check : point.verdict->cross_checks) {
+      if (check.experiment != Experiment::ncu_rule) continue;
+      agree += check.outcome == Outcome::agrees ? 1 : 0;
+      undecided += check.outcome == Outcome::undecided ? 1 : 0;
+      if (check.outcome == Outcome::disagrees) ++reasons[check.evidence.substr(check.evidence.find("; ") + 2)];
     }
   }
   fmt::print("\n{} points agree; of {} the rule has no class, or there is no verdict. The others:\n\n", agree,

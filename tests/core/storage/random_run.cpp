@@ -388,7 +388,7 @@ Verdict verdict(Random& random) {
                   random.whole(0, 1) > 0 ? std::optional(Interval{1.0, 1.0 + random.not_negative()}) : std::nullopt,
                   random.text()};
   });
-  result.votes = random.list(3, [&] {
+  result.cross_checks = random.list(3, [&] {
     return CrossCheck{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),
                       random.text()};
   });
