@@ -391,7 +391,7 @@ void describe(auto& visit, is_a<Verdict> auto& it) {
   else
     visit.field(OF(runner_up_probability));
   fields(visit, OF(model_seconds), OF(evidence));
-  filled(visit, OF(advice), OF(cross_checks));
+  filled(visit, OF(advice), "votes", it.cross_checks);
 }
 
 void describe(auto& visit, is_a<Boundary> auto& it) {
