@@ -34,10 +34,11 @@ constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
 
 class Reader {
  public:
-  Reader(MappedFile& mapping, std::string origin, Recordings& recordings)
+  Reader(MappedFile& mapping, std::string origin, bool goes_on, Recordings& recordings)
       : mapping_(mapping),
         bytes_(mapping.bytes()),
         origin_(std::move(origin)),
+        goes_on_(goes_on),
         recordings_(recordings),
         timeline_(recordings.timeline) {}
 
@@ -351,7 +352,7 @@ class Reader {
 
   /// Ranges that never ended end with the recording.
   void finish() {
-    if (!ended_)
+    if (!ended_ && !goes_on_)
       warn("has no end: the process was killed, crashed or left with _exit; its last moments may be missing");
     if (!open_.empty()) {
       std::int64_t last = 0;
@@ -380,6 +381,7 @@ class Reader {
   MappedFile& mapping_;
   std::string_view bytes_;
   std::string origin_;
+  bool goes_on_;
   Recordings& recordings_;
   Timeline& timeline_;
   std::size_t at_ = 0;
@@ -437,13 +439,13 @@ std::optional<std::int64_t> RecordedDevice::number(std::string_view property) co
   return number_in<std::int64_t>(text(property));
 }
 
-void read_recording(const std::filesystem::path& file, Recordings& recordings) {
+void read_recording(const std::filesystem::path& file, Recordings& recordings, bool goes_on) {
   MappedFile mapping(file);
   if (!mapping.error().empty()) throw RecordingError(mapping.error());
   // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
   auto& slices = recordings.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));
-  Reader(mapping, file.filename().string(), recordings).read();
+  Reader(mapping, file.filename().string(), goes_on, recordings).read();
 }
 
 bool is_recording(const std::filesystem::path& file) {

@@ -63,8 +63,8 @@ struct RecordingError : std::runtime_error {
 /// what is no recording throws RecordingError. None at all gives an empty timeline.
 Recordings read_recordings(const std::vector<std::filesystem::path>& places);
 inline Recordings read_recordings(const std::filesystem::path& folder) { return read_recordings(std::vector{folder}); }
-/// Adds one file.
-void read_recording(const std::filesystem::path& file, Recordings& recordings);
+/// Adds one file. `goes_on`: its process still writes it, so that it has no end.
+void read_recording(const std::filesystem::path& file, Recordings& recordings, bool goes_on = false);
 
 /// Whether a file begins as a recording does.
 bool is_recording(const std::filesystem::path& file);

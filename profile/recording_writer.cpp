@@ -26,10 +26,20 @@ std::uint64_t within_limit_on_files(std::uint64_t max_bytes) {
 
 RecordingWriter::RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header,
                                  std::uint64_t max_bytes)
-    : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)),
+    : header_(header),
+      file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)),
       max_bytes_(within_limit_on_files(max_bytes)) {
   held_.reserve(2 * held_bytes);
-  hold(&header, sizeof header);
+  restart();
+}
+
+void RecordingWriter::restart() {
+  full_ = ending_ = file_ >= 0 && ::ftruncate(file_, 0) != 0;
+  written_ = 0;
+  held_.clear();
+  names_.clear();
+  shapes_.clear();
+  hold(&header_, sizeof header_);
   disk_full_ = name(
       "The disk was full while a process was recorded, and what came later is not in the recording. Make room, or name "
       "another folder with --keep.");
@@ -91,7 +101,8 @@ void RecordingWriter::flush() {
     ending_ = true;  // a note may make it a little longer
     note(
         "The recording of a process reached its limit on disk, and what came later is not in it. Record less with "
-        "--range, --start-after and --duration, or allow more with --max-recording.");
+        "--range, --start-after and --duration, or allow more with --max-recording. In a session of one's own, call "
+        "reset() now and then.");
     add(EndRecord{});
   }
   const std::uint64_t whole = written_;

@@ -43,13 +43,17 @@ class RecordingWriter {
   }
   void counted(std::uint32_t correlation, const std::vector<std::pair<std::uint32_t, double>>& values);
   void note(std::string_view sentence, bool about_counters = false);
+  /// Begins the recording anew: what was written is gone, names and shapes have no numbers any more.
+  void restart();
   /// Hands over to the system what is still held.
   void flush();
+  [[nodiscard]] int descriptor() const { return file_; }
 
  private:
   void hold(const void* bytes, std::size_t count);
   void flush_if_much();  ///< between whole records alone
 
+  RecordingHeader header_;
   std::mutex mutex_;
   int file_ = -1;
   bool full_ = false;

@@ -175,8 +175,8 @@ class TreeBuilder {
     others_ = tree_.names.number("(others)");
   }
 
-  RangeTree build() {
-    const auto shown = names_in_paths(timeline_, tree_.names);
+  RangeTree build(bool join_numbered) {
+    const auto shown = names_in_paths(timeline_, tree_.names, join_numbered);
     auto call = links_.calls.begin();
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
@@ -304,7 +304,8 @@ std::string_view stem_of(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
-std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names) {
+std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names,
+                                                                bool join_numbered) {
   std::unordered_map<std::uint32_t, std::uint32_t> result;
   for (const Slice& slice : timeline.slices)
     if (slice.kind == SliceKind::range) result.emplace(slice.name, 0);
@@ -313,7 +314,8 @@ std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& 
   for (auto& [number, shown] : result) {
     const std::string& name = timeline.names.text(number);
     const std::string_view stem = stem_of(name);
-    const bool many = stem.size() < name.size() && (of_stem[stem] > max_numbered || stem == "ProfilerStep#");
+    const bool many =
+        join_numbered && stem.size() < name.size() && (of_stem[stem] > max_numbered || stem == "ProfilerStep#");
     shown = names.number(many ? std::string(stem) + "*" : name.empty() ? "(no name)" : name);
   }
   return result;
@@ -343,7 +345,9 @@ Correlations link(const Timeline& timeline) {
   return links;
 }
 
-RangeTree range_tree(const Timeline& timeline, const Correlations& links) { return TreeBuilder(timeline, links).build(); }
+RangeTree range_tree(const Timeline& timeline, const Correlations& links, bool join_numbered) {
+  return TreeBuilder(timeline, links).build(join_numbered);
+}
 
 std::vector<std::uint32_t> range_paths(const Timeline& timeline, StringPool& paths) {
   const Correlations links = link(timeline);

@@ -250,8 +250,7 @@ class Range {
   void open(std::string_view name, RangeType type) noexcept;
   void close() noexcept;
   unsigned uses_ = 0;
-  void* node_ = nullptr;
-  std::int64_t start_ns_ = 0;
+  std::uint32_t number_ = 0;
 };
 
 /// A range with the name of the function that it stands in, to its end.
@@ -286,7 +285,7 @@ Status enable(const Options& options = {});
 void disable();
 /// Forgets all results.
 void reset();
-/// What the session can know; waits for nothing.
+/// What the session can know; waits for nothing. Counts of records are those of the last results.
 [[nodiscard]] Status status();
 
 /// How the kernels or the calls of a range become one figure.
@@ -321,7 +320,7 @@ struct RangeResult {
   std::string path;                               ///< with the outer ranges: "step/attention"
   int depth = 0;                                  ///< 0 for an outermost range
   RangeType type = RangeType::kernels;            ///< as given to Range
-  std::int64_t calls = 0;                         ///< how often it ended
+  std::int64_t calls = 0;                         ///< how often it began
   double host_ms = 0.0;                           ///< wall time between begin and end, all calls
   std::optional<std::int64_t> kernels;            ///< launched inside, graphs' kernels included; absent without records
   std::optional<std::int64_t> exclusive_kernels;  ///< without those of the ranges inside
@@ -345,7 +344,7 @@ std::string write_ranges(const std::string& path, Reduction reduction = Reductio
 
 /// Allocations of one kind of memory.
 struct MemoryOfKind {
-  std::string kind;    ///< "device", "device, stream-ordered", "managed", "pinned", ...
+  std::string kind;    ///< "device", "pool" (stream-ordered), "managed", "pinned" or "other"
   RangeMemory memory;  ///< of the whole session
 };
 /// What was allocated and released since `enable` or `reset`.

@@ -22,9 +22,6 @@ constexpr std::array recorded_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CU
                                        CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
                                        CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER,
                                        CUPTI_ACTIVITY_KIND_OVERHEAD,          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
-/// On from the beginning: what lives across the edges of a recording, and costs little.
-constexpr std::array lasting_kinds = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MARKER,
-                                      CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 
 /// Calls that frameworks make before each launch, which take no time and wait for nothing.
 constexpr auto silent_calls = std::to_array<CUpti_CallbackId>(
@@ -57,7 +54,7 @@ Recorder::Recorder(std::shared_ptr<const bench::CuptiLibrary> library, Recording
   recorder = this;
 }
 
-void Recorder::attach() {
+void Recorder::attach(std::span<const CUpti_ActivityKind> kinds) {
   (void)library_->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   bench::register_activity_buffers(
       *library_, [](CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
@@ -67,7 +64,8 @@ void Recorder::attach() {
         }
       });
   (void)library_->cuptiActivityEnableAllocationSource(1);
-  for (const CUpti_ActivityKind kind : lasting_kinds) enable(kind);
+  for (const CUpti_ActivityKind kind : kinds) enable(kind);
+  attached_.assign(kinds.begin(), kinds.end());
 }
 
 void Recorder::start() {
@@ -90,12 +88,22 @@ void Recorder::stop() {
   for (const CUpti_ActivityKind kind : recorded_kinds) (void)library_->cuptiActivityDisable(kind);
 }
 
+void Recorder::detach() {
+  stop();
+  for (const CUpti_ActivityKind kind : std::exchange(attached_, {})) (void)library_->cuptiActivityDisable(kind);
+}
+
+void Recorder::forget_names() {
+  call_names_.clear();
+  devices_.clear();
+}
+
 void Recorder::enable(CUpti_ActivityKind kind) {
   const CUptiResult result = library_->cuptiActivityEnable(kind);
   if (result == CUPTI_SUCCESS) return;
+  refusal_ = library_->error_text(result, "cuptiActivityEnable");
   const auto lock = recording_.lock();
-  recording_.note(fmt::format("Some of what the program did is not recorded: {}.",
-                              library_->error_text(result, "cuptiActivityEnable")));
+  recording_.note(fmt::format("Some of what the program did is not recorded: {}.", refusal_));
 }
 
 void Recorder::flush(bool forced) noexcept {
@@ -104,11 +112,13 @@ void Recorder::flush(bool forced) noexcept {
 
 void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
   const std::uint64_t start = now_ns();
-  const auto lock = recording_.lock();
+  auto lock = recording_.lock();
   try {
     bench::for_each_record(*library_, buffer, bytes, [&](const gpu::RecordedActivity& activity) {
       std::visit(gpu::ByKind{[&](const auto& one) { record(one); }, [](std::monostate) {}}, activity);
-      ++records_read_;
+      if (++records_read_ % 64 != 0) return;
+      lock.unlock();  // so that a range of the program does not wait for all of them
+      lock.lock();
     });
   } catch (const bench::MetricsUnavailable& error) {
     if (!std::exchange(refused_, true))

@@ -2,11 +2,13 @@
 // CUPTI's records of a program, into a recording.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,10 +27,20 @@ class Recorder {
   Recorder(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording);
   Recorder& operator=(Recorder&&) = delete;  ///< not copied, not moved
 
+  /// On from the beginning: what lives across the edges of a recording, and costs little.
+  static constexpr std::array lasting_kinds = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MARKER,
+                                               CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+
   /// Takes CUPTI's buffers, and records names, devices and ranges from here on. Throws MetricsUnavailable.
-  void attach();
+  void attach(std::span<const CUpti_ActivityKind> kinds = lasting_kinds);
   void start();
   void stop();
+  /// Records nothing any more.
+  void detach();
+  /// Why something is not recorded; empty where all is.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// The recording was begun anew: names are to be written again. With the recording's lock held.
+  void forget_names();
   /// Hands over what CUPTI holds. `forced`: also what is not complete.
   void flush(bool forced) noexcept;
   /// Calls of this thread are not the program's.
@@ -55,6 +67,8 @@ class Recorder {
   std::shared_ptr<const bench::CuptiLibrary> library_;
   RecordingWriter& recording_;
   std::atomic<std::uint32_t> passed_over_ = 0;
+  std::vector<CUpti_ActivityKind> attached_;
+  std::string refusal_;
   bool active_ = false;
   bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number

@@ -30,9 +30,9 @@ DeviceMemory device_memory() {
 std::unique_ptr<bench::MetricSource> open_counters() { throw bench::MetricsUnavailable(reason); }
 void push_nvtx(const std::string&) noexcept {}
 void pop_nvtx() noexcept {}
-std::unique_ptr<RecordSource> open_records(bool) { throw bench::MetricsUnavailable(reason); }
+std::unique_ptr<RecordSource> open_records(RecordingWriter&, bool) { throw bench::MetricsUnavailable(reason); }
 #else
-std::unique_ptr<RecordSource> open_records(bool) {
+std::unique_ptr<RecordSource> open_records(RecordingWriter&, bool) {
   throw bench::MetricsUnavailable(
       "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again");
 }

@@ -179,17 +179,19 @@ void RangeCounters::choose(std::vector<bench::ResolvedMetric> countable) {
   if (!metrics_.empty()) source_->begin(counters_);
 }
 
-void RangeCounters::open(std::uint32_t range) {
+void RangeCounters::open(std::uint32_t call, std::string_view name) {
   const std::lock_guard lock(mutex_);
   end_piece();
+  std::string path = open_.empty() ? std::string(name) : open_.back().path + "/" + std::string(name);
+  const auto range = ranges_.emplace(path, ranges_.size()).first->second;
   calls_.push_back({range, pieces_.size(), pieces_.size()});
-  open_.push_back(calls_.size() - 1);
+  open_.push_back({call, calls_.size() - 1, std::move(path)});
   begin_piece();
 }
 
-void RangeCounters::close(std::uint32_t range) {
+void RangeCounters::close(std::uint32_t call) {
   const std::lock_guard lock(mutex_);
-  if (open_.empty() || calls_[open_.back()].range != range) return;
+  if (open_.empty() || open_.back().number != call) return;
   end_call();
   if (!open_.empty()) begin_piece();
 }
@@ -210,13 +212,14 @@ void RangeCounters::clear() {
   unread_ = 0;
 }
 
-RangeMetric RangeCounters::metric(std::size_t index, std::uint32_t range, Reduction reduction) {
+RangeMetric RangeCounters::metric(std::size_t index, const std::string& path, Reduction reduction) {
   const std::lock_guard lock(mutex_);
   if (!open_.empty())
     return {metrics_[index].name, metrics_[index].unit, std::nullopt, std::nullopt,
             "counters are read once all ranges have ended"};
   read();
-  return reduce_counter(metrics_[index], range, reduction, pieces_, calls_);
+  const auto range = ranges_.find(path);
+  return reduce_counter(metrics_[index], range == ranges_.end() ? ~0U : range->second, reduction, pieces_, calls_);
 }
 
 void RangeCounters::miss(const std::string& name, const std::string& why) {
@@ -225,8 +228,7 @@ void RangeCounters::miss(const std::string& name, const std::string& why) {
 
 void RangeCounters::begin_piece() {
   CountedPiece& piece = pieces_.emplace_back();
-  piece.range = calls_[open_.back()].range;
-  piece.call = open_.back();
+  piece.call = open_.back().call;
   if (!lost_.empty()) {
     piece.lost = lost_;
     return;
@@ -241,7 +243,7 @@ void RangeCounters::begin_piece() {
 
 void RangeCounters::end_call() {
   end_piece();
-  calls_[open_.back()].last = pieces_.size();
+  calls_[open_.back().call].last = pieces_.size();
   open_.pop_back();
 }
 

@@ -29,7 +29,6 @@ bool adds_up(const bench::ResolvedMetric& metric);
 
 /// Counters of what ran between two borders: a range, or a stretch of it between the ranges inside it.
 struct CountedPiece {
-  std::uint32_t range = 0;
   std::size_t call = 0;  ///< into the calls
   std::map<std::string, double> values;
   std::string lost;  ///< why there are none
@@ -55,12 +54,14 @@ class RangeCounters {
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] bool of_this_thread() const { return std::this_thread::get_id() == thread_; }
 
-  void open(std::uint32_t range);
-  void close(std::uint32_t range);
+  /// `call` is a number that no other has.
+  void open(std::uint32_t call, std::string_view name);
+  /// Nothing where the call is not the innermost.
+  void close(std::uint32_t call);
   /// Ends with the session, also where ranges are open.
   void finish();
   void clear();
-  [[nodiscard]] RangeMetric metric(std::size_t index, std::uint32_t range, Reduction reduction);
+  [[nodiscard]] RangeMetric metric(std::size_t index, const std::string& path, Reduction reduction);
 
  private:
   void choose(std::vector<bench::ResolvedMetric> countable);
@@ -79,7 +80,13 @@ class RangeCounters {
   std::string lost_;  ///< counting has failed for good
   std::vector<CountedPiece> pieces_;
   std::vector<CountedCall> calls_;
-  std::vector<std::size_t> open_;  ///< calls
+  struct Open {
+    std::uint32_t number;
+    std::size_t call;  ///< into calls_
+    std::string path;
+  };
+  std::vector<Open> open_;
+  std::map<std::string, std::uint32_t, std::less<>> ranges_;  ///< by path
   std::size_t unread_ = 0;
   bool in_piece_ = false;
 };

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one session of a process: its ranges, and threads that read records meanwhile.
+// The one session of a process: a recording as that of a profiled program, in which ranges write themselves.
 #include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
-#include <thread>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "gpu/devices.h"
-#include "profile/range_profiler/range_counters.h"
 #include "profile/range_profiler/range_reports.h"
-#include "profile/range_profiler/range_sums.h"
+#include "profile/range_profiler/range_results.h"
 #include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {
@@ -25,9 +23,7 @@ namespace detail {
 namespace {
 constexpr unsigned by_session = 1;
 constexpr unsigned by_nvtx = 2;
-// Of a range alone: what it has to undo.
-constexpr unsigned pushed = 4;
-constexpr unsigned counted = 8;
+constexpr unsigned counted = 4;  // of a range alone: what it has to undo
 /// What makes CUDA's tools read NVTX.
 unsigned nvtx_readers() {
   for (const char* variable : {"NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"})
@@ -43,7 +39,9 @@ namespace {
 using detail::by_nvtx;
 using detail::by_session;
 using detail::counted;
-using detail::pushed;
+
+/// Of a session between two resets, on disk.
+constexpr std::uint64_t max_recording_bytes = std::uint64_t{4} << 30U;
 
 /// Nanoseconds of one call, the least of some rounds: what interrupts makes a round longer, nothing makes it shorter.
 template <class Call>
@@ -60,8 +58,6 @@ double cost_ns(const Call& call) {
   return least;
 }
 
-constexpr const char* own_range = "gpubench: what a range costs";
-
 class Session {
  public:
   Status enable(const Options& options);
@@ -75,31 +71,33 @@ class Session {
     const std::lock_guard lock(mutex_);
     sources_ = std::move(sources);
   }
-
-  RangeTree tree;
-  std::atomic<RecordSource*> recording = nullptr;
-  std::atomic<RecordSource*> last_recording = nullptr;  ///< stays when recording ends
-  std::atomic<RangeCounters*> counting = nullptr;
+  /// The number of a new range, and what it has to undo.
+  std::uint32_t begin(std::string_view name, RangeType type, unsigned& uses);
+  void end(std::uint32_t number, bool is_counted);
 
  private:
+  void open_recording();
   void open_records(bool memory);
   void open_counters(const std::vector<std::string>& names);
-  void collect(bool all);
-  void watch();
   void measure_ranges();
-  [[nodiscard]] Status status_locked();
-  [[nodiscard]] std::vector<RangeResult> results_locked(Reduction reduction);
-  void add_results(const RangeNode& parent, const std::string& path, int depth, Reduction reduction,
-                   std::vector<RangeResult>& results);
+  [[nodiscard]] std::uint64_t now() const;
+  [[nodiscard]] Status status_locked() const;
+  [[nodiscard]] RangeSummary summary(Reduction reduction);
 
   std::mutex mutex_;
   Sources sources_;
   bool enabled_ = false;
-  /// Of former sessions too: a range that is open when its session ends still pops.
+  /// What ranges write to, and by which clock; null where they do not. Former ones live on: a range that is open when
+  /// its session ends still ends.
+  std::atomic<RecordingWriter*> writing_ = nullptr;
+  std::atomic<RecordSource*> clock_ = nullptr;
+  std::atomic<RangeCounters*> counting_ = nullptr;
+  std::atomic<std::uint32_t> ranges_ = 0;
+  std::unique_ptr<RecordingWriter> recording_;
   std::vector<std::unique_ptr<RecordSource>> records_;
   std::unique_ptr<RangeCounters> counters_;
-  std::vector<std::unique_ptr<RangeCounters>> former_counters_;  ///< another thread may still look at them
-  RangeSums sums_;
+  std::vector<std::unique_ptr<RangeCounters>> former_counters_;
+  RangeSummary last_;  ///< without its ranges
   bool has_records_ = false;
   bool memory_wanted_ = true;
   std::string records_reason_ = not_enabled;
@@ -107,9 +105,6 @@ class Session {
   std::string note_;
   std::optional<double> enabled_range_ns_, disabled_range_ns_;
   std::vector<SelfCost> timer_costs_;
-  std::thread watcher_;
-  std::condition_variable wake_;
-  bool stop_watching_ = false;
 
   static constexpr const char* not_enabled = "no session was started; call gpubench::profile::enable()";
 };
@@ -120,7 +115,56 @@ Session& session() {
   return *one;
 }
 
-thread_local RangeNode* current_range = nullptr;
+std::uint64_t Session::now() const {
+  if (const RecordSource* const source = clock_.load(std::memory_order_acquire)) return source->now();
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint32_t Session::begin(std::string_view name, RangeType type, unsigned& uses) {
+  thread_local const auto thread = static_cast<std::uint32_t>(gettid());
+  RecordingWriter* const recording = writing_.load(std::memory_order_acquire);
+  if (recording == nullptr) return 0;
+  const std::uint32_t number = ++ranges_;
+  uses |= by_session;
+  if (RangeCounters* const counters = counting_.load(std::memory_order_acquire);
+      counters != nullptr && counters->of_this_thread()) {
+    uses |= counted;
+    counters->open(number, name);
+  }
+  const auto lock = recording->lock();
+  const std::uint32_t written = recording->name(type == RangeType::memory ? std::string(name) + memory_mark : name);
+  recording->add(MarkerRecord{.number = number, .time = halves(now()), .thread = thread, .name = written});
+  return number;
+}
+
+void Session::end(std::uint32_t number, bool is_counted) {
+  RecordingWriter* const recording = writing_.load(std::memory_order_acquire);
+  if (recording == nullptr) return;
+  const std::uint64_t time = now();
+  if (RangeCounters* const counters = counting_.load(std::memory_order_acquire); is_counted && counters != nullptr)
+    counters->close(number);
+  const auto lock = recording->lock();
+  recording->add(MarkerRecord{.phase = MarkerPhase::end, .number = number, .time = halves(time)});
+}
+
+/// A file without a name, which is gone with the process.
+void Session::open_recording() {
+  const PrivateFolder folder;
+  recording_ = std::make_unique<RecordingWriter>(
+      folder.path() / "session",
+      RecordingHeader{.start_ns = static_cast<std::int64_t>(now()), .process = static_cast<std::uint32_t>(getpid())},
+      max_recording_bytes);
+  writing_ = recording_.get();
+  // A copy of this process must not write to its parent's recording, whose locks may be held.
+  pthread_atfork(nullptr, nullptr, [] {
+    detail::range_uses &= ~by_session;
+    session().writing_ = nullptr;
+  });
+  // Registered after CUDA's own, so that it runs before.
+  (void)std::atexit([] { session().disable(); });
+}
 
 void Session::open_records(bool memory) {
   has_records_ = false;
@@ -133,9 +177,8 @@ void Session::open_records(bool memory) {
           variable);
   if (!records_reason_.empty()) return;
   try {
-    records_.push_back(sources_.records(memory));
-    last_recording = records_.back().get();
-    recording = records_.back().get();
+    records_.push_back(sources_.records(*recording_, memory));
+    clock_ = records_.back().get();
     has_records_ = true;
   } catch (const std::exception& error) {
     records_reason_ = error.what();
@@ -156,7 +199,7 @@ void Session::open_counters(const std::vector<std::string>& names) {
   try {
     counters_ = std::make_unique<RangeCounters>(sources_.counters(), names);
     counters_reason_ = counters_->reason();
-    if (counters_->any()) counting = counters_.get();
+    if (counters_->any()) counting_ = counters_.get();
   } catch (const std::exception& error) {
     counters_reason_ = error.what();
   }
@@ -174,86 +217,47 @@ void Session::measure_ranges() {
 Status Session::enable(const Options& options) {
   disable();
   const std::lock_guard lock(mutex_);
+  if (recording_ == nullptr) open_recording();
   open_records(options.memory);
-  // Registered after CUDA's own, so that it runs before.
-  static const bool ends_with_process = std::atexit([] { session().disable(); }) == 0;
-  (void)ends_with_process;
   measure_ranges();
   open_counters(options.metrics);
   enabled_ = true;
-  if (has_records_) {
-    stop_watching_ = false;
-    watcher_ = std::thread([this] { watch(); });
-  }
   return status_locked();
 }
 
 void Session::disable() {
-  std::thread watcher;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!enabled_) return;
-    enabled_ = false;
-    detail::range_uses &= ~by_session;
-    stop_watching_ = true;
-    watcher = std::exchange(watcher_, {});
-  }
-  wake_.notify_all();
-  if (watcher.joinable()) watcher.join();
+  if (writing_ == nullptr) return;  // in a copy of the process its lock may be held
   const std::lock_guard lock(mutex_);
-  counting = nullptr;
+  if (!std::exchange(enabled_, false)) return;
+  detail::range_uses &= ~by_session;
+  counting_ = nullptr;
   if (counters_) counters_->finish();
-  recording = nullptr;
-  try {
-    if (has_records_) records_.back()->stop();
-  } catch (const std::exception& error) {
-    note_ = fmt::format("Recording did not end well: {}.", error.what());
-  }
-  collect(true);
-}
-
-/// Takes records as they come, so that CUPTI's buffers do not pile up.
-void Session::watch() {
-  constexpr auto interval = std::chrono::milliseconds(100);
-  constexpr std::size_t max_waiting = std::size_t{1} << 20;
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return stop_watching_; })) collect(sums_.waiting() > max_waiting);
-}
-
-void Session::collect(bool all) {
-  if (!has_records_) return;
-  try {
-    sums_.add(records_.back()->take(all));
-    if (all) sums_.settle(tree);
-  } catch (const std::exception& error) {
-    note_ = fmt::format("Records are missing: {}.", error.what());
-  }
+  if (has_records_) records_.back()->stop();
 }
 
 void Session::reset() {
   const std::lock_guard lock(mutex_);
-  if (enabled_) collect(true);
-  sums_.clear();
+  if (enabled_ && has_records_) records_.back()->flush();
+  if (recording_) {
+    const auto recording_lock = recording_->lock();
+    recording_->restart();
+    if (!records_.empty()) records_.back()->forget_names();
+  }
   if (counters_) counters_->clear();
-  tree.forget_calls();
+  last_ = {};
   note_.clear();
 }
 
-Status Session::status_locked() {
+Status Session::status_locked() const {
   Status status;
   status.enabled = enabled_;
   status.records = has_records_;
   status.records_reason = records_reason_;
   status.counters = counters_ != nullptr && counters_->any();
   status.counters_reason = counters_reason_;
-  status.dropped = sums_.dropped();
-  status.kernels_outside = sums_.kernels_of(0).kernels;
-  status.note = note_;
-  if (tree.full())
-    status.note += fmt::format(
-        "{}There are more than {} ranges of different names; the rest counts for the range "
-        "around it. Leave numbers out of the names.",
-        note_.empty() ? "" : " ", RangeTree::max_nodes);
+  status.dropped = last_.dropped;
+  status.kernels_outside = last_.kernels_outside;
+  status.note = joined(last_.warnings, " ") + note_;
   return status;
 }
 
@@ -262,57 +266,43 @@ Status Session::status() {
   return status_locked();
 }
 
-void Session::add_results(const RangeNode& parent, const std::string& path, int depth, Reduction reduction,
-                          std::vector<RangeResult>& results) {
-  for (const RangeNode* node = parent.first_child; node != nullptr; node = node->next) {
-    if (node->calls == 0 || node->name == own_range) continue;
-    RangeResult& result = results.emplace_back();
-    result.name = node->name;
-    result.path = path.empty() ? node->name : path + "/" + node->name;
-    result.depth = depth;
-    result.type = node->type;
-    result.calls = node->calls;
-    result.host_ms = static_cast<double>(node->host_ns) * 1e-6;
-    if (has_records_) {
-      const KernelSums exclusive = sums_.kernels_of(node->id);
-      const KernelSums inclusive = sums_.inclusive_kernels_of(node->id, tree);
-      result.kernels = inclusive.kernels;
-      result.exclusive_kernels = exclusive.kernels;
-      RangeMetric time{"gpu__time_duration.sum", "ns", inclusive.reduced(reduction), exclusive.reduced(reduction), ""};
-      if (inclusive.timed < inclusive.kernels)
-        time.note = fmt::format("CUPTI has no time of {} of its kernels", inclusive.kernels - inclusive.timed);
-      result.metrics.push_back(std::move(time));
-      if (memory_wanted_) result.memory = sums_.memory_of(node->id);
-    }
-    if (counters_ && node->type == RangeType::kernels)
-      for (std::size_t i = 0; i < counters_->metrics().size(); ++i)
-        result.metrics.push_back(counters_->metric(i, node->id, reduction));
-    add_results(*node, std::string(result.path), depth + 1, reduction, results);
+RangeSummary Session::summary(Reduction reduction) {
+  if (recording_ == nullptr) return {};
+  if (enabled_ && has_records_) records_.back()->flush();
+  {
+    const auto recording_lock = recording_->lock();
+    recording_->flush();
   }
-}
-
-std::vector<RangeResult> Session::results_locked(Reduction reduction) {
-  if (enabled_) collect(true);
-  std::vector<RangeResult> results;
-  add_results(tree.root(), "", 0, reduction, results);
-  return results;
+  Recordings recordings;
+  try {
+    read_recording(fmt::format("/proc/self/fd/{}", recording_->descriptor()), recordings, true);
+  } catch (const RecordingError& error) {
+    note_ = fmt::format("No results: {}", error.what());
+    return {};
+  }
+  sort(recordings.timeline);
+  RangeSummary summary = summarize(
+      recordings.timeline,
+      {.reduction = reduction, .records = has_records_, .memory = memory_wanted_, .counters = counters_.get()});
+  last_ = summary;
+  last_.ranges.clear();
+  return summary;
 }
 
 std::vector<RangeResult> Session::results(Reduction reduction) {
   const std::lock_guard lock(mutex_);
-  return results_locked(reduction);
+  return summary(reduction).ranges;
 }
 
 MemoryActivity Session::memory_activity() {
   const std::lock_guard lock(mutex_);
-  MemoryActivity activity;
+  RangeSummary all = summary(Reduction::sum);
+  std::erase_if(all.ranges, [](const RangeResult& range) { return range.type != RangeType::memory; });
+  MemoryActivity activity{.kinds = std::move(all.memory), .ranges = std::move(all.ranges), .reason = {}};
   if (!has_records_)
     activity.reason = records_reason_;
   else if (!memory_wanted_)
     activity.reason = "the session was started without memory; set Options::memory";
-  activity.ranges = results_locked(Reduction::sum);
-  std::erase_if(activity.ranges, [](const RangeResult& range) { return range.type != RangeType::memory; });
-  activity.kinds = sums_.memory_by_kind();
   return activity;
 }
 
@@ -366,40 +356,14 @@ void Range::open(std::string_view name, RangeType type) noexcept {
       push_nvtx(std::string(name));
       uses_ |= by_nvtx;
     }
-    if ((uses & by_session) == 0) return;
-    Session& it = session();
-    RangeNode& outer = current_range == nullptr ? it.tree.root() : *current_range;
-    RangeNode* const node = it.tree.child(outer, name, type);
-    if (node == nullptr) return;
-    node_ = node;
-    uses_ |= by_session;
-    current_range = node;
-    if (RecordSource* const records = it.recording.load(std::memory_order_acquire)) {
-      records->push(node->id);
-      uses_ |= pushed;
-    }
-    if (RangeCounters* const counters = it.counting.load(std::memory_order_acquire);
-        counters != nullptr && type == RangeType::kernels && counters->of_this_thread()) {
-      uses_ |= counted;
-      counters->open(node->id);
-    }
-    start_ns_ = steady_nanoseconds();
+    if ((uses & by_session) != 0) number_ = session().begin(name, type, uses_);
   } catch (const std::bad_alloc&) {
     return;  // the range is not recorded, or not counted
   }
 }
 
 void Range::close() noexcept {
-  if ((uses_ & by_session) != 0) {
-    auto* const node = static_cast<RangeNode*>(node_);
-    node->host_ns.fetch_add(steady_nanoseconds() - start_ns_, std::memory_order_relaxed);
-    node->calls.fetch_add(1, std::memory_order_relaxed);
-    Session& it = session();
-    if ((uses_ & counted) != 0)
-      if (RangeCounters* const counters = it.counting.load(std::memory_order_acquire)) counters->close(node->id);
-    if ((uses_ & pushed) != 0) it.last_recording.load(std::memory_order_acquire)->pop();
-    current_range = node->parent->parent == nullptr ? nullptr : node->parent;
-  }
+  if ((uses_ & by_session) != 0) session().end(number_, (uses_ & counted) != 0);
   if ((uses_ & by_nvtx) != 0) pop_nvtx();
 }
 

@@ -46,7 +46,7 @@ void push_nvtx(const std::string& name) noexcept;
 void pop_nvtx() noexcept;
 
 struct Sources {
-  std::function<std::unique_ptr<RecordSource>(bool memory)> records = open_records;
+  std::function<std::unique_ptr<RecordSource>(RecordingWriter& recording, bool memory)> records = open_records;
   std::function<std::unique_ptr<bench::MetricSource>()> counters = open_counters;
 };
 /// For tests: what the next `enable` opens.

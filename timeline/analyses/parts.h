@@ -81,7 +81,8 @@ std::string_view stem_of(std::string_view name);
 Program analyze(const Timeline& timeline, const Correlations& links, const AnalysisOptions& options);
 std::vector<Breakdown> breakdowns(const Timeline& timeline, const Correlations& links);
 std::vector<StreamIdle> stream_idle(const Timeline& timeline, const Correlations& links, std::int64_t threshold_ns);
-std::vector<KernelTime> kernel_times(const Timeline& timeline, const Correlations& links, KernelsBy by, StringPool* paths);
+std::vector<KernelTime> kernel_times(const Timeline& timeline, const Correlations& links, KernelsBy by,
+                                     StringPool* paths);
 std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Correlations& links);
 std::vector<LaunchBound> launch_bound(const Timeline& timeline, const Correlations& links);
 std::vector<CopyTimes> copy_times(const Timeline& timeline, const Correlations& links);
@@ -100,8 +101,9 @@ struct Operators {
 Operators operators(const Timeline& timeline, const Correlations& links);
 
 /// Of each name of a range, as a number of `timeline.names`, its name in paths as a number of `names`:
-/// "ProfilerStep#*".
-std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names);
+/// "ProfilerStep#*" where numbered ones are to be joined.
+std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names,
+                                                                bool join_numbered = true);
 
 /// Ranges by name and nesting. The first nodes are the roots, one a process.
 struct RangeTree {
@@ -122,7 +124,8 @@ struct RangeTree {
   std::vector<std::uint32_t>
       of_memory;  ///< of each of Timeline::memory the node of its call; `none` where that is not known
 };
-RangeTree range_tree(const Timeline& timeline, const Correlations& links);
+/// `join_numbered`: as `names_in_paths`.
+RangeTree range_tree(const Timeline& timeline, const Correlations& links, bool join_numbered = true);
 /// Memory of each node, by the calls that take it. What has no address is never given back.
 void add_memory(RangeTree& tree, const Timeline& timeline);
 std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std::string>& labels);

@@ -71,8 +71,8 @@ TEST_F(RecorderTest, KeepsKernelsCopiesMemsetsCallsAndMemory) {
   EXPECT_EQ(shape.dynamic_shared_bytes, 2048U);
   EXPECT_EQ(slices[SliceKind::kernel][1].correlation, 7U);
   EXPECT_EQ(timeline.names.text(slices[SliceKind::kernel][1].name), "a kernel without a name");
-  ASSERT_EQ(slices[SliceKind::call].size(), 1U);
-  EXPECT_EQ(slices[SliceKind::call][0].correlation, 7U);
+  ASSERT_EQ(slices[SliceKind::launch].size(), 1U);
+  EXPECT_EQ(slices[SliceKind::launch][0].correlation, 7U);
   EXPECT_EQ(timeline.names.text(slices[SliceKind::copy].at(0).name), "copy, device to device");
   EXPECT_EQ(slices[SliceKind::fill].at(0).duration_ns, 200);
   ASSERT_EQ(timeline.memory.size(), 1U);

@@ -19,10 +19,10 @@ bench::ResolvedMetric metric(const std::string& name, const std::string& unit, c
 
 /// Range 1 is called twice. Its first call has a call of range 2 inside.
 struct Counted {
-  std::vector<CountedPiece> pieces = {{1, 0, {{"b.sum", 10}, {"b.pct", 50}}, ""},
-                                      {2, 1, {{"b.sum", 100}, {"b.pct", 10}}, ""},
-                                      {1, 0, {{"b.sum", 1}, {"b.pct", 20}}, ""},
-                                      {1, 2, {{"b.sum", 5}, {"b.pct", 30}}, ""}};
+  std::vector<CountedPiece> pieces = {{0, {{"b.sum", 10}, {"b.pct", 50}}, ""},
+                                      {1, {{"b.sum", 100}, {"b.pct", 10}}, ""},
+                                      {0, {{"b.sum", 1}, {"b.pct", 20}}, ""},
+                                      {2, {{"b.sum", 5}, {"b.pct", 30}}, ""}};
   std::vector<CountedCall> calls = {{1, 0, 3}, {2, 1, 2}, {1, 3, 4}};
   [[nodiscard]] RangeMetric reduce(const bench::ResolvedMetric& metric, std::uint32_t range,
                                    Reduction reduction) const {
@@ -73,7 +73,7 @@ TEST(Counters, AQuotientIsRecomputedFromItsParts) {
 
 TEST(Counters, WhatWasNotCountedIsAbsentWithItsReason) {
   Counted counted;
-  counted.pieces[2] = {1, 0, {}, "the counters are busy"};
+  counted.pieces[2] = {0, {}, "the counters are busy"};
   const RangeMetric metric_of_1 = counted.reduce(metric("bytes", "bytes", "b.sum"), 1, Reduction::sum);
   EXPECT_FALSE(metric_of_1.inclusive);
   EXPECT_EQ(metric_of_1.note, "the counters are busy");

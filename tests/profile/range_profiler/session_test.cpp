@@ -2,7 +2,10 @@
 // The session of a process, with records and counters of a fake device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <ctime>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -18,47 +21,62 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Launches kernels for whatever range its thread is in.
+/// Launches kernels, and writes what CUPTI would tell of them into the session's recording.
 struct FakeDevice {
   void launch(std::uint64_t nanoseconds) {
-    const std::lock_guard lock(mutex);
-    ++calls;
-    if (const auto& stack = ranges[std::this_thread::get_id()]; !stack.empty())
-      batch.calls.push_back({calls, stack.back()});
-    batch.kernels.push_back({calls, nanoseconds});
+    const std::uint32_t correlation = call("cudaLaunchKernel_v7000");
+    const auto lock = recording->lock();
+    KernelRecord kernel{.correlation = correlation,
+                        .start = halves(now()),
+                        .shape = recording->shape(0, recording->name("kernel"), {}),
+                        .stream = 7};
+    set_duration(kernel, nanoseconds);
+    recording->add(kernel);
   }
   void allocate(std::uint64_t address, std::uint64_t bytes, bool allocation = true) {
-    const std::lock_guard lock(mutex);
-    ++calls;
-    if (const auto& stack = ranges[std::this_thread::get_id()]; !stack.empty())
-      batch.calls.push_back({calls, stack.back()});
-    batch.memory.push_back({calls, allocation, false, "device", address, bytes, calls});
+    const std::uint64_t time = now();
+    (void)call("cudaMalloc_v3020", time);
+    const auto lock = recording->lock();
+    recording->add(MemoryRecord{.freed = static_cast<std::uint8_t>(!allocation),
+                                .device = 0,
+                                .time = halves(time),
+                                .address = halves(address),
+                                .bytes = halves(bytes)});
+  }
+  [[nodiscard]] static std::uint64_t now() {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
   }
 
-  std::mutex mutex;
-  std::map<std::thread::id, std::vector<std::uint32_t>> ranges;
-  std::uint32_t calls = 0;
-  RecordBatch batch;
-  bool recording = false;
+  RecordingWriter* recording = nullptr;
+  bool is_recording = false;
   std::vector<std::string> counted;  ///< what the counters of a fake chip see: "begin 0", "end"
+
+ private:
+  std::uint32_t call(const char* name, std::uint64_t time = now()) {
+    const auto lock = recording->lock();
+    CallRecord record{.correlation = ++calls_,
+                      .start = halves(time),
+                      .name = recording->name(name),
+                      .thread = static_cast<std::uint32_t>(gettid())};
+    set_duration(record, 1);
+    recording->add(record);
+    return record.correlation;
+  }
+  std::atomic<std::uint32_t> calls_ = 0;
 };
 
 class FakeRecords final : public RecordSource {
  public:
-  explicit FakeRecords(FakeDevice& device) : device_(device) { device_.recording = true; }
-  void push(std::uint32_t range) noexcept override {
-    const std::lock_guard lock(device_.mutex);
-    device_.ranges[std::this_thread::get_id()].push_back(range);
+  FakeRecords(FakeDevice& device, RecordingWriter& recording) : device_(device) {
+    device_.recording = &recording;
+    device_.is_recording = true;
   }
-  void pop() noexcept override {
-    const std::lock_guard lock(device_.mutex);
-    device_.ranges[std::this_thread::get_id()].pop_back();
-  }
-  RecordBatch take(bool) override {
-    const std::lock_guard lock(device_.mutex);
-    return std::exchange(device_.batch, {});
-  }
-  void stop() override { device_.recording = false; }
+  void flush() override {}
+  void stop() override { device_.is_recording = false; }
+  void forget_names() override {}
+  [[nodiscard]] std::uint64_t now() const noexcept override { return FakeDevice::now(); }
 
  private:
   FakeDevice& device_;
@@ -94,8 +112,9 @@ class FakeCounters final : public bench::MetricSource {
 class SessionTest : public testing::Test {
  protected:
   SessionTest() {
-    use_sources({[this](bool) { return std::make_unique<FakeRecords>(device()); },
-                 [this] { return std::make_unique<FakeCounters>(device()); }});
+    use_sources(
+        {[this](RecordingWriter& recording, bool) { return std::make_unique<FakeRecords>(device(), recording); },
+         [this] { return std::make_unique<FakeCounters>(device()); }});
     reset();
   }
   ~SessionTest() override {
@@ -161,7 +180,7 @@ TEST_F(SessionTest, NothingIsRecordedBeforeAndAfter) {
   { const Range before("before"); }
   (void)enable();
   disable();
-  EXPECT_FALSE(device().recording);
+  EXPECT_FALSE(device().is_recording);
   { const Range after("after"); }
   EXPECT_TRUE(results().empty());
   EXPECT_FALSE(status().enabled);
@@ -241,7 +260,9 @@ TEST_F(SessionTest, AWrongMetricIsAReasonAndNoFailure) {
 }
 
 TEST_F(SessionTest, WithoutRecordsRangesAreStillCounted) {
-  use_sources({[](bool) -> std::unique_ptr<RecordSource> { throw bench::MetricsUnavailable("no driver; install one"); },
+  use_sources({[](RecordingWriter&, bool) -> std::unique_ptr<RecordSource> {
+                 throw bench::MetricsUnavailable("no driver; install one");
+               },
                [this] { return std::make_unique<FakeCounters>(device()); }});
   EXPECT_FALSE(enable().records);
   { const Range range("range"); }
@@ -258,7 +279,7 @@ TEST_F(SessionTest, AnotherProfilerKeepsItsRecords) {
   const Status at_start = enable();
   unsetenv("CUDA_INJECTION64_PATH");
   EXPECT_FALSE(at_start.records);
-  EXPECT_FALSE(device().recording);
+  EXPECT_FALSE(device().is_recording);
   EXPECT_THAT(at_start.records_reason, HasSubstr("CUDA_INJECTION64_PATH is set"));
 }
 
