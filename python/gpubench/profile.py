@@ -15,8 +15,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from types import TracebackType
-from typing import Any, Callable, Sequence, TypeVar, cast, overload
+from contextlib import contextmanager, nullcontext
+from typing import Any, Callable, Iterator, Sequence, TypeVar, overload
 
 from . import _core
 from ._frameworks import allocator_counts, handle_of, pool_lines
@@ -39,52 +39,25 @@ class Status(dict[str, Any]):
         return str(self["text"])
 
 
-class _MemoryRange:
-    """A range of the engine, and what PyTorch's allocator did inside: of that the driver sees little."""
-
-    def __init__(self, profiler: GmpProfiler, name: str):
-        self._profiler = profiler
-        self._name = name
-        self._range = _Range(name, "MEMORY")
-        self._before: dict[str, int] | None = None
-
-    def __enter__(self) -> _MemoryRange:
-        self._before = allocator_counts()
-        self._range.__enter__()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._range.__exit__(kind, error, trace)
-        after = allocator_counts()
-        if after is not None:
-            self._profiler._add_allocator(self._name, {key: value - (self._before or {}).get(key, 0)
-                                                       for key, value in after.items()})
-
-
-class _Nothing:
-    def __enter__(self) -> _Nothing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
 class GmpProfiler:
     """Counts and times what named ranges launch and allocate. One session for all of a process."""
 
     def __init__(self, metrics: Sequence[str] = (), output: str | None = None):
         self._metrics = list(metrics)
         self._output = output
-        self._enabled = False
+        self._enabled = self._starts_itself = False
         self._allocator: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
         self._ranges: dict[str, Any] = {}
 
     def init(self) -> Status:
         """Starts the session, also after CUDA is in use. What it cannot know, and why, is in the result."""
-        self._enabled = True
+        self._enabled, self._starts_itself = True, False
         return Status(_engine.enable(self._metrics, True))
+
+    def _begin(self) -> None:
+        if self._starts_itself:
+            self.init()
 
     def enable(self) -> Status:
         """Goes on recording."""
@@ -112,6 +85,7 @@ class GmpProfiler:
                 return known
             if not isinstance(name, str):
                 raise TypeError(f"a range's name is a text, not {name.__class__.__name__}")
+            self._begin()
             if len(self._ranges) >= _MOST_RANGES:
                 self._ranges.clear()
             return self._ranges.setdefault(name, _Range(name))
@@ -119,7 +93,23 @@ class GmpProfiler:
 
     def profile_memory(self, name: str) -> Any:
         """What is allocated and released inside counts for the range. For `with`."""
-        return _MemoryRange(self, name) if self._enabled else _Nothing()
+        self._begin()
+        return self._memory_range(name) if self._enabled else nullcontext()
+
+    @contextmanager
+    def _memory_range(self, name: str) -> Iterator[None]:
+        """A range of the engine, and what PyTorch's allocator did inside: of that the driver sees little."""
+        before = allocator_counts() or {}
+        try:
+            with _Range(name, "MEMORY"):
+                yield
+        finally:
+            after = allocator_counts()
+            if after is not None:
+                with self._lock:
+                    sums = self._allocator.setdefault(name, dict.fromkeys(after, 0))
+                    for key, value in after.items():
+                        sums[key] += value - before.get(key, 0)
 
     @overload
     def profile_function(self, name: Function) -> Function: ...
@@ -127,6 +117,7 @@ class GmpProfiler:
     def profile_function(self, name: str | None = None) -> Callable[[Function], Function]: ...
     def profile_function(self, name: Any = None) -> Any:
         """A decorator: each call of the function is a range, of its name or of the one given."""
+        self._begin()
         if callable(name):
             return self._decorate(name, name.__qualname__)
         return lambda function: self._decorate(function, name or function.__qualname__)
@@ -143,12 +134,6 @@ class GmpProfiler:
                 return function(*arguments, **keywords)
 
         return profiled  # type: ignore[return-value]
-
-    def _add_allocator(self, name: str, counts: dict[str, int]) -> None:
-        with self._lock:
-            sums = self._allocator.setdefault(name, {key: 0 for key in counts})
-            for key, value in counts.items():
-                sums[key] += value
 
     def get_profiler_ranges(self, reduction: str = "SUM") -> list[dict[str, Any]]:
         """All ranges with their figures. `reduction`: "SUM", "MAX" or "MEAN", over the kernels of a range."""
@@ -219,22 +204,6 @@ class MemoryTracker(_engine.MemoryTracker):
         return "\n".join([body, *lines, end]) + "\n"
 
 
-class _TimedKernel:
-    __slots__ = ("_timer", "_name", "_stream")
-
-    def __init__(self, timer: KernelTimer, name: str, stream: Any):
-        self._timer = timer
-        self._name = name
-        self._stream = handle_of(stream)
-
-    def __enter__(self) -> _TimedKernel:
-        self._timer.start(self._name, self._stream)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.stop(self._name, self._stream)
-
-
 class Profiler:
     """A KernelTimer and a MemoryTracker that are switched off together."""
 
@@ -247,7 +216,15 @@ class Profiler:
 
     def profile_kernel(self, kernel_name: str, stream: Any = None) -> Any:
         """Times what is enqueued inside `with`; nothing while disabled."""
-        return _TimedKernel(self.timer, kernel_name, stream) if self.enabled else _Nothing()
+        return self._timed(kernel_name, handle_of(stream)) if self.enabled else nullcontext()
+
+    @contextmanager
+    def _timed(self, kernel_name: str, stream: int) -> Iterator[None]:
+        self.timer.start(kernel_name, stream)
+        try:
+            yield
+        finally:
+            self.timer.stop(kernel_name, stream)
 
     def track_tensor(self, name: str, tensor: Any) -> None:
         """As MemoryTracker's, while enabled."""
@@ -277,19 +254,19 @@ def create_profiler(metrics: Sequence[str] = (), output: str | None = None) -> G
     return GmpProfiler(metrics, output)
 
 
-_global: GmpProfiler | None = None
+_default = GmpProfiler()
+_default._starts_itself = True  # with the first range
+profile_range, profile_memory, profile_function = _default.profile_range, _default.profile_memory, _default.profile_function
+print_profiler_ranges, print_memory_activity = _default.print_profiler_ranges, _default.print_memory_activity
+get_memory_activity = _default.get_memory_activity
+device_memory, self_cost = _engine.device_memory, _engine.self_cost
 
 
 def init_global_profiler(metrics: Sequence[str] = (), output: str | None = None) -> GmpProfiler:
     """The profiler behind the functions of this module, started."""
-    global _global
-    _global = GmpProfiler(metrics, output)
-    _global.init()
-    return _global
-
-
-def _profiler() -> GmpProfiler:
-    return _global if _global is not None else init_global_profiler()
+    _default.__init__(metrics, output)  # type: ignore[misc]
+    _default.init()
+    return _default
 
 
 def init() -> Status:
@@ -297,51 +274,7 @@ def init() -> Status:
     return init_global_profiler().status()
 
 
-def profile_range(name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
-    """As GmpProfiler.profile_range."""
-    return _profiler().profile_range(name, type)
-
-
-def profile_memory(name: str) -> Any:
-    """As GmpProfiler.profile_memory."""
-    return _profiler().profile_memory(name)
-
-
-@overload
-def profile_function(name: Function) -> Function: ...
-@overload
-def profile_function(name: str | None = None) -> Callable[[Function], Function]: ...
-def profile_function(name: Any = None) -> Any:
-    """As GmpProfiler.profile_function."""
-    return _profiler().profile_function(name)
-
-
-def print_profiler_ranges(reduction: str = "SUM") -> None:
-    """As GmpProfiler.print_profiler_ranges."""
-    _profiler().print_profiler_ranges(reduction)
-
-
-def print_memory_activity() -> None:
-    """As GmpProfiler.print_memory_activity."""
-    _profiler().print_memory_activity()
-
-
-def get_memory_activity() -> dict[str, Any]:
-    """As GmpProfiler.get_memory_activity."""
-    return _profiler().get_memory_activity()
-
-
 def print_results(reduction: str = "SUM") -> None:
     """Prints ranges and memory."""
     print_profiler_ranges(reduction)
     print_memory_activity()
-
-
-def device_memory() -> dict[str, Any]:
-    """What the current device says of its memory, and of cudaMallocAsync's pool."""
-    return dict(_engine.device_memory())
-
-
-def self_cost() -> list[dict[str, Any]]:
-    """What these calls cost here, in nanoseconds."""
-    return list(_engine.self_cost())

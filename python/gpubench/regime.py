@@ -13,13 +13,16 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
+from ._frameworks import current_stream
 from ._work import Work, prepare, watch
 from .harness import Benchmark, bytes_of, is_array, run, settled
-from .runs import Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, refuse_a_fork
+from .runs import (Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, program,
+                   refuse_a_fork)
 
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
@@ -70,34 +73,6 @@ class _Lightweight(Mapping[str, Any]):
         return repr(self._resolved())
 
 
-class _Events:
-    """Two CUDA events around a call. They go back to where they came from when nobody wants their time any more."""
-
-    __slots__ = ("_free", "_pair", "_stream")
-    _streams: dict[tuple[int, int], Any] = {}  # making a torch.cuda.Stream takes longer than recording an event
-
-    def __init__(self, torch: Any, free: list[tuple[Any, Any]]):
-        self._free = free
-        self._pair = free.pop() if free else tuple(torch.cuda.Event(enable_timing=True) for _ in range(2))
-        device = torch._C._cuda_getDevice()
-        key = device, torch._C._cuda_getCurrentRawStream(device)
-        stream = self._streams.get(key)
-        if stream is None:
-            stream = self._streams[key] = torch.cuda.current_stream()
-        self._stream = stream
-        self._pair[0].record(stream)
-
-    def end(self) -> None:
-        self._pair[1].record(self._stream)
-
-    def __call__(self) -> float:
-        self._pair[1].synchronize()
-        return float(self._pair[0].elapsed_time(self._pair[1])) * 1e-3
-
-    def __del__(self) -> None:
-        self._free.append(self._pair)
-
-
 class GPUProfiler:
     """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
 
@@ -111,28 +86,21 @@ class GPUProfiler:
         self._metrics = metrics
         self._check = check
         self.last_run: Run | None = None  #: of the operation profiled last
-        self._events: list[tuple[Any, Any]] = []
         self._launch: float | None = None
         known = calibration(self.device)
         if verbose:
-            self._announce(next(each for each in here if each["id"] == self.device), known is None)
+            name = next(each["name"] for each in here if each["id"] == self.device)
+            print(f"gpubench Auto-Calibration\n{_RULE}\nDevice: {name}\n"
+                  + ("The ceilings of this device are known." if known else "Measuring the ceilings of this device..."))
         self.calibration: Calibration = known or calibrate(self.device)
         self._launch = self.calibration.ceilings.get("launch")
         if verbose:
             self._show_ceilings()
 
-    def _announce(self, device: Mapping[str, Any], measures: bool) -> None:
-        print(f"gpubench Auto-Calibration\n{_RULE}\nDevice: {device['name']}\nClassifies operations into regimes:\n"
-              "   - OVERHEAD_BOUND: the launch takes most of the time\n"
-              "   - LATENCY_BOUND: too little work in flight to fill the device\n"
-              "   - MEMORY_BOUND: a memory's bandwidth is the limit\n"
-              "   - COMPUTE_BOUND: an execution pipe is the limit\n\n"
-              + ("Measuring the ceilings of this device..." if measures else "The ceilings of this device are known."))
-
     def _show_ceilings(self) -> None:
         print("\nCeilings, as measured on this device:")
-        if "launch" in self.calibration.ceilings:
-            print(f"   Launch: {self.calibration['launch'] * 1e6:.2f} us")
+        if self._launch is not None:
+            print(f"   Launch: {self._launch * 1e6:.2f} us")
         print(f"   Max Memory Bandwidth: {self.peak_bandwidth / 1e9:.0f} GB/s")
         for pipe, peak in self.peak_flops.items():
             print(f"   Max Compute {pipe}: {peak / 1e12:.2f} TFLOP/s")
@@ -196,19 +164,12 @@ class GPUProfiler:
 
     def _timed(self, call: Callable[[], Any]) -> tuple[Any, Callable[[], float]]:
         """The result of a call, and what gives its seconds when it is asked."""
-        torch = sys.modules.get("torch")
         if not self._on_gpu():
             start = time.perf_counter()
             result = call()
             seconds = time.perf_counter() - start
             return result, lambda: seconds
-        if torch is not None:
-            events = _Events(torch, self._events)
-            result = call()
-            events.end()
-            return result, events
         timer = _core.profile.KernelTimer()
-        from ._frameworks import current_stream
         timer.start("call", current_stream())
         result = call()
         timer.stop("call")
@@ -285,19 +246,13 @@ class GPUProfiler:
                                     "flops": {pipe: float(count) for pipe, count in work.flops.items()}}
         if work.footprint:
             declared["footprint_bytes"] = float(work.footprint)
-        data = {
-            "schema": {"name": "gpubench-run", "version": 2},
-            "context": {"gpubench_version": _core.version, "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                        "host": "", "program": "", "arguments": [], "environment": {}},
-            "devices": [self.calibration.data["device"]],
-            "calibrations": [{key: value for key, value in self.calibration.data.items() if key != "schema"}],
-            "points": [{"measurement": {
-                "name": name, "operation": name, "arguments": [], "device": self.device, "repetition": 0,
-                "work": declared, "cache_state": "warm", "verified": False,
-                "timings": [{"clock": "stream" if self._on_gpu() else "host", "seconds": summary,
-                             "samples_seconds": [seconds], "samples_clock_hz": [], "block_sizes": [1],
-                             "executions_per_sample": 1, "method": how, "stop_reason": "count"}]}}],
-            "boundaries": [], "warnings": []}
+        data = self.calibration.as_run()
+        data["points"] = [{"measurement": {
+            "name": name, "operation": name, "arguments": [], "device": self.device, "repetition": 0, "work": declared,
+            "cache_state": "warm", "verified": False,
+            "timings": [{"clock": "stream" if self._on_gpu() else "host", "seconds": summary, "samples_seconds": [seconds],
+                         "samples_clock_hz": [], "block_sizes": [1], "executions_per_sample": 1, "method": how,
+                         "stop_reason": "count"}]}}]
         core = _core.Run.from_json(json.dumps(data))
         core.classify()
         self.last_run = Run(core)
@@ -350,55 +305,21 @@ def _times_1000(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1e3
 
 
-def _sweep(device: str | None, time_budget: float) -> Run:
-    """Some operators over sizes: those of the pictures."""
-    import torch
-
-    from .harness import sizes
-    where = device or str(devices()[0]["id"])
-    largest = 2**26 if where != "cpu" else 2**20
-    operations: dict[str, Callable[[int], tuple[Callable[[], Any], int, Any]]] = {
-        "cos": lambda n: _elementwise(torch, torch.cos, n, where),
-        "add": lambda n: _elementwise(torch, torch.neg, n, where),
-        "softmax": lambda n: _elementwise(torch, lambda x: torch.softmax(x, -1), n, where),
-        "matmul": lambda n: _product(torch, n, where),
-    }
-    made = []
-    for name, make in operations.items():
-        def operation(state: Any, n: int, make: Any = make) -> None:
-            call, moved, flops = make(n)
-            state.reads(moved // 2)
-            state.writes(moved - moved // 2)
-            state.flops(*flops)
-            state.measure(call)
-
-        made.append(Benchmark(operation, name, {"n": sizes(2**10, largest, step=8)}, None))
-    return run(*made, device=where, time_budget=time_budget, drift_check=False)
-
-
-def _elementwise(torch: Any, function: Callable[[Any], Any], n: int, device: str) -> tuple[Callable[[], Any], int, Any]:
-    x = torch.randn(n, device=device)
-    return (lambda: function(x)), 8 * n, ("fp32", n)
-
-
-def _product(torch: Any, n: int, device: str) -> tuple[Callable[[], Any], int, Any]:
-    side = max(16, int(n**0.5))
-    dtype = torch.bfloat16 if device != "cpu" else torch.float32
-    a = torch.randn(side, side, device=device, dtype=dtype)
-    return (lambda: a @ a), 3 * a.nbytes, ("tensor-bf16" if device != "cpu" else "fp32", 2 * side**3)
-
-
 def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_analysis.png", device: str | None = None,
                              time_budget: float = 0.02) -> Run:
-    """Measures some operators over sizes, and draws what limits them at each: a .png, .svg or .pdf, and beside it a page
-    (.html) of the same run with its times and rates. Where nothing can draw, the page alone."""
-    measured = _sweep(device, time_budget)
+    """Measures built-in operations over sizes, and draws what limits them at each: a .png, .svg or .pdf, and beside it a
+    page (.html) of the same run with its times and rates. Where nothing can draw, the page alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "run.json")
+        program("--filter=^(cos|copy|softmax|gemm_(bf16|fp32))/", f"--time-budget={time_budget}", "--drift-check=off", "--quiet",
+                f"--out={kept}", *([f"--device={device}"] if device else []))
+        measured = Run.load(kept)
     name = os.fspath(file)
     page = os.path.splitext(name)[0] + ".html"
     measured.report(page)
     print(f"wrote {page}")
     try:
-        measured.report(name)
+        measured.report(name, "overview")
     except _core.ChartError as error:
         print(f"There is no {name}: {error}")
     else:
@@ -420,31 +341,28 @@ def main(words: list[str] | None = None) -> int:
     if chosen.size < 1:
         parser.error("--size takes a positive number")
     try:
-        import torch
+        if chosen.profile:
+            _show(chosen.profile, chosen.size, chosen.device)
+        if chosen.visualize:
+            create_performance_plots(device=chosen.device)
     except ImportError:
         print("gpu-profile needs PyTorch: pip install torch", file=sys.stderr)
         return 2
-    try:
-        _show(torch, chosen)
     except _core.Error as error:
         print(f"gpu-profile: {error}", file=sys.stderr)
         return 64 if isinstance(error, _core.UsageError) else 2
     return 0
 
 
-def _show(torch: Any, chosen: argparse.Namespace) -> None:
-    if chosen.profile:
-        profiler = GPUProfiler(chosen.device)
-        side = max(1, int(chosen.size**0.5))
-        shape = (chosen.size,) if chosen.profile == "cos" else (side, side)
-        x = torch.randn(*shape, device=profiler.device)
-        profile = profiler.profile_operation(torch.cos, x) if chosen.profile == "cos" else profiler.profile_operation(
-            torch.matmul, x, x)
-        print(f"Runtime: {profile['runtime_ms']:.4f} ms\nRegime: {profile['regime']}\n"
-              f"FLOPS utilization: {profile['flops_utilization'] * 100:.1f} %\n"
-              f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
-    if chosen.visualize:
-        create_performance_plots(device=chosen.device)
+def _show(name: str, size: int, device: str | None) -> None:
+    import torch
+    profiler = GPUProfiler(device)
+    side = max(1, int(size**0.5))
+    x = torch.randn(size if name == "cos" else (side, side), device=profiler.device)
+    profile = profiler.profile_operation(*((torch.cos, x) if name == "cos" else (torch.matmul, x, x)))
+    print(f"Runtime: {profile['runtime_ms']:.4f} ms\nRegime: {profile['regime']}\n"
+          f"FLOPS utilization: {profile['flops_utilization'] * 100:.1f} %\n"
+          f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
 
 
 if __name__ == "__main__":

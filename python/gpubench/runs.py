@@ -402,17 +402,17 @@ class Calibration:
     def __repr__(self) -> str:
         return f"<gpubench.Calibration of {self.device}, {self.name}: {len(self.ceilings)} ceilings>"
 
-    def _as_run(self) -> _core.Run:
-        """A run without points, which has the calibration's charts."""
+    def as_run(self) -> dict[str, Any]:
+        """A run of its device without points, as in a file."""
         own = {key: value for key, value in self.data.items() if key != "schema"}
-        return _core.Run.from_json(json.dumps({
+        return {
             "schema": {"name": "gpubench-run", "version": 2}, "devices": [own["device"]], "calibrations": [own], "points": [], "boundaries": [],
             "context": {"gpubench_version": _core.version, "created_utc": str(own.get("created_utc", "")), "host": "", "program": "",
-                        "arguments": [], "environment": {}}, "warnings": []}))
+                        "arguments": [], "environment": {}}, "warnings": []}
 
     def chart(self, name: str = "roofline") -> Chart:
         """A chart of the ceilings as Vega-Lite: roofline, ladder, latency or intensity."""
-        return Chart(json.loads(self._as_run().chart(name)))
+        return Run.from_dict(self.as_run()).chart(name)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from html import escape
@@ -439,12 +439,11 @@ class Comparison:
     def report(self, file: PathLike) -> None:
         """Writes it as .json, .csv or .md."""
         name = os.fspath(file)
-        for extension, text in ((".json", self._core.to_json), (".csv", self._core.csv), (".md", self._core.markdown)):
-            if name.endswith(extension):
-                with open(name, "w", encoding="utf-8") as stream:
-                    stream.write(text())
-                return
-        raise _core.UsageError(f"A comparison is written as .json, .csv or .md, not as {name}.")
+        write = {".json": self._core.to_json, ".csv": self._core.csv, ".md": self._core.markdown}.get(os.path.splitext(name)[1])
+        if write is None:
+            raise _core.UsageError(f"A comparison is written as .json, .csv or .md, not as {name}.")
+        with open(name, "w", encoding="utf-8") as stream:
+            stream.write(write())
 
     def __str__(self) -> str:
         return self._core.console(**_console_options())

@@ -18,7 +18,7 @@
 #include "main/cli/parse.h"
 #include "main/embedding.h"
 #include "main/worker/isolation.h"
-#include "python/src/parts.h"
+#include "python/src/module.h"
 
 #ifdef GPUBENCH_WITH_CUDA
 #include "gpu/cuda/handles.h"
@@ -142,6 +142,12 @@ class StateHandle {
   State* state_;
   std::exception_ptr failure_;
 };
+
+/// A call of the state at hand, as a method of its handle.
+template <class... Arguments, class Call>
+auto on_state(Call call) {
+  return [call](StateHandle& self, Arguments... arguments) { return call(self.get(), arguments...); };
+}
 
 void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
   Callback callback{std::move(function), takes_stream, std::move(prepare)};
@@ -271,41 +277,26 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
 }  // namespace
 
 void bind_benchmarks(nb::module_& module) {
+  using Int = std::int64_t;
+  using Text = const std::string&;
   nb::class_<StateHandle>(module, "State", "A point while its operation runs. gpubench.State is what users have.")
-      .def(
-          "range", [](StateHandle& self, const std::string& name) { return self.get().range(name); }, "name"_a)
-      .def(
-          "reads", [](StateHandle& self, std::int64_t bytes) { self.get().reads(bytes); }, "bytes"_a)
-      .def(
-          "writes", [](StateHandle& self, std::int64_t bytes) { self.get().writes(bytes); }, "bytes"_a)
-      .def(
-          "flops",
-          [](StateHandle& self, const std::string& pipe, std::int64_t count) {
-            self.get().flops(pipe_of(pipe), count);
-          },
-          "pipe"_a, "count"_a)
-      .def(
-          "footprint", [](StateHandle& self, std::int64_t bytes) { self.get().footprint(bytes); }, "bytes"_a)
-      .def(
-          "random_reads",
-          [](StateHandle& self, std::int64_t count, std::int64_t bytes) { self.get().random_reads(count, bytes); },
-          "count"_a, "table_bytes"_a)
-      .def(
-          "random_updates",
-          [](StateHandle& self, std::int64_t count, std::int64_t bytes) { self.get().random_updates(count, bytes); },
-          "count"_a, "table_bytes"_a)
-      .def(
-          "items", [](StateHandle& self, std::int64_t count) { self.get().items(count); }, "count"_a)
-      .def(
-          "counter",
-          [](StateHandle& self, const std::string& name, double value, const std::string& unit) {
-            self.get().counter(name, value, unit);
-          },
-          "name"_a, "value"_a, "unit"_a = "")
-      .def(
-          "label", [](StateHandle& self, const std::string& text) { self.get().label(text); }, "text"_a)
-      .def(
-          "skip", [](StateHandle& self, const std::string& reason) { self.get().skip(reason); }, "reason"_a)
+      .def("range", on_state<Text>([](State& s, Text name) { return s.range(name); }), "name"_a)
+      .def("reads", on_state<Int>([](State& s, Int bytes) { s.reads(bytes); }), "bytes"_a)
+      .def("writes", on_state<Int>([](State& s, Int bytes) { s.writes(bytes); }), "bytes"_a)
+      .def("flops", on_state<Text, Int>([](State& s, Text pipe, Int count) { s.flops(pipe_of(pipe), count); }),
+           "pipe"_a, "count"_a)
+      .def("footprint", on_state<Int>([](State& s, Int bytes) { s.footprint(bytes); }), "bytes"_a)
+      .def("random_reads", on_state<Int, Int>([](State& s, Int count, Int bytes) { s.random_reads(count, bytes); }),
+           "count"_a, "table_bytes"_a)
+      .def("random_updates", on_state<Int, Int>([](State& s, Int count, Int bytes) { s.random_updates(count, bytes); }),
+           "count"_a, "table_bytes"_a)
+      .def("items", on_state<Int>([](State& s, Int count) { s.items(count); }), "count"_a)
+      .def("counter", on_state<Text, double, Text>([](State& s, Text name, double value, Text unit) {
+             s.counter(name, value, unit);
+           }),
+           "name"_a, "value"_a, "unit"_a = "")
+      .def("label", on_state<Text>([](State& s, Text text) { s.label(text); }), "text"_a)
+      .def("skip", on_state<Text>([](State& s, Text reason) { s.skip(reason); }), "reason"_a)
       .def("verify", &set_check, "check"_a)
       .def("reset", &set_reset, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a)
       .def("measure", &measure, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a);

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "python/src/parts.h"
 #include "kernel_trace/recording.h"
+#include "python/src/module.h"
 #ifdef GPUBENCH_WITH_CUDA
 #include "kernel_trace/cuda.h"
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/src/parts.h"
+#include "python/src/module.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "gpubench's engine. Use the package gpubench, whose names stay.";

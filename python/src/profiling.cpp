@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "gpubench/profile.h"
-#include "python/src/parts.h"
+#include "python/src/module.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -218,13 +218,17 @@ void bind_profile(nb::module_& module) {
     return dict_of("kinds", kinds, "ranges", as_list(activity.ranges), "reason", activity.reason);
   });
   module.def("memory_activity_text", &profile::memory_activity_text, Release());
-  module.def("device_memory", &device_memory);
-  module.def("self_cost", [] {
-    nb::list list;
-    for (const auto& cost : profile::self_cost())
-      list.append(dict_of("what", cost.what, "nanoseconds", cost.nanoseconds, "reason", cost.reason));
-    return list;
-  });
+  module.def("device_memory", &device_memory,
+             "What the current device says of its memory, and of cudaMallocAsync's pool.");
+  module.def(
+      "self_cost",
+      [] {
+        nb::list list;
+        for (const auto& cost : profile::self_cost())
+          list.append(dict_of("what", cost.what, "nanoseconds", cost.nanoseconds, "reason", cost.reason));
+        return list;
+      },
+      "What these calls cost here, in nanoseconds.");
 }
 
 }  // namespace gpubench::python

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/counters/metrics.h"
-#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
@@ -21,9 +20,10 @@
 #include "core/model/run.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
 #include "gpubench/version.h"
 #include "main/cli/options.h"
-#include "python/src/parts.h"
+#include "python/src/module.h"
 #include "reports/charts/picture.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
@@ -143,8 +143,6 @@ void bind_run(nb::module_& module) {
           "file"_a, "chart"_a = "", Release())
       .def(
           "html", [](const Run& run) { return reports::html(run); }, Release())
-      .def("csv", [](const Run& run) { return reports::csv(run); })
-      .def("markdown", [](const Run& run) { return reports::markdown(run); })
       .def(
           "console",
           [](const Run& run, bool color, int width, bool kernels) {
@@ -195,7 +193,6 @@ void bind_results(nb::module_& module) {
   bind_run(module);
   bind_comparison(module);
   module.def("devices", &devices_json, "All devices, as JSON.");
-  module.def("why_no_gpu", &bench::why_no_gpu);
   module.def(
       "stored_calibration",
       [](const std::string& device) -> std::pair<std::optional<std::string>, std::string> {

@@ -11,7 +11,7 @@
 #include "gpubench/version.h"
 #include "main/run/context.h"
 #include "profile/recording_reader.h"
-#include "python/src/parts.h"
+#include "python/src/module.h"
 #include "timeline/analyses/analyses.h"
 #include "timeline/analyses/breakdown.h"
 #include "timeline/analyses/flame.h"

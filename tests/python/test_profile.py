@@ -143,7 +143,7 @@ def test_the_functions_of_the_module_share_a_profiler(capsys):
         pass
     profile.print_results()
     assert "global" in capsys.readouterr().out
-    profile._profiler().disable()
+    profile.init_global_profiler().disable()
 
 
 def test_timer_reports_names_or_why_not():

@@ -227,7 +227,7 @@ class TestWithTorch:
         assert report.total_graph_breaks == 1 and report.graphs == 2 and report.correct
         assert "graph_break" in report.graph_breaks[0].suggestion and "test_torch.py" in report.graph_breaks[0].location
         assert report.speedup > 0 and report.compile_time_ms > 0 and report.ops_before_fusion >= 3
-        assert "graph breaks" in analyzer.export_report(report, tmp_path / "r.html").read_text()
+        assert "graph_breaks" in analyzer.export_report(report, tmp_path / "r.html").read_text()
         results = analyzer.compare_modes(model, self.torch.ones(10), modes=["default"], iterations=5)
         assert set(results) == {"default"} and analyzer.export_report(results, tmp_path / "r.json").exists()
 

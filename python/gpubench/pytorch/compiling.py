@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 from .. import _core
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import export_report, pytorch, ratio_interval, synchronize, text_page, times_of
+from ._common import export_report, pytorch, ratio_interval, synchronize, text_page, times_of, trace_file
 
 _SUGGESTIONS = (
     ("Tensor.item", "Keep the value on the GPU, or set torch._dynamo.config.capture_scalar_outputs = True."),
@@ -229,7 +227,5 @@ def _kernels(torch: Any, call: Callable[[], Any]) -> int | None:
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as profiler:
         call()
         torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "trace.json")
-        profiler.export_chrome_trace(file)
+    with trace_file(profiler) as file:
         return int(sum(each["count"] for each in Timeline(file).kernels if each["kind"] == "kernel"))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ from typing import Any, Callable, Iterator
 
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import MB, as_json, pytorch, ratio_interval, split_finding, synchronize, times_of
+from ._common import MB, as_json, pytorch, ratio_interval, split_finding, synchronize, times_of, trace_file
 
 
 @dataclass
@@ -87,23 +85,12 @@ class UnifiedProfiler:
     def _fill(self, session: ProfileSession, profiler: Any, torch: Any) -> None:
         if self.enable_memory:
             self._memory(session, torch)
-        kept = self.enable_trace
-        if kept:
+        if self.enable_trace:
             self.output_dir.mkdir(parents=True, exist_ok=True)
-            file = self.output_dir / f"{_file_name(session.name)}.trace.json"
-        else:
-            handle, place = tempfile.mkstemp(suffix=".trace.json")
-            os.close(handle)
-            file = Path(place)
-        try:
-            profiler.export_chrome_trace(str(file))
-            timeline = Timeline(file)
-            self._times(session, timeline, torch)
-        finally:
-            if kept:
-                session.trace_path = file
-            else:
-                file.unlink()
+            session.trace_path = self.output_dir / f"{_file_name(session.name)}.trace.json"
+            profiler.export_chrome_trace(str(session.trace_path))
+        with trace_file(session.trace_path or profiler) as file:
+            self._times(session, Timeline(file), torch)
 
     def _memory(self, session: ProfileSession, torch: Any) -> None:
         if not torch.cuda.is_available():
