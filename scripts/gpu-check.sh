@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json, calibration-full.json and .txt, doctor.json, timing.md, processes.md, counting.md, freed-memory.md, random-access.md, agreement.md,
-# cache.md and classifier.md in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, calibration-full.json, doctor.json, timing.md, processes.md, counting.md, freed-memory.md, random-access.md, agreement.md,
+# cache-warm.md, cache-cold.md and classifier.md in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -52,7 +52,7 @@ check() {
   printf 'calibrated in %s s\n' "$((SECONDS - start))"
   cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration.json"
   step "gpubench --calibrate=full"
-  ./build-gpu/gpubench --calibrate=full --color=never | tee "$directory/calibration-full.txt"
+  ./build-gpu/gpubench --calibrate=full --color=never
   cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration-full.json"
   if command -v ncu >/dev/null || [ -x /usr/local/cuda/bin/ncu ]; then
     step "device times beside activity records and Nsight Compute"
@@ -62,13 +62,11 @@ check() {
   start=$SECONDS
   ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --check --metrics=core --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
-  python3 scripts/slim_run.py "$directory/run.json" "$directory/calibration.json" "$directory/calibration-full.json"
   step "warm and cold caches"
   for state in warm cold; do
     ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --quiet --cache="$state" --metrics=core --filter="$cold_filter" \
-        --out="cache-$state.json" ) || code=$?
+        --out="cache-$state.json" --out="cache-$state.md" ) || code=$?
   done
-  python3 scripts/cache_table.py "$directory/cache-warm.json" "$directory/cache-cold.json" | tee "$directory/cache.md"
   step "regimes known by construction"
   ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,flops --check=ncu-rule --out="$directory/regimes.json" || code=$?
   ./build-gpu/tests/truth/regime_score "$directory/regimes.json" | tee "$directory/classifier.md"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that nobody designed: what each unit of a GPU does, and what is left of the time, are drawn at random. The
 // simulator shares nothing with the classifier's model: time is given, and the truth is the rule of
-// scripts/library-truth.py, by the units. What the user declares may be wrong, and counters may be missing.
+// tests/truth/library_truth.py, by the units. What the user declares may be wrong, and counters may be missing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

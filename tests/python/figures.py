@@ -343,14 +343,14 @@ def operators():
     return points
 
 
-# What each unit of `--metrics=units` is, in the words of scripts/library-truth.py.
+# What each unit of `--metrics=units` is, in the words of tests/truth/library_truth.py.
 UNITS = {"dram": "DRAM", "l2_atomics_hottest": "atomics of one slice", "l2_atomics": "atomics", "l2": "L2", "sm_input": "L2 to SM",
          "sm_output": "L2 to SM", "l1": "L1", "texture": "L1", "lsu": "LSU", "special": "special functions", "alu": "ALU",
          "fma": "FMA", "fp64": "FP64", "tensor": "tensor", "issue": "issue"}
 
 
 def truth_of(measurement, calls):
-    """What scripts/library-truth.py takes for one point: the busy shares that the hardware counted."""
+    """What tests/truth/library_truth.py takes for one point: the busy shares that the hardware counted."""
     units = {}
     for each in measurement.get("counters", ()):
         unit = next((UNITS[name] for name in UNITS if each["name"].startswith(name + "_") and each["name"].endswith("_busy")), None)
@@ -398,7 +398,7 @@ def judged(argument):
     import importlib.util
     import json
     import pathlib
-    script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "library-truth.py"
+    script = pathlib.Path(__file__).resolve().parents[1] / "truth" / "library_truth.py"
     library = importlib.util.module_from_spec(importlib.util.spec_from_file_location("library_truth", script))
     library.__spec__.loader.exec_module(library)
     read = [json.loads(pathlib.Path(file).read_text(encoding="utf-8")) for file in argument.split(",")]

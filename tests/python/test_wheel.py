@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pyproject.toml and scripts/check-wheel.py promise of a wheel. GPUBENCH_WHEEL names one to be checked as a whole."""
+"""What pyproject.toml and tests/python/check_wheel.py promise of a wheel. GPUBENCH_WHEEL names one to be checked as a whole."""
 import importlib
 import importlib.util
 import os
@@ -11,12 +11,10 @@ import zipfile
 
 import pytest
 
+import check_wheel
 import gpubench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-specification = importlib.util.spec_from_file_location("check_wheel", ROOT / "scripts" / "check-wheel.py")
-check_wheel = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(check_wheel)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +40,7 @@ def test_a_wheel_that_lacks_something_is_told(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         missing = check_wheel.contents(archive.namelist())
     assert {"gpubench/bin/gpubench", "gpubench/_core.*.so", "entry_points.txt", "gpubench/py.typed"} <= set(missing)
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "check-wheel.py"), __file__], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, check_wheel.__file__, __file__], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "is no wheel" in done.stderr
 
 
@@ -57,7 +55,7 @@ def test_the_headers_that_it_needs_are_in_the_source():
 def test_the_wheel_named(project):
     if not os.environ.get("GPUBENCH_WHEEL"):
         pytest.skip("GPUBENCH_WHEEL names no wheel")
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "check-wheel.py"), os.environ["GPUBENCH_WHEEL"],
+    done = subprocess.run([sys.executable, check_wheel.__file__, os.environ["GPUBENCH_WHEEL"],
                            "--import-ms=10000"], capture_output=True, text=True, check=False)
     print(done.stdout, done.stderr)
     assert done.returncode == 0

@@ -1,15 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of scripts/activity-truth.py."""
+"""The arithmetic of tests/truth/activity_truth.py."""
 
-import importlib.util
-import pathlib
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "activity-truth.py"
-SPEC = importlib.util.spec_from_file_location("activity_truth", SCRIPT)
-activity_truth = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(activity_truth)
+import activity_truth
 
 
 def point(microseconds, agreement="agrees", launches=1):

@@ -1,15 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of scripts/advice-truth.py."""
+"""The arithmetic of tests/truth/advice_truth.py."""
 
-import importlib.util
-import pathlib
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "advice-truth.py"
-SPEC = importlib.util.spec_from_file_location("advice_truth", SCRIPT)
-advice_truth = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(advice_truth)
+import advice_truth
 
 
 def point(operation, microseconds, advice=()):

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The truth of the library suite: reading Nsight Compute's table, the rule, and the score of a run."""
 
-import importlib.util
-import pathlib
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "library-truth.py"
-specification = importlib.util.spec_from_file_location("library_truth", SCRIPT)
-truth = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(truth)
+import library_truth as truth
 
 RANGE = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 DRAM, FMA, ISSUE, SM = (name + truth.SHARE for name in ("dram__cycles_active", "sm__pipe_fma_cycles_active", "sm__inst_issued", "sm__throughput"))

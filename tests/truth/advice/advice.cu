@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ten operations as a beginner writes them (before_*), and each changed as the advice on it says (after_*), with the
-// same declared work. scripts/advice-truth.py compares what was promised with what was gained.
+// same declared work. tests/truth/advice_truth.py compares what was promised with what was gained.
 #include <cuda_runtime.h>
 #include <gpubench/gpubench.h>
 

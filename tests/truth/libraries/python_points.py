@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of PyTorch and Triton as points of the library suite. Scored by scripts/library-truth.py, as its C++ points are.
+"""Operations of PyTorch and Triton as points of the library suite. Scored by tests/truth/library_truth.py, as its C++ points are.
 
     python_points.py RUN.json [--metrics=core,units]   measures them through the package and writes the run
-    python_points.py --once --filter=REGEX             runs each once in an NVTX range of its name: library-truth.py profile calls this
+    python_points.py --once --filter=REGEX             runs each once in an NVTX range of its name: library_truth.py profile calls this
 
 What an operation moves is not declared: PyTorch's user would not either."""
 import argparse
@@ -183,7 +183,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", nargs="?")
     parser.add_argument("--once", action="store_true")
-    parser.add_argument("--device", default="cuda:0")  # library-truth.py gives it
+    parser.add_argument("--device", default="cuda:0")  # library_truth.py gives it
     parser.add_argument("--filter", default=".")
     parser.add_argument("--metrics", default="core,units")
     parser.add_argument("--time-budget", type=float, default=0.02)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a long run out of the points of a real one: python3 scripts/long_run.py RUN.json OUT.json POINTS
+"""Makes a long run out of the points of a real one: python3 tests/reports_html/long_run.py RUN.json OUT.json POINTS
 
 Each round over the points takes sizes of its own and other times, up to 1 % away, so that no two points are alike."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a wheel of the Python package: check-wheel.py WHEEL [--largest-mb=40] [--import-ms=50]
+"""Checks a wheel of the Python package: check_wheel.py WHEEL [--largest-mb=40] [--import-ms=50]
 
 What it holds, what auditwheel says of it (where that is installed), its size, and in a virtual environment of its own: that it installs without a network, the
 command line, and the processor's time that the import takes (the least of ten). Prints a line for each; exit code 1 when one is not as it should be."""
@@ -48,7 +48,7 @@ def main(words):
             names = archive.namelist()
             largest = sorted(archive.infolist(), key=lambda each: -each.compress_size)[:3]
     except (OSError, zipfile.BadZipFile) as error:
-        sys.exit(f"check-wheel.py: {chosen.wheel} is no wheel: {error}")
+        sys.exit(f"check_wheel.py: {chosen.wheel} is no wheel: {error}")
     missing = contents(names)
     tell(not missing, f"{len(names)} files" + (f", but not {', '.join(missing)}" if missing else ", all that is needed"))
     megabytes = chosen.wheel.stat().st_size / 1e6

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often the comparison errs: A/A comparisons of one program, and A/B with a planted slow-down.
 
-    gate-experiment.py BUILD OUT.md [--device=cpu|cuda:0] [--comparisons=20] [--processes=5] [--slow-down=5] [--time-budget=0.05] [--keep=DIR | --reuse=DIR]
+    gate_experiment.py BUILD OUT.md [--device=cpu|cuda:0] [--comparisons=20] [--processes=5] [--slow-down=5] [--time-budget=0.05] [--keep=DIR | --reuse=DIR]
 
 Each comparison has so many turns of three processes, A, B and A again, in an order that changes from turn to turn; B does more work
 by the given percentage. Compared are A with the other A, where nothing may be found, and A with B, pair by pair (as `gpubench ab`
@@ -188,7 +188,7 @@ def main():
             f"{run_file['context']['created_utc'][:10]}, {device['name']}, {options.comparisons} comparisons of {options.processes} processes a side, "
             f"{len(details)} points, `--time-budget={options.time_budget:g}`, {taken:.0f} s in all; load of the machine before each process "
             f"{min(loads):.1f} to {max(loads):.1f}, {statistics.median(loads):.1f} at half of them ({os.cpu_count()} cores).\n",
-            "<!-- test: not run: it takes minutes -->\n```sh\n" + "python3 scripts/gate-experiment.py " + " ".join(sys.argv[1:]) + "\n```\n",
+            "<!-- test: not run: it takes minutes -->\n```sh\n" + "python3 tests/truth/gate_experiment.py " + " ".join(sys.argv[1:]) + "\n```\n",
             "| Comparison | How | points called changed (A/A) or slower (A/B) | comparisons with any | 95 % intervals that hold 1 | a slow-down seen in 4 of 5, median |",
             "|---|---|---|---|---|---|", *lines, "",
             "| Point | time | processes differ by (standard deviation) | median ratio found | planted found, pair by pair | side against side |", "|---|---|---|---|---|---|"]

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores verdicts on library and application code (tests/truth/libraries) against what the hardware says.
 
-    library-truth.py profile PROGRAM FOLDER [--filter=REGEX]  profile each point once with Nsight Compute: FOLDER/ncu.csv
-    library-truth.py truth RUN.json TRUTH.json NCU.csv...     busy share of each unit at each point, kernels weighted by their time
-    library-truth.py score RUN.json TRUTH.json                table in Markdown
-    library-truth.py known TABLE.md TRUTH.json                the truth that a table of `score` holds, to score other runs by
-    library-truth.py strip RUN.json OUT.json                  the run as if nothing had been counted; `gpubench report` judges it anew
+    library_truth.py profile PROGRAM FOLDER [--filter=REGEX]  profile each point once with Nsight Compute: FOLDER/ncu.csv
+    library_truth.py truth RUN.json TRUTH.json NCU.csv...     busy share of each unit at each point, kernels weighted by their time
+    library_truth.py score RUN.json TRUTH.json                table in Markdown
+    library_truth.py known TABLE.md TRUTH.json                the truth that a table of `score` holds, to score other runs by
+    library_truth.py strip RUN.json OUT.json                  the run as if nothing had been counted; `gpubench report` judges it anew
 
 RUN.json is a run of the same program, with its calibration. The truth of a point is a regime by one rule:
 - launching (kernels x the calibrated cost of a launch) takes half of the stream's time or more: overhead;
@@ -340,7 +340,7 @@ def profile(program, folder, pattern):
     with open(folder / "ncu.csv", "w", encoding="utf-8") as out:
         subprocess.run([ncu, "--import", str(report), "--csv", "--page", "raw", "--print-units", "base"], stdout=out, check=True)
     if code != 0:
-        print(f"library-truth.py: ncu or the program under it ended with exit code {code}; some points may be missing", file=sys.stderr)
+        print(f"library_truth.py: ncu or the program under it ended with exit code {code}; some points may be missing", file=sys.stderr)
 
 
 def read_json(file):
@@ -374,7 +374,7 @@ def main(words):
         truth = truth_of(read_json(options.run), files)
         options.truth.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
         if truth["kernels_outside_points"]:
-            print(f"library-truth.py: {truth['kernels_outside_points']} kernels belong to no point of {options.run}", file=sys.stderr)
+            print(f"library_truth.py: {truth['kernels_outside_points']} kernels belong to no point of {options.run}", file=sys.stderr)
     elif options.command == "known":
         truth = known_truth(options.table.read_text(encoding="utf-8").splitlines())
         options.truth.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
@@ -388,4 +388,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except (Unreadable, OSError, ValueError, KeyError) as error:
-        sys.exit(f"library-truth.py: {error}")
+        sys.exit(f"library_truth.py: {error}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice promised and what following it gained, as a table in Markdown.
 
-    advice-truth.py RUN.json
+    advice_truth.py RUN.json
 
 RUN.json is a run of tests/truth/advice: each operation before_X has a twin after_X that was changed as the advice on it says. The promise
 is the first gain among the advice on before_X: "up to G times faster" means that the time falls by up to 1 - 1/G. The exit code is 1 when

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often --check=activity is right: alarms on correct points, and device times found that are off on purpose.
 
-    activity-truth.py plant RUN.json PLANTED.json [--error=0.05] [--common]
+    activity_truth.py plant RUN.json PLANTED.json [--error=0.05] [--common]
         device times 5 % too long and too short in turn; with --common all too long, with --error=-0.05 too short
-    activity-truth.py score RUN.json... [--list]
+    activity_truth.py score RUN.json... [--list]
         table in Markdown of what --check=activity said, and what it said of each run in common
 
 A planted run is checked by going on with it: PROGRAM --resume=PLANTED.json --check=activity --out=CHECKED.json. All of it is as in
