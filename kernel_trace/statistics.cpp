@@ -15,6 +15,13 @@
 #include "kernel_trace/recording.h"
 
 namespace gpubench::kernel_trace {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeStatistics, name, count, total_ns, mean_ns, p50_ns, p99_ns, max_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlaceStatistics, place, launch, name, count, total_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Imbalance, name, sms, blocks, warps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gap, name, count, mean_ns, max_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CriticalWarp, launch, kernel, block, warp, sm, end_ns, median_ns)
+
 namespace {
 
 struct Sum {
@@ -186,12 +193,7 @@ std::string statistics_table(const Statistics& statistics) {
   ConsoleStyle style;
   style.whole_names = true;
   const auto time = [](double ns) { return Cell{format_seconds(ns / 1e9)}; };
-  const auto columns = [](std::initializer_list<std::string_view> headers) {
-    std::vector<Column> result;
-    for (const std::string_view header : headers)
-      result.push_back({.header = std::string(header), .right = !result.empty()});
-    return result;
-  };
+  const auto count = [](std::int64_t number) { return Cell{format_count(static_cast<double>(number))}; };
   std::string text = fmt::format("{} events", format_count(static_cast<double>(statistics.events)));
   if (statistics.dropped > 0)
     text += fmt::format(", {} dropped", format_count(static_cast<double>(statistics.dropped)));
@@ -200,34 +202,31 @@ std::string statistics_table(const Statistics& statistics) {
   if (statistics.scope_ns > 0.0)
     text += fmt::format("; {} taken off for each scope", format_seconds(statistics.scope_ns / 1e9));
   text += "\n\n";
-  auto ranges = columns({"Range", "Count", "Total", "Mean", "p50", "p99", "Max"});
-  for (const RangeStatistics& one : statistics.ranges)
-    add_row(ranges, {{printable(one.name)},
-                     {format_count(static_cast<double>(one.count))},
-                     time(one.total_ns),
-                     time(one.mean_ns),
-                     time(one.p50_ns),
-                     time(one.p99_ns),
-                     time(one.max_ns)});
-  text += table_text(std::move(ranges), 12, style);
-  if (!statistics.imbalance.empty()) {
-    text += "\nThe most over the mean (1: even)\n";
-    auto uneven = columns({"Range", "SMs", "Blocks", "Warps"});
-    for (const Imbalance& one : statistics.imbalance)
-      add_row(
-          uneven,
-          {{printable(one.name)}, {format_number(one.sms)}, {format_number(one.blocks)}, {format_number(one.warps)}});
-    text += table_text(std::move(uneven), 12, style);
-  }
-  if (!statistics.gaps.empty()) {
-    text += "\nFrom a block's first warp to its last at the beginning of a range\n";
-    auto gaps = columns({"Range", "Count", "Mean", "Max"});
-    for (const Gap& one : statistics.gaps)
-      add_row(
-          gaps,
-          {{printable(one.name)}, {format_count(static_cast<double>(one.count))}, time(one.mean_ns), time(one.max_ns)});
-    text += table_text(std::move(gaps), 12, style);
-  }
+  const auto add_table = [&](std::string_view title, std::initializer_list<std::string_view> headers, const auto& all,
+                             const auto& cells_of) {
+    if (all.empty()) return;
+    std::vector<Column> columns = {{.header = "Range"}};
+    for (const std::string_view header : headers) columns.push_back({.header = std::string(header), .right = true});
+    for (const auto& one : all) {
+      std::vector<Cell> cells = cells_of(one);
+      cells.insert(cells.begin(), Cell{printable(one.name)});
+      add_row(columns, std::move(cells));
+    }
+    text += std::string(title) + table_text(std::move(columns), 12, style);
+  };
+  add_table("", {"Count", "Total", "Mean", "p50", "p99", "Max"}, statistics.ranges, [&](const RangeStatistics& one) {
+    return std::vector{count(one.count), time(one.total_ns), time(one.mean_ns),
+                       time(one.p50_ns), time(one.p99_ns),   time(one.max_ns)};
+  });
+  add_table(
+      "\nThe most over the mean (1: even)\n", {"SMs", "Blocks", "Warps"}, statistics.imbalance,
+      [&](const Imbalance& one) {
+        return std::vector<Cell>{{format_number(one.sms)}, {format_number(one.blocks)}, {format_number(one.warps)}};
+      });
+  add_table("\nFrom a block's first warp to its last at the beginning of a range\n", {"Count", "Mean", "Max"},
+            statistics.gaps, [&](const Gap& one) {
+              return std::vector{count(one.count), time(one.mean_ns), time(one.max_ns)};
+            });
   text += "\n";
   constexpr std::size_t most_launches = 8;
   for (std::size_t i = 0; i < std::min(statistics.critical.size(), most_launches); ++i) {
@@ -263,43 +262,23 @@ std::string statistics_csv(const Statistics& statistics) {
 }
 
 std::string statistics_json(const Statistics& statistics) {
-  nlohmann::ordered_json json;
-  json["events"] = statistics.events;
-  json["dropped"] = statistics.dropped;
-  json["warps_ns"] = statistics.warps_ns;
-  json["event_ns_taken_off"] = statistics.event_ns;
-  json["scope_ns_taken_off"] = statistics.scope_ns;
-  json["warnings"] = statistics.warnings;
-  const auto list = [&](const char* name, const auto& all, const auto& fields) {
-    json[name] = nlohmann::ordered_json::array();
-    for (const auto& one : all) json[name].push_back(fields(one));
-  };
-  using Json = nlohmann::ordered_json;
-  list("ranges", statistics.ranges, [](const RangeStatistics& one) {
-    return Json{{"name", one.name},     {"count", one.count},   {"total_ns", one.total_ns}, {"mean_ns", one.mean_ns},
-                {"p50_ns", one.p50_ns}, {"p99_ns", one.p99_ns}, {"max_ns", one.max_ns}};
-  });
-  const auto place = [](const char* what) {
-    return [what](const PlaceStatistics& one) {
-      return Json{{what, one.place},
-                  {"launch", one.launch},
-                  {"name", one.name},
-                  {"count", one.count},
-                  {"total_ns", one.total_ns}};
-    };
-  };
-  list("sms", statistics.by_sm, place("sm"));
-  list("blocks", statistics.by_block, place("block"));
-  list("imbalance", statistics.imbalance, [](const Imbalance& one) {
-    return Json{{"name", one.name}, {"sms", one.sms}, {"blocks", one.blocks}, {"warps", one.warps}};
-  });
-  list("gaps", statistics.gaps, [](const Gap& one) {
-    return Json{{"name", one.name}, {"count", one.count}, {"mean_ns", one.mean_ns}, {"max_ns", one.max_ns}};
-  });
-  list("critical_warps", statistics.critical, [](const CriticalWarp& one) {
-    return Json{{"launch", one.launch}, {"kernel", one.kernel}, {"block", one.block},        {"warp", one.warp},
-                {"sm", one.sm},         {"end_ns", one.end_ns}, {"median_ns", one.median_ns}};
-  });
+  nlohmann::json json = {{"events", statistics.events},
+                         {"dropped", statistics.dropped},
+                         {"warps_ns", statistics.warps_ns},
+                         {"event_ns_taken_off", statistics.event_ns},
+                         {"scope_ns_taken_off", statistics.scope_ns},
+                         {"warnings", statistics.warnings},
+                         {"ranges", statistics.ranges},
+                         {"sms", statistics.by_sm},
+                         {"blocks", statistics.by_block},
+                         {"imbalance", statistics.imbalance},
+                         {"gaps", statistics.gaps},
+                         {"critical_warps", statistics.critical}};
+  for (const auto& [list, key] : {std::pair{"sms", "sm"}, std::pair{"blocks", "block"}})
+    for (auto& one : json[list]) {
+      one[key] = one["place"];
+      one.erase("place");
+    }
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -94,28 +94,20 @@ class Grouping {
       }
   }
 
-  bool keeps_name(std::uint32_t name) {
+  bool keeps_name(const std::string& name) const {
     if (!options_.keeps) return true;
-    const auto [place, fresh] = kept_names_.try_emplace(name, false);
-    if (fresh) {
-      const std::string full = demangled(timeline_.names.text(name));
-      place->second = options_.keeps(full) || options_.keeps(short_kernel_name(full));
-    }
-    return place->second;
+    const std::string full = demangled(name);
+    return options_.keeps(full) || options_.keeps(short_kernel_name(full));
   }
 
-  bool keeps_path(std::uint32_t path, const timeline::StringPool& names) {
-    if (options_.range.empty()) return true;
-    const auto [place, fresh] = kept_paths_.try_emplace(path, false);
-    if (fresh) {
-      const std::string whole = "/" + names.text(path) + "/";
-      place->second = whole.find("/" + options_.range + "/") != std::string::npos;
-    }
-    return place->second;
+  bool keeps_path(const std::string& path) const {
+    return options_.range.empty() || ("/" + path + "/").find("/" + options_.range + "/") != std::string::npos;
   }
 
   void add(const Slice& slice, std::uint32_t path, const timeline::StringPool& path_names) {
-    if (!keeps_name(slice.name) || !keeps_path(path, path_names)) return;
+    const auto [kept, fresh] = kept_.try_emplace({slice.name, path}, false);
+    if (fresh) kept->second = keeps_name(timeline_.names.text(slice.name)) && keeps_path(path_names.text(path));
+    if (!kept->second) return;
     const timeline::Track& track = timeline_.tracks[slice.track];
     const auto device = run_devices_.find({track.process, static_cast<int>(track.device)});
     if (device == run_devices_.end()) return;
@@ -159,8 +151,7 @@ class Grouping {
   const Run& run_;
   std::unordered_map<std::uint64_t, const CountedLaunch*> counted_;
   std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
-  std::unordered_map<std::uint32_t, bool> kept_names_;
-  std::unordered_map<std::uint32_t, bool> kept_paths_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> kept_;  ///< by name and path
   std::vector<KernelGroup> groups_;
   std::unordered_map<std::uint64_t, std::size_t> quick_;
   std::map<GroupKey, std::size_t> sure_;

@@ -84,33 +84,34 @@ class Reader {
 
   bool one() {
     switch (static_cast<RecordKind>(bytes_[at_])) {
-      case RecordKind::name: return name();
-      case RecordKind::shape: return shape();
-      case RecordKind::property: return property();
-      case RecordKind::kernel: return kernel();
-      case RecordKind::command: return command();
-      case RecordKind::call: return call(false);
-      case RecordKind::overhead: return call(true);
-      case RecordKind::synchronization: return synchronization();
-      case RecordKind::marker: return marker();
-      case RecordKind::memory: return memory();
-      case RecordKind::pool: return pool();
-      case RecordKind::counted: return counted();
-      case RecordKind::note: return note();
-      case RecordKind::dropped: return dropped();
-      case RecordKind::cost: return cost();
-      case RecordKind::end: {
-        EndRecord record;
-        return ended_ = take(record);
-      }
+      case RecordKind::name: return taken<NameRecord>();
+      case RecordKind::shape: return taken<ShapeRecord>();
+      case RecordKind::property: return taken<PropertyRecord>();
+      case RecordKind::kernel: return taken<KernelRecord>();
+      case RecordKind::command: return taken<CommandRecord>();
+      case RecordKind::call:
+      case RecordKind::overhead:
+      case RecordKind::synchronization: return taken<CallRecord>();
+      case RecordKind::marker: return taken<MarkerRecord>();
+      case RecordKind::memory: return taken<MemoryRecord>();
+      case RecordKind::pool: return taken<PoolRecord>();
+      case RecordKind::counted: return taken<CountedRecord>();
+      case RecordKind::note: return taken<NoteRecord>();
+      case RecordKind::dropped: return taken<DroppedRecord>();
+      case RecordKind::cost: return taken<CostRecord>();
+      case RecordKind::end: return taken<EndRecord>();
     }
     return false;
   }
 
-  bool name() {
-    NameRecord record;
-    if (!take(record) || record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes ||
-        record.number != names_.size())
+  template <class Record>
+  bool taken() {
+    Record record;
+    return take(record) && add(record);
+  }
+
+  bool add(const NameRecord& record) {
+    if (record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes || record.number != names_.size())
       return false;
     names_.push_back(timeline_.names.number(bytes_.substr(at_, record.bytes)));
     kinds_.push_back(std::nullopt);
@@ -121,9 +122,8 @@ class Reader {
   [[nodiscard]] bool knows(std::uint32_t name) const { return name < names_.size(); }
   [[nodiscard]] const std::string& text(std::uint32_t name) const { return timeline_.names.text(names_[name]); }
 
-  bool shape() {
-    ShapeRecord record;
-    if (!take(record) || !knows(record.name) || record.number != shapes_.size()) return false;
+  bool add(const ShapeRecord& record) {
+    if (!knows(record.name) || record.number != shapes_.size()) return false;
     shapes_.push_back(timeline_.shapes.size());
     timeline_.shapes.push_back(record.shape);
     recordings_.shape_names.push_back(names_[record.name]);
@@ -136,9 +136,8 @@ class Reader {
     return true;
   }
 
-  bool property() {
-    PropertyRecord record;
-    if (!take(record) || !knows(record.key) || !knows(record.value)) return false;
+  bool add(const PropertyRecord& record) {
+    if (!knows(record.key) || !knows(record.value)) return false;
     if (record.device == 255) {
       of_process(text(record.key), text(record.value));
       return true;
@@ -156,27 +155,33 @@ class Reader {
 
   void of_process(const std::string& key, const std::string& value) {
     timeline::Process& process = timeline_.processes[process_];
-    const auto number = [&]() -> std::optional<std::int64_t> {
-      if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
-        return std::nullopt;
-      return std::stoll(value);
-    };
+    const auto number = value.size() > 9 || value.starts_with('-') ? std::nullopt : number_in<std::int64_t>(value);
     if (key == "command") process.name = value;
-    if (key == "rank") process.rank = number();
-    if (key == "local rank") process.local_rank = number();
+    if (key == "rank") process.rank = number;
+    if (key == "local rank") process.local_rank = number;
   }
 
-  /// Absent where the record is damaged.
+  /// On the timeline; absent where it is damage.
+  [[nodiscard]] std::optional<std::int64_t> time_of(const std::array<std::uint32_t, 2>& time) const {
+    if (whole(time) > max_time_ns) return std::nullopt;
+    return static_cast<std::int64_t>(whole(time)) - timeline_.base_ns;
+  }
+
+  /// Adds it; false where the record is damaged.
   template <class Record>
-  std::optional<Slice> slice_of(const Record& record, SliceKind kind) const {
-    const std::uint64_t start = whole(record.start);
-    if (start > max_time_ns) return std::nullopt;
-    Slice slice;
-    slice.start_ns = static_cast<std::int64_t>(start) - timeline_.base_ns;
-    slice.duration_ns = duration_of(record);
-    slice.correlation = record.correlation;
-    slice.kind = kind;
-    return slice;
+  bool add_slice(const Record& record, SliceKind kind, std::uint32_t name, std::uint32_t track,
+                 std::int64_t detail = -1, bool in_graph = false) {
+    const auto start = time_of(record.start);
+    if (!start) return false;
+    timeline_.slices.push_back({.start_ns = *start,
+                                .name = name,
+                                .track = track,
+                                .duration_ns = duration_of(record),
+                                .correlation = record.correlation,
+                                .kind = kind,
+                                .in_graph = in_graph,
+                                .detail = detail});
+    return true;
   }
 
   std::uint32_t track(TrackKind kind, std::int64_t device, std::uint32_t id) {
@@ -195,92 +200,67 @@ class Reader {
     return place->second;
   }
 
-  bool kernel() {
-    KernelRecord record;
-    if (!take(record) || record.shape >= shapes_.size()) return false;
+  bool add(const KernelRecord& record) {
+    if (record.shape >= shapes_.size()) return false;
     const std::size_t shape = shapes_[record.shape];
-    auto slice = slice_of(record, kinds_of_shapes_[record.shape]);
-    if (!slice) return false;
-    slice->name = recordings_.shape_names[shape];
-    slice->detail = static_cast<std::int64_t>(shape);
-    slice->in_graph = record.in_graph != 0;
-    slice->track = track(TrackKind::stream, recordings_.shape_devices[shape], record.stream);
-    timeline_.slices.push_back(*slice);
-    recordings_.kernels += slice->kind == SliceKind::overhead ? 0 : 1;
-    return true;
+    const SliceKind kind = kinds_of_shapes_[record.shape];
+    const bool sound = add_slice(record, kind, recordings_.shape_names[shape],
+                                 track(TrackKind::stream, recordings_.shape_devices[shape], record.stream),
+                                 static_cast<std::int64_t>(shape), record.in_graph != 0);
+    recordings_.kernels += sound && kind != SliceKind::overhead ? 1 : 0;
+    return sound;
   }
 
-  bool command() {
-    CommandRecord record;
-    if (!take(record) || !knows(record.name) || record.device > 1024) return false;
-    auto slice = slice_of(record, text(record.name).starts_with("fill") ? SliceKind::fill : SliceKind::copy);
-    if (!slice) return false;
-    slice->name = names_[record.name];
-    slice->in_graph = record.in_graph != 0;
-    slice->detail = static_cast<std::int64_t>(
-        std::min<std::uint64_t>(whole(record.bytes), std::numeric_limits<std::int64_t>::max()));
-    slice->track = track(TrackKind::stream, record.device, record.stream);
-    timeline_.slices.push_back(*slice);
-    return true;
+  bool add(const CommandRecord& record) {
+    if (!knows(record.name) || record.device > 1024) return false;
+    const auto bytes = std::min<std::uint64_t>(whole(record.bytes), std::numeric_limits<std::int64_t>::max());
+    return add_slice(record, text(record.name).starts_with("fill") ? SliceKind::fill : SliceKind::copy,
+                     names_[record.name], track(TrackKind::stream, record.device, record.stream),
+                     static_cast<std::int64_t>(bytes), record.in_graph != 0);
   }
 
-  bool call(bool overhead) {
-    CallRecord record;
-    if (!take(record) || !knows(record.name)) return false;
+  bool add(const CallRecord& record) {
+    constexpr std::uint8_t stream_waits = 2;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: not the host
+    if (!knows(record.name)) return false;
+    const std::uint32_t name = names_[record.name];
+    if (record.kind == RecordKind::synchronization)
+      return add_slice(record, record.type == stream_waits ? SliceKind::other : SliceKind::synchronization, name,
+                       track(TrackKind::other, -1, timeline::synchronization_track));
+    if (record.kind == RecordKind::overhead)
+      return add_slice(record, SliceKind::overhead, name, track(TrackKind::other, -1, record.thread));
     auto& kind = kinds_[record.name];
     if (!kind) kind = timeline::kind_of_call(text(record.name));
-    auto slice = slice_of(record, overhead ? SliceKind::overhead : *kind);
-    if (!slice) return false;
-    slice->name = names_[record.name];
-    slice->track = track(overhead ? TrackKind::other : TrackKind::thread, -1, record.thread);
-    timeline_.slices.push_back(*slice);
-    return true;
+    return add_slice(record, *kind, name, track(TrackKind::thread, -1, record.thread));
   }
 
-  bool synchronization() {
-    constexpr std::uint8_t stream_waits = 2;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: not the host
-    CallRecord record;
-    if (!take(record) || !knows(record.name)) return false;
-    auto slice = slice_of(record, record.type == stream_waits ? SliceKind::other : SliceKind::synchronization);
-    if (!slice) return false;
-    slice->name = names_[record.name];
-    slice->track = track(TrackKind::other, -1, timeline::synchronization_track);
-    timeline_.slices.push_back(*slice);
-    return true;
-  }
-
-  bool marker() {
-    MarkerRecord record;
-    if (!take(record) || !knows(record.name) || whole(record.time) > max_time_ns) return false;
-    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
+  bool add(const MarkerRecord& record) {
+    const auto time = time_of(record.time);
+    if (!knows(record.name) || !time) return false;
     if (record.phase != MarkerPhase::end) {
-      Slice slice;
-      slice.start_ns = time;
-      slice.name = names_[record.name];
-      slice.kind = SliceKind::range;
-      slice.track = track(TrackKind::ranges, -1, record.thread);
-      slice.open = record.phase == MarkerPhase::begin;
-      if (slice.open) open_[record.number] = timeline_.slices.size();
-      timeline_.slices.push_back(slice);
-      return true;
-    }
-    if (const auto place = open_.find(record.number); place != open_.end()) {
+      const bool opens = record.phase == MarkerPhase::begin;
+      if (opens) open_[record.number] = timeline_.slices.size();
+      timeline_.slices.push_back({.start_ns = *time,
+                                  .name = names_[record.name],
+                                  .track = track(TrackKind::ranges, -1, record.thread),
+                                  .kind = SliceKind::range,
+                                  .open = opens});
+    } else if (const auto place = open_.find(record.number); place != open_.end()) {
       Slice& slice = timeline_.slices[place->second];
-      slice.duration_ns = std::max<std::int64_t>(time - slice.start_ns, 0);
+      slice.duration_ns = std::max<std::int64_t>(*time - slice.start_ns, 0);
       slice.open = false;
       open_.erase(place);
     }
     return true;
   }
 
-  bool memory() {
-    MemoryRecord record;
-    if (!take(record) || (record.source != 0 && !knows(record.source)) || whole(record.time) > max_time_ns ||
+  bool add(const MemoryRecord& record) {
+    const auto time = time_of(record.time);
+    if ((record.source != 0 && !knows(record.source)) || !time ||
         static_cast<std::size_t>(record.memory) >= timeline::memory_kind_names.size() ||
         whole(record.bytes) > std::uint64_t{1} << 60U)
       return false;
     const auto bytes = static_cast<std::int64_t>(whole(record.bytes));
-    timeline_.memory.push_back({.time_ns = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns,
+    timeline_.memory.push_back({.time_ns = *time,
                                 .address = whole(record.address),
                                 .bytes = record.freed != 0 ? -bytes : bytes,
                                 .process = process_,
@@ -290,24 +270,20 @@ class Reader {
     return true;
   }
 
-  bool pool() {
-    PoolRecord record;
-    if (!take(record) || whole(record.time) > max_time_ns) return false;
-    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
-    counter(fmt::format("memory pool {:x}, reserved", whole(record.address)), time, whole(record.reserved));
-    counter(fmt::format("memory pool {:x}, in use", whole(record.address)), time, whole(record.used));
+  bool add(const PoolRecord& record) {
+    const auto time = time_of(record.time);
+    if (!time) return false;
+    for (const auto& [what, bytes] : {std::pair{"reserved", record.reserved}, std::pair{"in use", record.used}}) {
+      const std::string name = fmt::format("memory pool {:x}, {}", whole(record.address), what);
+      const auto [place, fresh] = counters_.try_emplace(name, timeline_.counters.size());
+      if (fresh) timeline_.counters.push_back({.process = process_, .name = name, .unit = "bytes", .samples = {}});
+      timeline_.counters[place->second].samples.push_back({*time, static_cast<double>(whole(bytes))});
+    }
     return true;
   }
 
-  void counter(const std::string& name, std::int64_t time, std::uint64_t bytes) {
-    const auto [place, fresh] = counters_.try_emplace(name, timeline_.counters.size());
-    if (fresh) timeline_.counters.push_back({.process = process_, .name = name, .unit = "bytes", .samples = {}});
-    timeline_.counters[place->second].samples.push_back({time, static_cast<double>(bytes)});
-  }
-
-  bool counted() {
-    CountedRecord record;
-    if (!take(record) || record.values > max_values_of_a_launch) return false;
+  bool add(const CountedRecord& record) {
+    if (record.values > max_values_of_a_launch) return false;
     CountedLaunch launch{.process = process_, .correlation = record.correlation, .values = {}};
     for (int i = 0; i < record.values; ++i) {
       std::uint32_t metric = 0;
@@ -319,9 +295,8 @@ class Reader {
     return true;
   }
 
-  bool note() {
-    NoteRecord record;
-    if (!take(record) || !knows(record.name)) return false;
+  bool add(const NoteRecord& record) {
+    if (!knows(record.name)) return false;
     auto& notes = record.about_counters != 0 ? recordings_.counter_notes : timeline_.warnings;
     const auto known = std::ranges::find(notes, text(record.name));
     const auto place = static_cast<std::size_t>(known - notes.begin());
@@ -332,16 +307,13 @@ class Reader {
     return true;
   }
 
-  bool dropped() {
-    DroppedRecord record;
-    if (!take(record)) return false;
+  bool add(const DroppedRecord& record) {
     timeline_.dropped += record.count;
     return true;
   }
 
-  bool cost() {
-    CostRecord record;
-    if (!take(record) || !knows(record.name)) return false;
+  bool add(const CostRecord& record) {
+    if (!knows(record.name)) return false;
     auto place = std::ranges::find(recordings_.costs, text(record.name), &Recordings::Cost::what);
     if (place == recordings_.costs.end())
       place = recordings_.costs.insert(recordings_.costs.end(), {text(record.name)});
@@ -349,6 +321,8 @@ class Reader {
     place->seconds += static_cast<double>(whole(record.nanoseconds)) * 1e-9;
     return true;
   }
+
+  bool add(const EndRecord&) { return ended_ = true; }
 
   /// Ranges that never ended end with the recording.
   void finish() {

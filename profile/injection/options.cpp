@@ -5,14 +5,27 @@
 #include <fstream>
 #include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 namespace gpubench::profile {
 
+namespace {
+
+/// Each with its key.
+template <class Options, class Use>
+void for_each_value(Options& options, const Use& use) {
+  use("max_bytes", options.max_bytes);
+  use("start_after", options.start_after_seconds);
+  use("duration", options.duration_seconds);
+  use("capture_range", options.capture_range);
+  use("counted_launches", options.counted_launches);
+}
+
+}  // namespace
+
 std::string to_text(const InjectionOptions& options) {
   std::ostringstream text;
-  text << "max_bytes=" << options.max_bytes << "\nstart_after=" << options.start_after_seconds
-       << "\nduration=" << options.duration_seconds << "\ncapture_range=" << options.capture_range
-       << "\ncounted_launches=" << options.counted_launches << '\n';
+  for_each_value(options, [&](const char* key, const auto& value) { text << key << '=' << value << '\n'; });
   for (const auto& set : options.counter_sets) {
     text << "counters=";
     for (const std::string& counter : set) text << (&counter == &set.front() ? "" : ",") << counter;
@@ -25,20 +38,15 @@ InjectionOptions read_injection_options(const std::filesystem::path& file) {
   InjectionOptions options;
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string::npos) continue;
-    const std::string key = line.substr(0, equals);
-    const std::string value = line.substr(equals + 1);
-    if (key == "max_bytes") options.max_bytes = std::strtoull(value.c_str(), nullptr, 10);
-    if (key == "start_after") options.start_after_seconds = std::strtod(value.c_str(), nullptr);
-    if (key == "duration") options.duration_seconds = std::strtod(value.c_str(), nullptr);
-    if (key == "capture_range") options.capture_range = value == "1";
-    if (key == "counted_launches")
-      options.counted_launches = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+    std::istringstream words(line);
+    std::string key;
+    std::getline(words, key, '=');
+    for_each_value(options, [&](std::string_view known, auto& value) {
+      if (key == known) words >> value;
+    });
     if (key != "counters") continue;
-    std::istringstream names(value);
     auto& set = options.counter_sets.emplace_back();
-    for (std::string name; std::getline(names, name, ',');) set.push_back(name);
+    for (std::string name; std::getline(words, name, ',');) set.push_back(name);
   }
   return options;
 }

@@ -104,7 +104,7 @@ class Session {
   std::string counters_reason_;
   std::string note_;
   std::optional<double> enabled_range_ns_, disabled_range_ns_;
-  std::vector<SelfCost> timer_costs_;
+  std::optional<SelfCost> timer_cost_;
 
   static constexpr const char* not_enabled = "no session was started; call gpubench::profile::enable()";
 };
@@ -308,36 +308,21 @@ MemoryActivity Session::memory_activity() {
 
 std::vector<SelfCost> Session::self_cost() {
   const std::lock_guard lock(mutex_);
-  if (timer_costs_.empty()) {
+  if (!timer_cost_) {
+    constexpr const char* name = "what a timer costs";
     KernelTimer timer;
-    timer.start("warm up");
-    timer.stop("warm up");
-    if (const std::string why = timer.problem(); !why.empty()) {
-      for (const char* what : {"KernelTimer::start", "KernelTimer::stop"})
-        timer_costs_.push_back({what, std::nullopt, why});
-    } else {
-      // The events of all starts are made first, as in a program that has run for a while.
-      constexpr int calls = 200;
-      double least[2] = {0.0, 0.0};
-      for (int round = 0; round < 6; ++round) {
-        const std::int64_t begin = steady_nanoseconds();
-        for (int i = 0; i < calls; ++i) timer.start("what a timer costs");
-        const std::int64_t middle = steady_nanoseconds();
-        for (int i = 0; i < calls; ++i) timer.stop("what a timer costs");
-        const std::int64_t end = steady_nanoseconds();
-        (void)timer.timing("what a timer costs");
-        const double ns[2] = {static_cast<double>(middle - begin) / calls, static_cast<double>(end - middle) / calls};
-        for (int i = 0; i < 2 && round > 0; ++i) least[i] = round == 1 ? ns[i] : std::min(least[i], ns[i]);
-      }
-      timer_costs_ = {{"KernelTimer::start", least[0], ""}, {"KernelTimer::stop", least[1], ""}};
-    }
+    const auto pair = [&] {
+      timer.start(name);
+      timer.stop(name);
+    };
+    pair();
+    timer_cost_ = {"KernelTimer, start and stop", std::nullopt, timer.problem()};
+    if (timer_cost_->reason.empty()) timer_cost_->nanoseconds = cost_ns(pair);
   }
-  std::vector<SelfCost> costs = {
-      {"Range, disabled", disabled_range_ns_,
-       disabled_range_ns_ ? "" : "measured by enable() where no other tool reads ranges"},
-      {"Range, enabled", enabled_range_ns_, enabled_range_ns_ ? "" : "measured by enable()"}};
-  costs.insert(costs.end(), timer_costs_.begin(), timer_costs_.end());
-  return costs;
+  return {{"Range, disabled", disabled_range_ns_,
+           disabled_range_ns_ ? "" : "measured by enable() where no other tool reads ranges"},
+          {"Range, enabled", enabled_range_ns_, enabled_range_ns_ ? "" : "measured by enable()"},
+          *timer_cost_};
 }
 
 }  // namespace
