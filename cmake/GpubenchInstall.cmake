@@ -8,7 +8,7 @@ get_property(gpubench_rooms GLOBAL PROPERTY GPUBENCH_ROOMS)
 install(TARGETS ${gpubench_rooms} EXPORT gpubenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(PROGRAMS $<TARGET_FILE:gpubench> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME gpubench)
 if(TARGET gpubench_injection)
-  install(TARGETS gpubench_injection LIBRARY DESTINATION lib/gpubench)  # where profile/session.cpp looks for it
+  install(TARGETS gpubench_injection LIBRARY DESTINATION lib/gpubench)  # where profile/run_recorded.cpp looks for it
 endif()
 install(DIRECTORY include/gpubench ${PROJECT_BINARY_DIR}/include/gpubench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")

@@ -8,7 +8,8 @@
 
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
+#include "kernel_trace/trace.h"
 
 namespace gpubench::kernel_trace {
 

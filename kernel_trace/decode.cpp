@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel_trace/decode.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@
 #include <tuple>
 
 #include "core/base/parallel.h"
-#include "kernel_trace/recording.h"
+#include "core/base/units.h"
 
 namespace gpubench::kernel_trace {
 namespace {
@@ -476,10 +478,6 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
   }
 }
 
-void warn(Recording& recording, std::int64_t count, std::string_view one, std::string_view several) {
-  if (count > 0) recording.warnings.push_back(fmt::format("{} {}", count, count == 1 ? one : several));
-}
-
 BufferHeader checked_header(std::span<const std::byte> buffer) {
   BufferHeader header;
   if (buffer.size() < sizeof header)
@@ -623,29 +621,21 @@ void move_to_host_clock(std::span<const HostMoment> host, Recording& recording) 
 }
 
 void add_warnings(const Counts& counts, Recording& recording) {
-  warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
-       "events did not fit and were dropped: make room for more events of a warp.");
+  const auto warn = [&](std::int64_t count, const char* what, const char* why) {
+    if (count > 0) recording.warnings.push_back(fmt::format("{} {}.", plural(count, what), why));
+  };
+  warn(recording.dropped, "event", "did not fit: make room for more events of a warp");
   if (counts.at_least)
     recording.warnings.emplace_back(
         "Some warps may have dropped even more: they ran so long that their counters may have begun anew.");
-  warn(recording, recording.refused,
-       "time a warp found no place in the buffer: give it more blocks, warps or launches.",
-       "times a warp found no place in the buffer: give it more blocks, warps or launches.");
-  warn(recording, recording.unended, "range was never ended: it is shown until its warp ended.",
-       "ranges were never ended: they are shown until their warp ended.");
-  warn(recording, recording.unmatched, "end has no beginning and was left out.",
-       "ends have no beginning and were left out.");
-  warn(recording, recording.crossing, "range ends while one that began later is open.",
-       "ranges end while one that began later is open.");
-  warn(recording, counts.foreign, "event has an id of 4095 or more: ids are below.",
-       "events have ids of 4095 or more: ids are below.");
-  warn(recording, counts.missing, "event is not whole and was left out.", "events are not whole and were left out.");
-  warn(recording, counts.unclosed,
-       "warp was never closed, as where a kernel is ended half-way: what it dropped is not known.",
-       "warps were never closed, as where a kernel is ended half-way: what they dropped is not known.");
-  warn(recording, counts.unplaced,
-       "warp recorded nothing for over 2^32 clocks: its events before may be as much earlier.",
-       "warps recorded nothing for over 2^32 clocks: their events before may be as much earlier.");
+  warn(recording.refused, "time", "a warp found no place in the buffer: give it more blocks, warps or launches");
+  warn(recording.unended, "range", "without an end: shown until the warp ended");
+  warn(recording.unmatched, "end", "without a beginning: left out");
+  warn(recording.crossing, "range", "with an end while one that began later is open");
+  warn(counts.foreign, "event", "with an id of 4095 or more: ids are below");
+  warn(counts.missing, "event", "in part only: left out");
+  warn(counts.unclosed, "warp", "without a close, as where a kernel is ended half-way: drops there are not known");
+  warn(counts.unplaced, "warp", "with a gap of over 2^32 clocks: events before it may be as much earlier");
   for (const LaunchRecord& launch : recording.launches)
     if (launch.residual_ns > 8.0 * static_cast<double>(recording.step_ns)) {
       recording.warnings.push_back(fmt::format(
@@ -656,16 +646,6 @@ void add_warnings(const Counts& counts, Recording& recording) {
 }
 
 }  // namespace
-
-std::string Recording::name_of(std::uint16_t id) const {
-  if (id == max_ids) return "id out of range";
-  return id < names.size() && !names[id].empty() ? names[id] : fmt::format("event {}", id);
-}
-
-double Recording::duration_of(const Span& span) const {
-  const double taken = span.asynchronous ? 0.0 : event_ns * span.events + (span.scope ? scope_ns : 0.0);
-  return std::max(static_cast<double>(span.duration_ns) - taken, 0.0);
-}
 
 Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options) {
   const BufferHeader header = checked_header(buffer);

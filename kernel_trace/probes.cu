@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kernel_trace/cost_loop.cuh"
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
 
 namespace gpubench::kernel_trace {
 namespace {

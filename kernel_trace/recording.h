@@ -2,17 +2,14 @@
 // What a buffer held, decoded: ranges, moments, values and flows of warps, in nanoseconds.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "gpubench/detail/kernel_trace_layout.h"
 #include "gpubench/kernel_trace.h"
 #include "kernel_trace/clocks.h"
-#include "timeline/timeline.h"
 
 namespace gpubench::kernel_trace {
 
@@ -84,36 +81,15 @@ struct Recording {
   double event_ns = 0.0;  ///< taken off each range for each of its events
   double scope_ns = 0.0;  ///< taken off each scope
   std::vector<std::string> warnings;
-  [[nodiscard]] std::string name_of(std::uint16_t id) const;
+  [[nodiscard]] std::string name_of(std::uint16_t id) const {
+    if (id == max_ids) return "id out of range";
+    return id < names.size() && !names[id].empty() ? names[id] : "event " + std::to_string(id);
+  }
   /// Without what was said to be taken off, never below 0.
-  [[nodiscard]] double duration_of(const Span& span) const;
+  [[nodiscard]] double duration_of(const Span& span) const {
+    const double taken = span.asynchronous ? 0.0 : event_ns * span.events + (span.scope ? scope_ns : 0.0);
+    return std::max(static_cast<double>(span.duration_ns) - taken, 0.0);
+  }
 };
-
-/// The host's clock at a moment of the GPU's timer.
-struct HostMoment {
-  std::int64_t gpu_ns = 0, host_ns = 0;
-  std::int64_t error_ns = 0;  ///< at most
-};
-
-struct DecodeOptions {
-  std::vector<std::string> names;    ///< by id; an empty one: "event 7"
-  std::vector<std::string> kernels;  ///< by launch id
-  std::optional<Rate> rate;          ///< of this GPU's clock, as measured at another time
-  std::vector<HostMoment> host;      ///< one, or two between which the clocks' drift is found; none: the GPU's timer
-};
-
-/// The header of a buffer. Throws std::invalid_argument for what no buffer can be.
-BufferHeader header_of(const Options& options);
-
-/// Throws std::invalid_argument for bytes that no buffer holds.
-Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options);
-
-/// An SM is a process, a block's warp a thread.
-timeline::Timeline timeline_of(const Recording& recording);
-
-Statistics statistics_of(const Recording& recording);
-std::string statistics_table(const Statistics& statistics);
-std::string statistics_csv(const Statistics& statistics);
-std::string statistics_json(const Statistics& statistics);
 
 }  // namespace gpubench::kernel_trace

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
 
 struct sm_profiler_buffer {
   gpubench::kernel_trace::Buffer buffer;

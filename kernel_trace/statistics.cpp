@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/statistics/statistics.h"
+#include "kernel_trace/statistics.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "kernel_trace/recording.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::kernel_trace {
 

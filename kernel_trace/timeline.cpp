@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel_trace/timeline.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <tuple>
 
 #include "core/base/parallel.h"
-#include "kernel_trace/recording.h"
 
 namespace gpubench::kernel_trace {
 namespace {

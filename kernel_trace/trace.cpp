@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel_trace/trace.h"
+
 #include <fmt/format.h>
 
 #include <limits>
 #include <stdexcept>
 
 #include "core/storage/storage.h"
-#include "kernel_trace/recording.h"
+#include "kernel_trace/decode.h"
+#include "kernel_trace/statistics.h"
+#include "kernel_trace/timeline.h"
 #include "timeline/writers.h"
 
 namespace gpubench::kernel_trace {

@@ -124,15 +124,15 @@ class Reader {
 
   bool add(const ShapeRecord& record) {
     if (!knows(record.name) || record.number != shapes_.size()) return false;
-    shapes_.push_back(timeline_.shapes.size());
-    timeline_.shapes.push_back(record.shape);
-    recordings_.shape_names.push_back(names_[record.name]);
-    recordings_.shape_devices.push_back(record.device);
     const std::string& kernel = text(record.name);
-    kinds_of_shapes_.push_back(kernel == waiting_kernel ? SliceKind::overhead
-                               : kernel.starts_with("ncclDevKernel") || kernel.starts_with("ncclKernel")
-                                   ? SliceKind::communication
-                                   : SliceKind::kernel);
+    const bool of_nccl = kernel.starts_with("ncclDevKernel") || kernel.starts_with("ncclKernel");
+    shapes_.push_back({.place = static_cast<std::int64_t>(timeline_.shapes.size()),
+                       .name = names_[record.name],
+                       .device = record.device,
+                       .kind = kernel == waiting_kernel ? SliceKind::overhead
+                               : of_nccl                ? SliceKind::communication
+                                                        : SliceKind::kernel});
+    timeline_.shapes.push_back(record.shape);
     return true;
   }
 
@@ -202,12 +202,10 @@ class Reader {
 
   bool add(const KernelRecord& record) {
     if (record.shape >= shapes_.size()) return false;
-    const std::size_t shape = shapes_[record.shape];
-    const SliceKind kind = kinds_of_shapes_[record.shape];
-    const bool sound = add_slice(record, kind, recordings_.shape_names[shape],
-                                 track(TrackKind::stream, recordings_.shape_devices[shape], record.stream),
-                                 static_cast<std::int64_t>(shape), record.in_graph != 0);
-    recordings_.kernels += sound && kind != SliceKind::overhead ? 1 : 0;
+    const Shape& shape = shapes_[record.shape];
+    const bool sound = add_slice(record, shape.kind, shape.name, track(TrackKind::stream, shape.device, record.stream),
+                                 shape.place, record.in_graph != 0);
+    recordings_.kernels += sound && shape.kind != SliceKind::overhead ? 1 : 0;
     return sound;
   }
 
@@ -363,8 +361,13 @@ class Reader {
   bool ended_ = false;
   std::vector<std::uint32_t> names_ = {0};  ///< of the recording's numbers those of the timeline
   std::vector<std::optional<SliceKind>> kinds_ = {SliceKind::call};
-  std::vector<std::size_t> shapes_;
-  std::vector<SliceKind> kinds_of_shapes_;
+  struct Shape {
+    std::int64_t place;  // in Timeline::shapes
+    std::uint32_t name;
+    std::uint8_t device;
+    SliceKind kind;
+  };
+  std::vector<Shape> shapes_;
   std::map<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t> tracks_;
   std::optional<std::pair<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t>> last_track_;
   std::unordered_map<std::uint32_t, std::size_t> open_;

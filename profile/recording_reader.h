@@ -50,8 +50,6 @@ struct Recordings {
   };
   std::vector<Cost> costs;
   std::int64_t kernels = 0;
-  std::vector<std::uint32_t> shape_names;   ///< of each of the timeline's shapes, its kernel's name
-  std::vector<std::int16_t> shape_devices;  ///< and its GPU, as an index of the process
 };
 
 /// A recording that cannot be read; what() is one sentence.

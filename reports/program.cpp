@@ -162,11 +162,4 @@ std::string never_freed_text(const NeverFreed& left) {
                      format_bytes(static_cast<double>(left.bytes)), left.kind, plural(left.allocations, "allocation"));
 }
 
-std::string self_cost_text(const SelfCost& cost) {
-  const std::string times = format_count(static_cast<double>(cost.count));
-  if (!cost.seconds_each) return fmt::format("{}: {} times, cost not measured", cost.what, times);
-  return fmt::format("{}: {} each, {} times, {} in all", cost.what, format_seconds(*cost.seconds_each), times,
-                     format_seconds(*cost.seconds_each * static_cast<double>(cost.count)));
-}
-
 }  // namespace gpubench::reports

@@ -39,7 +39,5 @@ std::string memory_text(const ProgramMemory& memory);
 std::string name_of(const ProgramMemory& memory);
 /// "libtorch_cuda.so: 12 MiB of device memory in 3 allocations"
 std::string never_freed_text(const NeverFreed& left);
-/// "a kernel launch, recorded: 0.41 us each, 1 840 times, 0.75 ms in all"
-std::string self_cost_text(const SelfCost& cost);
 
 }  // namespace gpubench::reports

@@ -25,7 +25,7 @@
 #include "main/run/run_ceilings.h"
 #include "profile/program_run.h"
 #include "profile/recording_format.h"
-#include "profile/session.h"
+#include "profile/run_recorded.h"
 #include "profile/verdicts.h"
 #include "reports/reports.h"
 #include "timeline/writers.h"
@@ -261,7 +261,7 @@ int run_profile(const ProfileOptions& options) {
     try {
       std::filesystem::create_directories(folder_of_run(folder, run));
       end = profile::run_recorded(options.program_arguments, folder_of_run(folder, run), injected);
-    } catch (const profile::SessionError& error) {
+    } catch (const profile::StartError& error) {
       throw UsageError(error.what());
     }
   }

@@ -11,10 +11,10 @@
 #include <tuple>
 #include <vector>
 
-#include "kernel_trace/recording.h"
+#include "kernel_trace/decode.h"
 #include "python/src/module.h"
 #ifdef GPUBENCH_WITH_CUDA
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
 #endif
 
 namespace nb = nanobind;

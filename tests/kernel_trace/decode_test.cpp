@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel_trace/decode.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +9,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernel_trace/statistics.h"
+#include "kernel_trace/timeline.h"
 #include "tests/kernel_trace/synthetic.h"
-#include "kernel_trace/recording.h"
 
 namespace gpubench::kernel_trace {
 namespace {
@@ -143,8 +146,8 @@ TEST(Decode, says_which_ranges_do_not_balance) {
   EXPECT_THAT(spans_of(recording), ElementsAre("load 200 200", "compute 300 200", "store 600 5800 unended"));
   EXPECT_EQ(recording.unmatched, 1);
   EXPECT_EQ(recording.crossing, 1);
-  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("1 range was never ended"), HasSubstr("1 end has no beginning"),
-                                              HasSubstr("1 range ends while one that began later is open")));
+  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("1 range without an end"), HasSubstr("1 end without a beginning"),
+                                              HasSubstr("1 range with an end while one that began later is open")));
 }
 
 TEST(Decode, keeps_the_first_events_and_counts_the_others) {
@@ -211,7 +214,7 @@ TEST(Decode, reads_what_a_killed_kernel_left) {
   buffer.open(0, 0, 1, 0).begin(100, 2).end(900, 2);
   const Recording recording = decode(buffer.bytes(), options);
   EXPECT_THAT(spans_of(recording), ElementsAre("compute 200 100", "load 100 800 unended", "store 100 800"));
-  EXPECT_THAT(recording.warnings, Contains(HasSubstr("2 warps were never closed")));
+  EXPECT_THAT(recording.warnings, Contains(HasSubstr("2 warps without a close")));
 }
 
 TEST(Decode, tells_launches_apart_by_time) {
@@ -273,7 +276,7 @@ TEST(Decode, says_which_ids_are_out_of_range) {
   warp.begin(100, 70'000).end(300, 70'000).event(400, Kind::instant, 4095).begin(500, 4094).end(600, 4094).close(6400);
   const Recording recording = decode(buffer.bytes(), options);
   EXPECT_THAT(spans_of(recording), ElementsAre("id out of range 100 200", "event 4094 500 100"));
-  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("2 events have ids of 4095 or more")));
+  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("2 events with an id of 4095 or more")));
   (void)timeline_of(recording);
 }
 

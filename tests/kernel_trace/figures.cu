@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernel_trace/cost_loop.cuh"
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
 
 namespace kt = gpubench::kernel_trace;
 

@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel_trace/statistics.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/storage/storage.h"
-#include "tests/kernel_trace/synthetic.h"
-#include "kernel_trace/recording.h"
-#include "timeline/readers.h"
+#include "tests/kernel_trace/a_trace.h"
 
 namespace gpubench::kernel_trace {
 namespace {
 
-using gpubench::testing::SyntheticBuffer;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-/// Two blocks of two warps on two SMs. The second block loads three times as long.
-Trace sample(std::string_view name = "load") {
-  SyntheticBuffer buffer(2, 2, 16);
-  for (std::uint32_t block = 0; block < 2; ++block)
-    for (std::uint32_t warp = 0; warp < 2; ++warp) {
-      auto one = buffer.open(0, block, warp, block);
-      const std::int64_t from = 100 + warp * 640, length = block == 0 ? 1000 : 3000;
-      one.begin(from, 0).end(from + length, 0).begin(5000, 1).end(5100, 1).close(6400 + length);
-    }
-  const DecodeOptions options = {.names = {std::string(name), "wait"},
-                                 .kernels = {"k"},
-                                 .rate = Rate{.ns_per_tick = 0.5, .error = 1e-7},
-                                 .host = {}};
-  return Trace(std::make_shared<Recording>(decode(buffer.bytes(), options)));
-}
 
 TEST(Statistics, sum_ranges_and_say_how_uneven_they_are) {
   const Statistics statistics = sample().statistics();
@@ -73,7 +48,7 @@ TEST(Statistics, take_off_what_is_asked_for_and_say_so) {
 }
 
 TEST(Statistics, take_off_scopes_what_an_empty_one_shows) {
-  SyntheticBuffer buffer(1, 1, 16);
+  gpubench::testing::SyntheticBuffer buffer(1, 1, 16);
   buffer.open(0, 0, 0, 0).scope(1200, 2200, 0).begin(2400, 1).end(3400, 1).scope(1000, 4000, 2).close(6400);
   const DecodeOptions options = {
       .names = {"inner", "range", "outer"}, .kernels = {}, .rate = Rate{.ns_per_tick = 0.5, .error = 1e-7}, .host = {}};
@@ -114,70 +89,6 @@ TEST(Statistics, are_written_as_text_csv_and_json) {
   const auto json = nlohmann::json::parse(trace.json());
   EXPECT_EQ(json["ranges"][0]["count"], 4);
   EXPECT_EQ(json["critical_warps"][0]["sm"], 1);
-}
-
-TEST(Files, are_read_again) {
-  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-kernel-trace-" + std::to_string(::getpid()));
-  const Trace trace = sample("a \"b\"");
-  trace.write(folder / "k.json");
-  const timeline::Timeline timeline = timeline::read_chrome_json(folder / "k.json");
-  EXPECT_THAT(timeline.slices, SizeIs(9));
-  EXPECT_EQ(timeline.base_ns, trace.recording().base_ns);
-  for (const char* name : {"k.perfetto-trace", "k.stats.json", "k.csv", "k.txt"}) {
-    trace.write(folder / name);
-    EXPECT_GT(std::filesystem::file_size(folder / name), 100) << name;
-  }
-  EXPECT_THROW(trace.write(folder / "k.png"), std::invalid_argument);
-  EXPECT_THROW(trace.write(folder), std::exception);
-  EXPECT_THROW(trace.write("/dev/full/k.json"), storage::WriteError);
-  std::filesystem::remove_all(folder);
-}
-
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-constexpr const char* formats[] = {"k.json", "k.perfetto-trace", "k.stats.json", "k.csv", "k.txt"};
-
-TEST(Files, hold_hostile_names) {
-  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-hostile-trace-" + std::to_string(::getpid()));
-  const std::string bad = std::string("\"\\</script>\x1b[31m\n\xff\xfe \xe2\x80\xae,=1+1\0x", 30);
-  const Trace trace = sample(bad);
-  for (const char* name : formats) {
-    trace.write(folder / name);
-    const std::string text = contents(folder / name);
-    if (!std::string_view(name).ends_with("perfetto-trace")) {
-      EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
-    }
-  }
-  for (const char* name : {"k.json", "k.stats.json"})
-    EXPECT_TRUE(nlohmann::json::accept(contents(folder / name))) << name;
-  EXPECT_THAT(timeline::read_chrome_json(folder / "k.json").slices, SizeIs(9));
-  std::filesystem::remove_all(folder);
-}
-
-TEST(Files, say_where_there_is_no_room) {
-  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-full-trace-" + std::to_string(::getpid()));
-  const Trace trace = sample();
-  std::filesystem::create_directories(folder);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = 64;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  for (const char* name : formats) {
-    try {
-      trace.write(folder / name);
-      ADD_FAILURE() << name << " was written";
-    } catch (const storage::WriteError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(name));
-    }
-  }
-  (void)::setrlimit(RLIMIT_FSIZE, &before);
-  (void)std::signal(SIGXFSZ, handler);
-  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "no half of a file is left";
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

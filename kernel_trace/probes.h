@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gpubench/vectors.h"
-#include "kernel_trace/recording.h"
+#include "kernel_trace/decode.h"
 
 namespace gpubench::kernel_trace {
 

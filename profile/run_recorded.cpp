@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/session.h"
+#include "profile/run_recorded.h"
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -66,19 +66,27 @@ std::vector<std::string> environment_with(const std::filesystem::path& library, 
   return environment;
 }
 
+/// As execve takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 std::filesystem::path injection_library() {
   if (const char* const given = std::getenv("GPUBENCH_INJECTION"); given != nullptr && *given != '\0') {
     if (std::filesystem::exists(given)) return given;
-    throw SessionError(fmt::format("GPUBENCH_INJECTION names {}, which is not there.", given));
+    throw StartError(fmt::format("GPUBENCH_INJECTION names {}, which is not there.", given));
   }
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   for (const auto& place :
        {here / library_name, here.parent_path() / "lib" / "gpubench" / library_name, here.parent_path() / library_name})
     if (std::filesystem::exists(place, error)) return std::filesystem::canonical(place);
-  throw SessionError(
+  throw StartError(
       fmt::format("There is no {} in {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
                   "Build it where nvcc is found, or set GPUBENCH_INJECTION to the library.",
                   library_name, here.string()));
@@ -90,18 +98,10 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
   {
     std::ofstream file(folder / recording_options_file);
     file << to_text(options);
-    if (!file.flush()) throw SessionError(fmt::format("{} cannot be written.", folder.string()));
+    if (!file.flush()) throw StartError(fmt::format("{} cannot be written.", folder.string()));
   }
-  std::vector<std::string> environment = environment_with(library, folder);
-  std::vector<char*> entries;
-  entries.reserve(environment.size() + 1);
-  for (std::string& entry : environment) entries.push_back(entry.data());
-  entries.push_back(nullptr);
-  std::vector<std::string> copies = words;
-  std::vector<char*> arguments;
-  arguments.reserve(copies.size() + 1);
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> environment = environment_with(library, folder), copies = words;
+  const auto entries = pointers_to(environment), arguments = pointers_to(copies);
 
   // The program starts with the signals as they are for this process now, not as the handlers below make them.
   posix_spawnattr_t attributes;
@@ -118,7 +118,7 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
       posix_spawnp(&process, words.front().c_str(), nullptr, &attributes, arguments.data(), entries.data());
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
-    throw SessionError(fmt::format("{} cannot be started: {}.", words.front(), std::generic_category().message(error)));
+    throw StartError(fmt::format("{} cannot be started: {}.", words.front(), std::generic_category().message(error)));
   running = process;
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gpubench/kernel_trace.cuh"
-#include "kernel_trace/cuda.h"
+#include "kernel_trace/probes.h"
 
 namespace gpubench::kernel_trace {
 namespace {
@@ -512,7 +512,7 @@ TEST_F(KernelTrace, trap_leaves_what_was_written) {
   const Trace trace = buffer.read();
   const Recording& recording = trace.recording();
   EXPECT_THAT(recording.warnings, Contains(HasSubstr("The GPU's work ended with ")));
-  EXPECT_THAT(recording.warnings, Contains(HasSubstr("never closed")));
+  EXPECT_THAT(recording.warnings, Contains(HasSubstr("without a close")));
   EXPECT_THAT(recording.warps, SizeIs(8));
   EXPECT_THAT(recording.spans, SizeIs(16));
   EXPECT_EQ(recording.unended, 1);

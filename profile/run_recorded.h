@@ -12,12 +12,12 @@
 namespace gpubench::profile {
 
 /// The program could not be started, or there is nothing to record it with; what() is one sentence.
-struct SessionError : std::runtime_error {
+struct StartError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// The library that is injected: $GPUBENCH_INJECTION, or beside this program, or in ../lib/gpubench from there. Throws
-/// SessionError where there is none.
+/// StartError where there is none.
 std::filesystem::path injection_library();
 
 struct ProgramEnd {
@@ -27,7 +27,7 @@ struct ProgramEnd {
 };
 
 /// Runs words[0] (PATH) with this process's terminal, files and signals, its recordings going to the folder. SIGINT and
-/// SIGQUIT reach it from the terminal; SIGTERM and SIGHUP are passed on. Throws SessionError.
+/// SIGQUIT reach it from the terminal; SIGTERM and SIGHUP are passed on. Throws StartError.
 ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,
                         const InjectionOptions& options);
 
