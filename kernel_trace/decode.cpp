@@ -579,7 +579,7 @@ std::vector<FlowEndpoint> place_parts(std::vector<Part>& parts, const Fits& fits
     for (const auto& one : from) to.push_back(one.what);
   };
   for (const Part& part : parts) {
-    append(recording.moments, part.instants);
+    append(recording.instants, part.instants);
     append(recording.values, part.values);
     append(endpoints, part.endpoints);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a buffer held, decoded: ranges, moments, values and flows of warps, in nanoseconds.
+// What a buffer held, decoded: ranges, instants, values and flows of warps, in nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ struct Recording {
   std::vector<LaunchRecord> launches;
   std::vector<WarpRecord> warps;  ///< by slice
   std::vector<Span> spans;        ///< by warp, then as they ended; asynchronous ones last
-  std::vector<Instant> moments;
+  std::vector<Instant> instants;
   std::vector<Value> values;
   std::vector<Flow> flows;
   std::int64_t events = 0, dropped = 0, refused = 0, unended = 0, unmatched = 0, crossing = 0;

@@ -120,8 +120,8 @@ timeline::Timeline timeline_of(const Recording& recording) {
                                .track = 0,
                                .duration_ns = launch.close_ns - launch.open_ns,
                                .kind = timeline::SliceKind::other});
-  for (const Instant& moment : recording.moments)
-    timeline.marks.push_back({.time_ns = moment.time_ns, .name = name(moment.id), .track = track_of[moment.warp]});
+  for (const Instant& one : recording.instants)
+    timeline.marks.push_back({.time_ns = one.time_ns, .name = name(one.id), .track = track_of[one.warp]});
   for (const Flow& flow : recording.flows) {
     const auto end_of = [&](std::int64_t time, std::uint32_t warp) {
       timeline.slices.push_back(

@@ -32,14 +32,14 @@ using Row =
 std::vector<Row> rows_of(const Trace& trace) {
   const Recording& recording = trace.recording();
   std::vector<Row> rows;
-  rows.reserve(recording.spans.size() + recording.moments.size());
+  rows.reserve(recording.spans.size() + recording.instants.size());
   const auto add = [&](std::uint32_t warp, std::uint32_t id, int kind, std::int64_t start, std::int64_t end,
                        bool open) {
     const kernel_trace::WarpRecord& one = recording.warps[warp];
     rows.emplace_back(one.block, one.warp, one.sm, id, kind, recording.base_ns + start, recording.base_ns + end, open);
   };
   for (const auto& span : recording.spans) add(span.warp, span.id, 0, span.start_ns, span.end_ns(), span.unended);
-  for (const auto& moment : recording.moments) add(moment.warp, moment.id, 2, moment.time_ns, moment.time_ns, false);
+  for (const auto& one : recording.instants) add(one.warp, one.id, 2, one.time_ns, one.time_ns, false);
   std::ranges::sort(rows, {}, [](const Row& row) {
     return std::tuple(std::get<0>(row), std::get<1>(row), std::get<5>(row), -std::get<6>(row));
   });

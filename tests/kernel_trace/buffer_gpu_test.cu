@@ -71,7 +71,7 @@ TEST_F(KernelTrace, records_each_warp_of_blocks_of_one_to_three_dimensions) {
     EXPECT_THAT(recording.warps, SizeIs(blocks * warps));
     EXPECT_THAT(places_of(recording), SizeIs(blocks * warps));
     EXPECT_THAT(recording.spans, SizeIs(3 * blocks * warps));
-    EXPECT_THAT(recording.moments, SizeIs(blocks * warps));
+    EXPECT_THAT(recording.instants, SizeIs(blocks * warps));
     EXPECT_THAT(recording.launches, SizeIs(1));
     for (const Span& span : recording.spans) {
       const WarpRecord& warp = recording.warps[span.warp];
@@ -157,7 +157,7 @@ TEST_F(KernelTrace, records_where_lanes_leave_and_diverge) {
   EXPECT_THAT(recording.warps, SizeIs(16));
   EXPECT_THAT(recording.spans, SizeIs(2 * 3 * 2 + 8 * 3));
   std::map<int, int> moments;
-  for (const Instant& moment : recording.moments) ++moments[moment.id];
+  for (const Instant& moment : recording.instants) ++moments[moment.id];
   EXPECT_EQ(moments[2], 2 * 3 + 8) << "the first lane's branch";
   EXPECT_EQ(moments[3], 0);
 }

@@ -133,7 +133,7 @@ TEST(Decode, keeps_the_latest_scopes_of_a_ring) {
     EXPECT_THAT(spans_of(recording), ElementsAre("load 1600 50", "load 1700 50", "load 1800 50", "load 1900 50",
                                                  "load 2000 50", "load 2100 50", "load 2200 50"))
         << closed;
-    EXPECT_THAT(recording.moments, SizeIs(1));
+    EXPECT_THAT(recording.instants, SizeIs(1));
     EXPECT_EQ(recording.dropped, closed ? 6 : 0);
   }
 }
@@ -190,7 +190,7 @@ TEST(Decode, keeps_the_latest_events_of_a_ring) {
     if (closed) warp.close(6400);
     const Recording recording = decode(buffer.bytes(), options);
     EXPECT_THAT(spans_of(recording), ElementsAre("load 2000 50", "load 2100 50", "load 2200 50")) << closed;
-    EXPECT_THAT(recording.moments, SizeIs(1));
+    EXPECT_THAT(recording.instants, SizeIs(1));
     EXPECT_EQ(recording.dropped, closed ? 19 : 0);
     EXPECT_EQ(recording.unmatched, closed ? 0 : 1);
   }

@@ -302,8 +302,8 @@ void order_of_events() {
     // The recording's base is on the host's clock: all is off by one constant, for which there is an interval.
     double least = -INFINITY, most = INFINITY, constant = 0.0;
     std::map<std::uint32_t, int> seen;
-    for (std::size_t i = 0; i < r.moments.size(); ++i) {
-      const kt::Instant& moment = r.moments[i];
+    for (std::size_t i = 0; i < r.instants.size(); ++i) {
+      const kt::Instant& moment = r.instants[i];
       const double before = r.values.at(2 * i).value, wide = r.values.at(2 * i + 1).value;
       if (i == 0) constant = before - static_cast<double>(moment.time_ns);
       const double off = std::remainder(before - static_cast<double>(moment.time_ns) - constant, 4294967296.0);
@@ -312,7 +312,7 @@ void order_of_events() {
       ++seen[r.warps[moment.warp].sm];
     }
     std::printf("| %.0f us | %zu | %zu | %.0f ns | %.1f ns |\n",
-                static_cast<double>(r.launches.at(0).close_ns - r.launches[0].open_ns) / 1e3, r.moments.size(),
+                static_cast<double>(r.launches.at(0).close_ns - r.launches[0].open_ns) / 1e3, r.instants.size(),
                 seen.size(), std::max((least - most) / 2.0, 0.0), r.launches[0].residual_ns);
   }
   std::puts("");

@@ -51,7 +51,7 @@ def test_starts_and_ends_are_ranges(profiler, tmp_path):
         (1, 1, 131, 0, START, True), (1, 1, 131, 5, INSTANT, False)]
     assert [int(e["end_ns"] - e["start_ns"]) for e in events] == pytest.approx([64000, 16000, 0, 64000, 0], abs=64)
     assert events["start_ns"][0] == pytest.approx(TIMER, abs=64)
-    assert "never ended" in profiler.warnings[0]
+    assert "without an end" in profiler.warnings[0]
     profiler.export(tmp_path / "trace.json")
     trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {"compute", "sync", "kernel", "process_name"} <= {each["name"] for each in trace}
