@@ -19,18 +19,13 @@ from .runs import PathLike, Run, devices, refuse_a_fork
 
 Operation = Callable[..., Any]
 
-fp64, fp32, fp16, bf16, int32 = "fp64", "fp32", "fp16", "bf16", "int32"
-tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16 = "tensor-fp64", "tensor-tf32", "tensor-fp16", "tensor-bf16"
-tensor_fp8, tensor_int8, special = "tensor-fp8", "tensor-int8", "special"
-
 _PIPES = {
-    "float64": fp64, "float32": fp32, "float16": fp16, "half": fp16, "bfloat16": bf16, "double": fp64, "float": fp32,
-    "complex64": fp32, "complex128": fp64, "float8_e4m3fn": "fp16", "float8_e5m2": "fp16",
+    "float64": "fp64", "float32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "float": "fp32",
+    "complex64": "fp32", "complex128": "fp64", "float8_e4m3fn": "fp16", "float8_e5m2": "fp16",
 }
 _MATRIX_PIPES = {
-    "float64": tensor_fp64, "float32": fp32, "float16": tensor_fp16, "bfloat16": tensor_bf16, "int8": tensor_int8,
-    "uint8": tensor_int8, "float8_e4m3fn": tensor_fp8, "float8_e5m2": tensor_fp8, "complex64": fp32,
-    "complex128": tensor_fp64,
+    "float64": "tensor-fp64", "float32": "fp32", "float16": "tensor-fp16", "bfloat16": "tensor-bf16", "int8": "tensor-int8",
+    "uint8": "tensor-int8", "float8_e4m3fn": "tensor-fp8", "float8_e5m2": "tensor-fp8", "complex64": "fp32", "complex128": "tensor-fp64",
 }
 
 
@@ -61,7 +56,7 @@ def text_of(value: Any) -> str:
 def pipe_of(dtype: Any, matrix: bool = False) -> str:
     """The execution pipe that calculates in a type: "fp32" for torch.float32; with `matrix` that of matrix products."""
     name = text_of(getattr(dtype, "name", dtype))
-    return (_MATRIX_PIPES if matrix else _PIPES).get(name, int32 if "int" in name or name == "bool" else name)
+    return (_MATRIX_PIPES if matrix else _PIPES).get(name, "int32" if "int" in name or name == "bool" else name)
 
 
 def _plain(value: Any) -> Any:

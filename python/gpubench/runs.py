@@ -483,7 +483,7 @@ _gpus_used_by: int | None = None
 def devices() -> list[dict[str, Any]]:
     """The devices of this machine, GPUs first."""
     global _gpus_used_by
-    found = cast("list[dict[str, Any]]", json.loads(_core.devices()))
+    found = cast("list[dict[str, Any]]", json.loads(_core.devices())["devices"])
     if _gpus_used_by is None and any(each["kind"] == "cuda" for each in found):
         _gpus_used_by = os.getpid()
     return found

@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
@@ -86,22 +85,12 @@ std::string add_to_store(const std::string& store, const Run& run, const std::st
   return storage::BaselineStore(store).add(entry).string();
 }
 
+/// A run of nothing but all devices.
 std::string devices_json() {
-  auto all = bench::gpus();
-  all.push_back(bench::host_device());
-  auto list = nlohmann::json::array();
-  for (const Device& device : all) {
-    nlohmann::json one = {{"id", device.id},
-                          {"kind", device.kind == DeviceKind::cpu ? "cpu" : "cuda"},
-                          {"name", device.name},
-                          {"architecture", device.architecture},
-                          {"units", device.units},
-                          {"memory_bytes", device.memory_bytes},
-                          {"last_level_cache_bytes", device.last_level_cache_bytes}};
-    for (const auto& [key, value] : device.properties) one["properties"][key] = value;
-    list.push_back(std::move(one));
-  }
-  return list.dump();
+  Run run;
+  run.devices = bench::gpus();
+  run.devices.push_back(bench::host_device());
+  return storage::to_json(run);
 }
 
 Device device_named(const std::string& id) {
@@ -192,7 +181,7 @@ void bind_results(nb::module_& module) {
   bind_errors(module);
   bind_run(module);
   bind_comparison(module);
-  module.def("devices", &devices_json, "All devices, as JSON.");
+  module.def("devices", &devices_json, "All devices, as a run in JSON.");
   module.def(
       "stored_calibration",
       [](const std::string& device) -> std::pair<std::optional<std::string>, std::string> {
