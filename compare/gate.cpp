@@ -36,6 +36,28 @@ std::vector<Entries> by_code(const std::vector<BaselineEntry>& entries) {
   return groups;
 }
 
+/// Entries between steps of the points of these runs, the newest first.
+std::vector<Entries> by_level(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
+                              double min_effect) {
+  const History history = history_of(entries, min_effect);
+  const auto begins_a_level = [&](const BaselineEntry& entry) {
+    return std::ranges::any_of(history.steps, [&](const LevelChange& step) {
+      if (step.entry != entry.number) return false;
+      return std::ranges::any_of(runs, [&](const Run& run) {
+        return std::ranges::any_of(run.points, [&](const Point& point) {
+          return without_suffix(point.measurement.name) == step.name && point.measurement.device == step.device;
+        });
+      });
+    });
+  };
+  std::vector<Entries> groups(1);
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    groups.back().push_back(&*entry);
+    if (begins_a_level(*entry) && entry + 1 != entries.rend()) groups.emplace_back();
+  }
+  return groups;
+}
+
 std::vector<Run> runs_of(const Entries& entries) {
   std::vector<Run> runs;
   for (const BaselineEntry* entry : entries) runs.insert(runs.end(), entry->runs.begin(), entry->runs.end());
@@ -170,8 +192,11 @@ double weighted_mean(const Series& series, std::size_t first, std::size_t last) 
 }  // namespace
 
 Comparison check_against(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
-                         CompareOptions options) {
-  const std::vector<Entries> groups = by_code(entries);
+                         CompareOptions options, bool until_a_step) {
+  const std::vector<Entries> groups =
+      until_a_step && code_change(entries.back().runs.front(), entries.back().runs.front()) == CodeChange::not_known
+          ? by_level(entries, runs, options.min_effect)
+          : by_code(entries);
   const Entries& baseline = groups.front();
   if (!options.clock) options.clock = baseline.front()->clock;
   const bool updates = baseline.size() >= min_updates;
@@ -181,9 +206,11 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
   Comparison comparison = updates ? compare(updates_of(baseline), {mean_run(runs)}, options, alike)
                                   : compare(runs_of(baseline), runs, options, alike);
   comparison.updates = updates;
-  std::vector<std::string> notes = {
-      fmt::format("the baseline is {}{}", name_of(*baseline.front()),
-                  baseline.size() > 1 ? fmt::format(", with {} more of the same code", baseline.size() - 1) : "")};
+  std::vector<std::string> notes = {fmt::format(
+      "the baseline is {}{}", name_of(*baseline.front()),
+      baseline.size() > 1
+          ? fmt::format(", with {} more of the same {}", baseline.size() - 1, until_a_step ? "level" : "code")
+          : "")};
   if (!updates)
     notes.push_back(
         fmt::format("the baseline is of {}: what changes from one update to another is not in the noise. Add the same "

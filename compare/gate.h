@@ -16,9 +16,10 @@ inline constexpr std::size_t min_updates = 3;
 /// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With
 /// `min_updates` of those the update is the unit: each counts as one value, the mean over its processes. Else the
 /// process is the unit, and a note says what is not in the noise. All other entries of one code tell of the noise.
-/// `entries` is not empty. Without a clock in the options the newest entry's counts.
+/// `entries` is not empty. Without a clock in the options the newest entry's counts. `until_a_step`: where entries do
+/// not tell their code, as those of Python, they are of one code until the times of these points have a step.
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
-                         CompareOptions options);
+                         CompareOptions options, bool until_a_step = false);
 
 struct LevelChange {
   std::string name;

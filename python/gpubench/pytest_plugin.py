@@ -6,6 +6,7 @@
         assert point.regime == "memory"
 
 pytest --gpubench-store=.gpubench --gpubench-update keeps the times; pytest --gpubench-store=.gpubench fails what got slower.
+Each run that is kept tells how far runs differ, so that smaller changes are found.
 """
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _KEY = "gpubench_measured"
 _WITHOUT_BASELINE = "gpubench_without_baseline"
+_COMPARED = "gpubench_compared"
 _CALIBRATIONS = "gpubench_calibrations"
 _FOLDER = "gpubench_folder"
 
@@ -32,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--gpubench-update", action="store_true", help="add this run's times to the store's baselines")
     group.addoption("--gpubench-fail-on", default="regression", choices=("regression", "inconclusive", "never"),
                     help="what fails a test that has a baseline (default: regression)")
+    group.addoption("--gpubench-threshold", type=_share, metavar="PERCENT",
+                    help="fail what takes more than this longer than its baseline, certain or not: 10%%")
     group.addoption("--gpubench-device", metavar="ID", help="cuda:N or cpu (default: the first GPU, else the CPU)")
     group.addoption("--gpubench-time-budget", type=float, metavar="SECONDS", help="maximum time to sample one point")
     group.addoption("--gpubench-out", metavar="FILE", action="append", default=[],
@@ -42,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where the session's runs go."""
     setattr(config, _KEY, [])
     setattr(config, _WITHOUT_BASELINE, [])
+    setattr(config, _COMPARED, [])
     setattr(config, _CALIBRATIONS, {})
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
@@ -119,17 +124,32 @@ class Measure:
         if not store or self._config.getoption("--gpubench-update"):
             return
         from . import _core
-        comparison = _core.check_store(store, measured._core)
+        threshold = self._config.getoption("--gpubench-threshold")
+        comparison = _core.check_store(store, measured._core, 0.01 if threshold is None else threshold)
         compared = json.loads(comparison.to_json())["points"] if comparison is not None else []
-        if point.name not in [each["name"] for each in compared]:
+        mine = next((each for each in compared if each["name"] == point.name), None)
+        if mine is None:
             getattr(self._config, _WITHOUT_BASELINE).append(point.name)
-        for each in compared:
-            if each["name"] != point.name:
-                continue
-            self._request.node.user_properties.append(("gpubench", f"{each['change']}, {each['ratio']:.3f} x the baseline"))
-            slower = each["change"] == "slower"
-            if fail_on != "never" and (slower or (fail_on == "inconclusive" and each["change"] == "inconclusive")):
-                pytest.fail(f"{point.name} is {each['change']}: {each['ratio']:.3f} x the baseline's time", pytrace=False)
+            return
+        low, high = mine["ratio_ci95"]
+        text = f"{mine['ratio']:.3f} x the baseline's time ({low:.3f} to {high:.3f})"
+        noise = _NOISE.get(mine["noise_from"], mine["noise_from"])
+        getattr(self._config, _COMPARED).append(
+            f"{point.name}: {mine['change']}, {text}; runs differ by {mine['process_deviation']:.1%}, {noise}")
+        self._request.node.user_properties.append(("gpubench", f"{mine['change']}, {text}"))
+        if threshold is not None and mine["ratio"] > 1.0 + threshold and fail_on != "never":
+            pytest.fail(f"{point.name} is over the threshold of {threshold:.0%}: {text}", pytrace=False)
+        if mine["change"] == "slower" and fail_on != "never" or mine["change"] == fail_on:
+            pytest.fail(f"{point.name} is {mine['change']}: {text}", pytrace=False)
+
+
+#: Where the figure of how far runs differ is from.
+_NOISE = {"assumed": "as assumed of a single stored run", "processes": "as the stored runs show", "history": "as earlier stored runs show"}
+
+
+def _share(text: str) -> float:
+    """10% as 0.1; without the sign it is per cent, too."""
+    return float(text.rstrip("%")) / 100.0
 
 
 def _several(things: Any) -> tuple[Any, ...]:
@@ -168,6 +188,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(f"gpubench: wrote {file}")
         except _core.Error as error:
             terminalreporter.write_line(f"gpubench: {error}")
+    for line in getattr(config, _COMPARED, []):
+        terminalreporter.write_line(f"gpubench: {line}")
     store = config.getoption("--gpubench-store")
     without = getattr(config, _WITHOUT_BASELINE, [])
     if without:

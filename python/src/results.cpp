@@ -73,7 +73,7 @@ constexpr std::size_t max_entries = 100;
 std::optional<compare::Comparison> held_against(const std::string& store, const Run& run, double min_effect) {
   const auto entries = storage::BaselineStore(store).entries(compare::fingerprint_of(run), max_entries);
   if (entries.empty()) return std::nullopt;
-  return compare::check_against(entries, {run}, {min_effect});
+  return compare::check_against(entries, {run}, {min_effect}, true);
 }
 
 std::string add_to_store(const std::string& store, const Run& run, const std::string& label) {

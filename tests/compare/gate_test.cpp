@@ -109,6 +109,20 @@ TEST(Gate, WithThreeUpdatesOfOneCodeTheUpdateIsTheUnit) {
   EXPECT_LE(alarms_by_process, 20 * points / 50);
 }
 
+TEST(Gate, EntriesThatDoNotTellTheirCodeTeachTheNoiseUntilAStep) {
+  Machine machine(0.04, 0.0, 5);
+  std::vector<storage::BaselineEntry> entries;
+  for (int e = 1; e <= 8; ++e) entries.push_back(machine.entry(e, 1, e <= 4 ? 3.0 : 1.0));
+  const auto runs = machine.update(1, 1.65);
+  EXPECT_EQ(check_against(entries, runs, {}).points[0].change, Change::inconclusive);
+  const auto comparison = check_against(entries, runs, {}, true);
+  EXPECT_TRUE(comparison.updates);
+  EXPECT_EQ(comparison.base_processes, 4);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.65, 0.25);
+  EXPECT_EQ(changed(check_against(entries, machine.update(1, 1.0), {}, true)), 0);
+}
+
 TEST(Gate, AFailureInOneProcessIsAFailure) {
   Machine machine(0.002, 0.01, 3);
   std::vector<storage::BaselineEntry> entries;

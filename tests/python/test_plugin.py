@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -71,13 +72,21 @@ def test_what_fails_fails_its_test(tmp_path, quick):
     assert "ZeroDivisionError" in done.stdout and "not so" in done.stdout
 
 
-def slowed(node):
-    """The same run with all times a hundredth of what they were."""
-    if isinstance(node, dict):
-        return {key: [x / 100 for x in value] if key in ("samples_seconds", "median_ci95") else
-                value / 100 if key in ("median", "minimum", "maximum", "mean", "lower_quartile", "upper_quartile", "mad")
-                else slowed(value) for key, value in node.items()}
-    return [slowed(each) for each in node] if isinstance(node, list) else node
+def scaled(node, factor, steady=False):
+    """The same run with all times so many times what they were, and nothing of the load meanwhile; where it is to be steady, all samples alike."""
+    if isinstance(node, list):
+        return [scaled(each, factor, steady) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "median_ci95" in node:
+        middle = node["median"]
+        return {key: value if key == "count" else 0.0 if steady and key == "mad" else
+                [factor * (middle if steady else each) for each in value] if key == "median_ci95" else
+                factor * (middle if steady else value) for key, value in node.items()}
+    node = {key: scaled(value, factor, steady) for key, value in node.items() if key != "conditions"}
+    if "samples_seconds" in node:
+        node["samples_seconds"] = [node["seconds"]["median"] if steady else factor * each for each in node["samples_seconds"]]
+    return node
 
 
 def test_a_slower_point_fails_its_test(tmp_path, quick):
@@ -87,8 +96,39 @@ def test_a_slower_point_fails_its_test(tmp_path, quick):
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-update")
     assert done.returncode == 0 and "wrote store" in done.stdout, done.stdout
     entry = next(pathlib.Path(tmp_path / "store").rglob("*.json"))
-    entry.write_text(json.dumps(slowed(json.loads(entry.read_text()))))
+    entry.write_text(json.dumps(scaled(json.loads(entry.read_text()), 0.01)))
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-fail-on=inconclusive")
     told = "test_add is slower", "test_add is inconclusive"  # the second where others use the cores meanwhile
     assert done.returncode == 1 and any(text in done.stdout for text in told), done.stdout
     assert pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-fail-on=never").returncode == 0
+
+
+def test_stored_runs_teach_the_noise_and_every_ratio_is_told(tmp_path, quick):
+    """A slow-down of 1.65, beside six stored runs that differ by a few per cent."""
+    done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-update", "--gpubench-out=run.json", "-k", "test_add")
+    assert done.returncode == 0, done.stdout
+    slow = scaled(json.loads((tmp_path / "run.json").read_text()), 1.65, True)
+    slow["context"]["created_utc"] = "2026-02-01T00:00:00Z"
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    first = json.loads(next((tmp_path / "store").rglob("*.json")).read_text())
+    folder = next((tmp_path / "store").rglob("*.json")).parent
+    next(folder.glob("*.json")).unlink()
+    for i, factor in enumerate((1.0, 1.03, 0.98, 1.01, 0.97, 1.02)):
+        entry = scaled(first, factor, True)
+        entry["runs"][0]["context"]["created_utc"] = f"2026-01-0{i + 1}T00:00:00Z"
+        path = folder / f"{i + 1:06}.json"
+        path.write_text(json.dumps({**entry, "number": i + 1}))
+    (tmp_path / "conftest.py").write_text("""
+from gpubench import harness, load
+harness.run = lambda *chosen, **given: load("slow.json")
+""")
+    done = pytest_in(tmp_path, quick, "--gpubench-store=store", "-k", "test_add")
+    assert done.returncode == 1 and "test_add is slower: 1.6" in done.stdout, done.stdout
+    assert re.search(r"test_add: slower, 1\.6\d+ x the baseline's time \(1\.\d+ to \d\.\d+\); runs differ by [23]\.\d%, as the stored runs show", done.stdout)
+    for old in sorted(folder.glob("*.json"))[1:]:
+        old.unlink()
+    done = pytest_in(tmp_path, quick, "--gpubench-store=store", "-k", "test_add")
+    assert done.returncode == 0 and re.search(r"test_add: inconclusive, 1\.65\d* x .*as assumed of a single", done.stdout), done.stdout
+    done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-threshold=10%", "-k", "test_add")
+    assert done.returncode == 1 and "test_add is over the threshold of 10%: 1.65" in done.stdout, done.stdout
+    assert pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-threshold=70%", "-k", "test_add").returncode == 0
