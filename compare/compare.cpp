@@ -13,6 +13,7 @@
 
 #include "compare/comparability.h"
 #include "compare/noise.h"
+#include "compare/operations.h"
 #include "compare/point_table.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
@@ -25,9 +26,12 @@ struct Side {
   Runs runs;
   std::vector<ProcessTable> tables;
 
-  [[nodiscard]] int timed(std::size_t point) const { return count(point, &ProcessPoint::timed); }
-  [[nodiscard]] int by_clock(std::size_t point) const { return count(point, &ProcessPoint::by_clock); }
-  [[nodiscard]] int failed(std::size_t point) const { return count(point, &ProcessPoint::failed); }
+  /// How many processes have any of that.
+  [[nodiscard]] int count(std::size_t point, int ProcessPoint::*member) const {
+    return static_cast<int>(
+        std::ranges::count_if(tables, [&](const ProcessTable& table) { return table[point].*member > 0; }));
+  }
+  [[nodiscard]] bool has(std::size_t point, int ProcessPoint::*member) const { return count(point, member) > 0; }
   [[nodiscard]] const ProcessPoint* first_timed(std::size_t point) const {
     for (const ProcessTable& table : tables)
       if (table[point].timed > 0) return &table[point];
@@ -38,14 +42,19 @@ struct Side {
       if (table[point].verdict != nullptr) return table[point].verdict;
     return nullptr;
   }
-
- private:
-  [[nodiscard]] int count(std::size_t point, int ProcessPoint::*member) const {
-    int processes = 0;
-    for (const ProcessTable& table : tables) processes += table[point].*member > 0 ? 1 : 0;
-    return processes;
-  }
 };
+
+/// What is said of points together, and of which.
+enum class Remark { unlike, without_ratio, unpaired, other_clock, duplicate, loaded, by_fastest, gap };
+constexpr std::string_view remarks[] = {
+    "left out, because another run used another cache state",
+    "left out, because a time is not positive",
+    "left out, because there are fewer than two pairs",
+    "timed by different clocks: compared by one that both sides have",
+    "more than once in one run file: taken as repetitions",
+    "measured under load, when others ran on the cores or the GPU: ",
+    "told by the fastest sample of each process, because work of others disturbed the medians more",
+    "not in all runs: compared in the runs that have it"};
 
 class Comparing {
  public:
@@ -80,7 +89,7 @@ class Comparing {
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
     decide(judged, options_.min_effect, quantiles_);
     std::ranges::sort(judged, {}, &Judged::place);  // as the points first appeared, not device by device
-    note_left_out();
+    note_remarks();
     note_order();
     note_same_runs();
     note_unfinished();
@@ -226,56 +235,45 @@ class Comparing {
   }
 
   /// Timed, failed or skipped.
-  static bool appears(const Side& side, std::size_t point) { return side.timed(point) + side.failed(point) > 0; }
+  static bool appears(const Side& side, std::size_t point) {
+    return side.has(point, &ProcessPoint::timed) || side.has(point, &ProcessPoint::failed);
+  }
 
   void sort_point(std::size_t point, const std::string& device) {
-    if (base_.timed(point) == 0) {
-      if (next_.timed(point) > 0) result_.only_in_new.push_back(shown(point));
-    } else if (next_.failed(point) > 0) {
+    if (!base_.has(point, &ProcessPoint::timed)) {
+      if (next_.has(point, &ProcessPoint::timed)) result_.only_in_new.push_back(shown(point));
+    } else if (next_.has(point, &ProcessPoint::failed)) {
       result_.failed_in_new.push_back(shown(point));
-    } else if (next_.timed(point) == 0) {
+    } else if (!next_.has(point, &ProcessPoint::timed)) {
       result_.only_in_base.push_back(shown(point));
     } else if (!clocks_[point].absent_reason.empty()) {
       result_.left_out.push_back({shown(point), clocks_[point].absent_reason});
-    } else if (!timed_alike(point)) {
-      unlike_.push_back(shown(point));
-    } else if (!has_ratio(point)) {
-      without_ratio_.push_back(shown(point));
+    } else if (has_any(point, [&, cache = base_.first_timed(point)->cache_state](const ProcessPoint& entry) {
+                 // Times with warm and with cold caches answer different questions.
+                 return entry.timed > 0 && (entry.unlike || entry.cache_state != cache);
+               })) {
+      remark(Remark::unlike, point);
+    } else if (has_any(point, [](const ProcessPoint& entry) { return entry.by_clock > 0 && !entry.log_seconds; })) {
+      remark(Remark::without_ratio, point);
     } else {
       comparable_[device].push_back(point);
-      note_oddities(point);
+      if (has_any(point, [](const ProcessPoint& entry) { return entry.duplicate; })) remark(Remark::duplicate, point);
+      if (has_any(point, [](const ProcessPoint& entry) { return entry.load_error > 0.0; }))
+        remark(Remark::loaded, point);
+      if (clocks_[point].of_necessity) remark(Remark::other_clock, point);
+      const int processes = base_.count(point, &ProcessPoint::by_clock) + next_.count(point, &ProcessPoint::by_clock);
+      if (processes < result_.base_processes + result_.new_processes) remark(Remark::gap, point);
     }
   }
 
-  [[nodiscard]] std::vector<const ProcessPoint*> entries_of(std::size_t point) const {
-    std::vector<const ProcessPoint*> entries;
-    for (const Side* side : {&base_, &next_})
-      for (const ProcessTable& table : side->tables) entries.push_back(&table[point]);
-    return entries;
-  }
+  void remark(Remark what, std::size_t point) { remarks_[what].push_back(shown(point)); }
 
-  /// Times with warm and with cold caches answer different questions.
-  [[nodiscard]] bool timed_alike(std::size_t point) const {
-    const std::string_view cache = base_.first_timed(point)->cache_state;
-    return std::ranges::all_of(entries_of(point), [&](const ProcessPoint* entry) {
-      return entry->timed == 0 || (!entry->unlike && entry->cache_state == cache);
-    });
-  }
-
-  [[nodiscard]] bool has_ratio(std::size_t point) const {
-    return std::ranges::all_of(entries_of(point),
-                               [](const ProcessPoint* entry) { return entry->by_clock == 0 || entry->log_seconds; });
-  }
-
-  void note_oddities(std::size_t point) {
-    const bool duplicate = std::ranges::any_of(entries_of(point), &ProcessPoint::duplicate);
-    if (duplicate) duplicates_.push_back(shown(point));
-    if (std::ranges::any_of(entries_of(point), [](const ProcessPoint* each) { return each->load_error > 0.0; }))
-      loaded_.push_back(shown(point));
-    if (clocks_[point].of_necessity) other_clock_.push_back(shown(point));
-    const auto processes =
-        static_cast<std::size_t>(base_.by_clock(point)) + static_cast<std::size_t>(next_.by_clock(point));
-    if (processes < base_.runs.size() + next_.runs.size()) gaps_.push_back(shown(point));
+  /// Whether any process of either side has such a point.
+  [[nodiscard]] bool has_any(std::size_t point, const auto& is_such) const {
+    const auto in = [&](const Side& side) {
+      return std::ranges::any_of(side.tables, [&](const ProcessTable& table) { return is_such(table[point]); });
+    };
+    return in(base_) || in(next_);
   }
 
   /// New less base of the processes that ran next to each other.
@@ -319,7 +317,7 @@ class Comparing {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const PointSides sides = paired_sides(points[i], &ProcessPoint::log_seconds);
       if (sides.base.size() < 2 || !noise.of_point[i]) {
-        unpaired_.push_back(shown(points[i]));
+        remark(Remark::unpaired, points[i]);
         continue;
       }
       const PointSides fastest = paired_sides(points[i], &ProcessPoint::log_fastest);
@@ -329,17 +327,27 @@ class Comparing {
       if (both)
         each = surer_of(std::move(each), judge_pairs(fastest, *of_fastest.of_point[i], options_, quantiles_, looks),
                         options_.min_effect);
-      if (each.point.by_fastest) by_fastest_.push_back(shown(points[i]));
+      if (each.point.by_fastest) remark(Remark::by_fastest, points[i]);
       keep(std::move(each), points[i], device, judged);
     }
   }
 
   void keep(Judged each, std::size_t point, const std::string& device, std::vector<Judged>& judged) const {
-    each.point.name = without_suffix(index_.keys()[point].name);
-    each.point.device = device;
-    describe(point, each.point);
-    const bool single = each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given;
-    each.few_samples = single && fewest(point) < min_samples;
+    ComparedPoint& compared = each.point;
+    compared.name = without_suffix(index_.keys()[point].name);
+    compared.device = device;
+    compared.clock = clocks_[point].clock.value_or(TimingMode::host);
+    compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
+    const auto describe = [](const Verdict* verdict, std::string& regime, std::string& bound) {
+      if (verdict != nullptr) regime = name_of(verdict->regime);
+      bound = bound_of(verdict);
+    };
+    describe(base_.verdict(point), compared.base_regime, compared.base_bound);
+    describe(next_.verdict(point), compared.new_regime, compared.new_bound);
+    const bool single = compared.noise == NoiseSource::assumed || compared.noise == NoiseSource::given;
+    each.few_samples = single && has_any(point, [](const ProcessPoint& entry) {
+                         return entry.log_seconds && entry.samples < min_samples;
+                       });
     each.place = point;
     judged.push_back(std::move(each));
   }
@@ -356,23 +364,11 @@ class Comparing {
       if (found == names.end()) names.emplace_back(name);
     }
     const auto add = [&](const std::vector<std::size_t>& of_point, const std::vector<std::string>& of) {
-      for (auto& each :
-           judged_operations(operation_differences(base, next, of_point, of.size()), of, device, options_.min_effect))
+      for (auto& each : judged_operations(base, next, of_point, of, device, options_.min_effect))
         if (each.points > 1) result_.operations.push_back(std::move(each));
     };
     add(places, names);
     if (names.size() > 1) add(std::vector<std::size_t>(points.size(), 0), {""});
-  }
-
-  void describe(std::size_t point, ComparedPoint& compared) const {
-    const Verdict* const old = base_.verdict(point);
-    const Verdict* const now = next_.verdict(point);
-    if (old != nullptr) compared.base_regime = name_of(old->regime);
-    if (now != nullptr) compared.new_regime = name_of(now->regime);
-    compared.clock = clocks_[point].clock.value_or(TimingMode::host);
-    compared.base_bound = bound_of(old);
-    compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
-    compared.new_bound = bound_of(now);
   }
 
   [[nodiscard]] PointSides sides_of(std::size_t point) const {
@@ -410,31 +406,16 @@ class Comparing {
     return sides;
   }
 
-  [[nodiscard]] std::int64_t fewest(std::size_t point) const {
-    std::int64_t min = std::numeric_limits<std::int64_t>::max();
-    for (const ProcessPoint* entry : entries_of(point))
-      if (entry->log_seconds) min = std::min(min, entry->samples);
-    return min;
-  }
-
-  void note(const std::vector<std::string>& points, std::string_view why) {
-    if (points.empty()) return;
-    result_.notes.push_back(fmt::format("{} {} (first: {})", plural(std::ssize(points), "point"), why, points.front()));
-  }
-
-  void note_left_out() {
-    some_left_out_ = !result_.left_out.empty() || !unlike_.empty() || !without_ratio_.empty() || !unpaired_.empty();
-    note(unlike_, "left out, because another run used another cache state");
-    note(without_ratio_, "left out, because a time is not positive");
-    note(unpaired_, "left out, because there are fewer than two pairs");
-    note(other_clock_, "timed by different clocks: compared by one that both sides have");
-    note(duplicates_, "more than once in one run file: taken as repetitions");
-    note(loaded_,
-         options_.paired
-             ? "measured under load, when others ran on the cores or the GPU: give more pairs, or a quiet machine"
-             : "measured under load, when others ran on the cores or the GPU: the intervals are widened for that");
-    note(by_fastest_, "told by the fastest sample of each process, because work of others disturbed the medians more");
-    note(gaps_, "not in all runs: compared in the runs that have it");
+  void note_remarks() {
+    some_left_out_ = !result_.left_out.empty() || remarks_.contains(Remark::unlike) ||
+                     remarks_.contains(Remark::without_ratio) || remarks_.contains(Remark::unpaired);
+    for (const auto& [what, points] : remarks_)
+      result_.notes.push_back(fmt::format("{} {}{} (first: {})", plural(std::ssize(points), "point"),
+                                          remarks[static_cast<int>(what)],
+                                          what != Remark::loaded ? ""
+                                          : options_.paired      ? "give more pairs, or a quiet machine"
+                                                                 : "the intervals are widened for that",
+                                          points.front()));
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
 
@@ -464,7 +445,7 @@ class Comparing {
   bool one_after_the_other_ = false;                            ///< and the noise does not tell of it
   bool other_card_ = false;                                     ///< as PointSides::other_card
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
-  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_, by_fastest_;
+  std::map<Remark, std::vector<std::string>> remarks_;
   StudentQuantiles quantiles_;
   Comparison result_;
 };
@@ -473,28 +454,17 @@ bool has(const Comparison& comparison, Change change) {
   return std::ranges::find(comparison.points, change, &ComparedPoint::change) != comparison.points.end();
 }
 
-/// Of each card the mean of its runs, in the order of first appearance.
+/// Of each card the mean of its runs.
 std::vector<Run> by_card(const std::vector<Run>& runs) {
-  std::vector<std::string> cards;
-  std::vector<std::vector<Run>> runs_of_card;
-  for (const Run& run : runs) {
-    const std::string card = card_of(run);
-    const auto place = static_cast<std::size_t>(std::ranges::find(cards, card) - cards.begin());
-    if (place == cards.size()) {
-      cards.push_back(card);
-      runs_of_card.emplace_back();
-    }
-    runs_of_card[place].push_back(run);
-  }
+  std::map<std::string, std::vector<Run>> cards;
+  for (const Run& run : runs) cards[card_of(run)].push_back(run);
   std::vector<Run> result;
-  result.reserve(runs_of_card.size());
-  for (const auto& each : runs_of_card) result.push_back(each.size() > 1 ? mean_run(each) : each.front());
+  for (const auto& [card, of_card] : cards) result.push_back(of_card.size() > 1 ? mean_run(of_card) : of_card.front());
   return result;
 }
 
 Runs pointers_to(const std::vector<Run>& runs) {
   Runs result;
-  result.reserve(runs.size());
   for (const Run& run : runs) result.push_back(&run);
   return result;
 }
@@ -506,14 +476,12 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
   if (options.same_model && !options.paired) {
     const auto old = by_card(base), now = by_card(next);
     std::vector<std::vector<Run>> others;
-    others.reserve(alike.size());
     for (const auto& group : alike) others.push_back(by_card(group));
     // The processes of a card share it: where a side has several cards, these are the units.
     if ((old.size() > 1 || now.size() > 1) && (old.size() < base.size() || now.size() < next.size()))
       return compare(old, now, options, others);
   }
   std::vector<Runs> groups;
-  groups.reserve(alike.size());
   for (const auto& group : alike) groups.push_back(pointers_to(group));
   return Comparing(pointers_to(base), pointers_to(next), options, groups).run();
 }

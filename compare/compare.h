@@ -2,12 +2,13 @@
 // Two sets of runs, point by point. Each run is one process, and the process is the unit: compare/noise.h says why.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/model/calibration.h"
 #include "core/model/estimate.h"
 #include "core/model/run.h"
 
@@ -15,6 +16,9 @@ namespace gpubench::compare {
 
 /// slower, faster: beyond the least effect, by Holm's test over all points. same: the 95 % interval is within it.
 enum class Change { faster, slower, same, inconclusive };
+inline constexpr auto change_names = std::to_array<std::string_view>({"faster", "slower", "same", "inconclusive"});
+constexpr std::string_view name_of(Change change) { return change_names[static_cast<std::size_t>(change)]; }
+constexpr bool is_change(Change change) { return change == Change::slower || change == Change::faster; }
 
 /// What the process-to-process noise of a point was taken from.
 enum class NoiseSource {
@@ -23,12 +27,15 @@ enum class NoiseSource {
   processes,  ///< the processes compared
   history,    ///< those and further runs of the same code
 };
+constexpr std::string_view name_of(NoiseSource source) {
+  return std::array<std::string_view, 4>{"assumed", "given", "processes", "history"}[static_cast<std::size_t>(source)];
+}
 
 struct ComparedPoint {
   std::string name;
   std::string device;
   TimingMode clock = TimingMode::host;  ///< of both times
-  double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
+  double base_seconds = 0.0;            ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
   bool by_fastest = false;  ///< times and ratio are of each process's fastest sample (compare/noise.h, surer_of)
   /// New over base, its 95 % interval of this point alone: of logarithms' means; of eight pairs or more trimmed.
@@ -54,6 +61,9 @@ inline std::string_view operation_of(std::string_view point) { return point.subs
 
 /// Whether the code itself differs, as far as both sides know (Context::environment, "host_code" and "device_code").
 enum class CodeChange { not_known, same, differs };
+constexpr std::string_view name_of(CodeChange change) {
+  return std::array<std::string_view, 3>{"not known", "same", "differs"}[static_cast<std::size_t>(change)];
+}
 
 /// A point of both sides without a ratio.
 struct LeftOutPoint {
@@ -103,7 +113,7 @@ struct CompareOptions {
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
   std::optional<TimingMode> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
-  bool updates = false;             ///< each run stands for an update, so that the noise has what changes between them
+  bool updates = false;     ///< each run stands for an update, so that the noise has what changes between them
   bool same_model = false;  ///< other cards of one model forbid nothing; what cards differ by is part of the noise
 };
 
@@ -120,25 +130,5 @@ enum class FailOn { regression, inconclusive, never };
 /// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, or unfinished without a regression,
 /// 4 inconclusive (only with FailOn::inconclusive; unfinished runs and points of the base alone are undecided).
 int exit_code(const Comparison& comparison, FailOn fail_on);
-
-// Two calibrations beside each other, ceiling by ceiling.
-
-struct CeilingChange {
-  std::string resource;
-  std::string unit;
-  Estimate base;
-  Estimate next;
-  double ratio = 1.0;    ///< next over base
-  bool overlap = false;  ///< the 95 % intervals meet
-};
-
-struct CalibrationDiff {
-  std::vector<CeilingChange> changes;  ///< of what both have in one unit, the largest ratio either way first
-  std::vector<std::string> only_base;  ///< resources
-  std::vector<std::string> only_next;
-};
-
-/// Ceilings that are not positive count as missing.
-CalibrationDiff diff(const Calibration& base, const Calibration& next);
 
 }  // namespace gpubench::compare

@@ -17,17 +17,6 @@ namespace {
 
 constexpr double min_variance = min_process_deviation * min_process_deviation;
 
-std::vector<double> values_of(const ProcessGroup& group, std::size_t point) {
-  std::vector<double> values;
-  for (const ProcessValues& process : group)
-    if (!std::isnan(process[point])) values.push_back(process[point]);
-  return values;
-}
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// By process and point, the distance from the point's mean in the group; NaN without a value, or with only one.
 std::vector<ProcessValues> deviations_of(const ProcessGroup& group, std::size_t points) {
   std::vector<ProcessValues> result(group.size(), ProcessValues(points, std::numeric_limits<double>::quiet_NaN()));
@@ -96,7 +85,41 @@ Spread sum_of(const Spread& one, const Spread& other) {
   return {variance, inverse > 0.0 ? variance * variance / inverse : one.degrees + other.degrees};
 }
 
+/// To twelve digits, which a golden file may hang on.
+double rounded(double value) {
+  if (!std::isfinite(value) || value == 0.0) return value;
+  double result = value;
+  const std::string text = fmt::format("{:.12g}", value);
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+bool within(const Estimate& ratio, double min_effect) {
+  return ratio.ci95.low >= 1.0 - min_effect && ratio.ci95.high <= 1.0 + min_effect;
+}
+
+/// From the difference to the figures that are shown.
+void fill(Judged& judged, double base_mean, double min_effect, StudentQuantiles& quantiles) {
+  ComparedPoint& point = judged.point;
+  const Difference& difference = judged.difference;
+  point.base_seconds = rounded(std::exp(base_mean));
+  point.new_seconds = rounded(std::exp(base_mean + difference.value));
+  point.ratio = ratio_of(difference, quantiles(0.025 / judged.looks, difference.degrees) * difference.standard_error);
+  point.p_value = std::min(1.0, judged.looks * p_value_beyond(difference, min_effect));
+}
+
 }  // namespace
+
+std::vector<double> values_of(const ProcessGroup& group, std::size_t point) {
+  std::vector<double> values;
+  for (const ProcessValues& process : group)
+    if (!std::isnan(process[point])) values.push_back(process[point]);
+  return values;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t points) {
   ProcessNoise noise;
@@ -154,10 +177,21 @@ ProcessGroup winsorised(ProcessGroup group) {
   return group;
 }
 
-double p_value_beyond(const Difference& difference, double low, double high) {
-  const double beyond = std::max(difference.value - high, low - difference.value);
+double p_value_beyond(const Difference& difference, double min_effect) {
+  const double beyond =
+      std::max(difference.value - std::log1p(min_effect), std::log1p(-std::min(min_effect, 0.999)) - difference.value);
   if (beyond <= 0.0) return 1.0;
   return std::min(1.0, 2.0 * statistics::student_tail(beyond / difference.standard_error, difference.degrees));
+}
+
+Estimate ratio_of(const Difference& difference, double half_width) {
+  return {rounded(std::exp(difference.value)),
+          {rounded(std::exp(difference.value - half_width)), rounded(std::exp(difference.value + half_width))}};
+}
+
+Change change_of(const Estimate& ratio, double p_value, double min_effect) {
+  if (p_value <= family_significance) return ratio.value > 1.0 ? Change::slower : Change::faster;
+  return within(ratio, min_effect) ? Change::same : Change::inconclusive;
 }
 
 double StudentQuantiles::operator()(double tail, double degrees) {
@@ -169,36 +203,6 @@ double StudentQuantiles::operator()(double tail, double degrees) {
   if (is_new) place->second = statistics::student_quantile(tail, degrees);
   return place->second;
 }
-
-namespace {
-
-/// To twelve digits: those beyond are the mathematical library's, and a golden file is not to hang on them.
-double rounded(double value) {
-  if (!std::isfinite(value) || value == 0.0) return value;
-  double result = value;
-  const std::string text = fmt::format("{:.12g}", value);
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
-}
-
-/// From the difference to the figures that are shown.
-void fill(Judged& judged, double base_mean, double min_effect, StudentQuantiles& quantiles) {
-  ComparedPoint& point = judged.point;
-  const Difference& difference = judged.difference;
-  const double half = quantiles(0.025 / judged.looks, difference.degrees) * difference.standard_error;
-  point.base_seconds = rounded(std::exp(base_mean));
-  point.new_seconds = rounded(std::exp(base_mean + difference.value));
-  point.ratio = {rounded(std::exp(difference.value)),
-                 {rounded(std::exp(difference.value - half)), rounded(std::exp(difference.value + half))}};
-  const double p = p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
-  point.p_value = std::min(1.0, judged.looks * p);
-}
-
-bool within(const Estimate& ratio, double min_effect) {
-  return ratio.ci95.low >= 1.0 - min_effect && ratio.ci95.high <= 1.0 + min_effect;
-}
-
-}  // namespace
 
 AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
   // The launch varies between processes by some 45 ns, and is in every time of a stream.
@@ -275,7 +279,6 @@ Judged surer_of(Judged by_median, Judged by_fastest, double min_effect) {
 
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles) {
   std::vector<double> p_values;
-  p_values.reserve(points.size());
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
   const double strictest = family_significance / std::max(1.0, static_cast<double>(points.size()));
@@ -283,12 +286,8 @@ void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& qu
     ComparedPoint& point = points[i].point;
     const Difference& difference = points[i].difference;
     point.p_value = rounded(adjusted[i]);
-    const bool enough = !points[i].few_samples;
-    if (enough && adjusted[i] <= family_significance)
-      point.change = difference.value > 0.0 ? Change::slower : Change::faster;
-    else if (enough && points[i].others_same && within(point.ratio, min_effect))
-      point.change = Change::same;
-    else
+    point.change = change_of(point.ratio, adjusted[i], min_effect);
+    if (points[i].few_samples || (point.change == Change::same && !points[i].others_same))
       point.change = Change::inconclusive;
     // At the level of Holm's first step, with a power of 80 %.
     const double reach =

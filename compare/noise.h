@@ -46,6 +46,10 @@ inline constexpr double max_borrowed_degrees = 10.0;
 /// The least standard deviation between processes (0.01 %): clocks go by steps, so equal medians may hide noise.
 inline constexpr double min_process_deviation = 1e-4;
 
+/// The values that a group has of a point, and the mean of such.
+std::vector<double> values_of(const ProcessGroup& group, std::size_t point);
+double mean_of(const std::vector<double>& values);
+
 /// Learns from groups; those of one process say nothing. All have values for `points` points.
 ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t points);
 
@@ -71,8 +75,13 @@ struct Difference {
   double degrees = 0.0;
 };
 
-/// The chance, at most, of such a difference if the true one were in [low, high]: twice the smaller tail; 1 inside.
-double p_value_beyond(const Difference& difference, double low, double high);
+/// The chance, at most, of such a difference if nothing changed by more than this fraction: twice the smaller tail.
+double p_value_beyond(const Difference& difference, double min_effect);
+/// The ratio, and its interval by half the width of the difference's. To twelve digits: those beyond are the
+/// mathematical library's.
+Estimate ratio_of(const Difference& difference, double half_width);
+/// By a p-value that is adjusted, and a 95 % interval.
+Change change_of(const Estimate& ratio, double p_value, double min_effect);
 
 /// Quantiles of Student's t, kept. Degrees of freedom are rounded down, to 0.1 (from 30 on to 1), so that they are few.
 class StudentQuantiles {
@@ -132,22 +141,6 @@ Judged surer_of(Judged by_median, Judged by_fastest, double min_effect);
 
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);
-
-/// What the points of one operation changed by together.
-struct OperationDifference {
-  Difference difference;
-  std::size_t points = 0;
-  bool relative = false;  ///< as ComparedOperation::relative
-};
-/// For each operation below `count`; `operations` names that of each point. Absent where nothing tells the noise.
-std::vector<std::optional<OperationDifference>> operation_differences(const ProcessGroup& base,
-                                                                      const ProcessGroup& next,
-                                                                      const std::vector<std::size_t>& operations,
-                                                                      std::size_t count);
-/// Adjusts for the number of operations, and decides.
-std::vector<ComparedOperation> judged_operations(const std::vector<std::optional<OperationDifference>>& differences,
-                                                 const std::vector<std::string>& names, const std::string& device,
-                                                 double min_effect);
 
 /// How many runs a side would decide at least half of the inconclusive points.
 struct Settling {

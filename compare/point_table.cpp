@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/base/text.h"
@@ -270,7 +271,8 @@ using Clocks = std::set<TimingMode>;
 struct SideClocks {
   Clocks own;
   std::array<std::size_t, timing_mode_names.size()> processes{};  ///< that have a time by each clock
-  std::string_view reason;                                  ///< why the clock that is asked for gave none
+  std::string_view reason;                                        ///< why the clock that is asked for gave none
+  [[nodiscard]] std::size_t count(TimingMode clock) const { return processes[static_cast<std::size_t>(clock)]; }
 };
 
 std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std::optional<TimingMode> asked) {
@@ -296,39 +298,40 @@ std::string names_of(const Clocks& clocks) {
   return joined(clocks, " and ", [](TimingMode clock) { return name_of(clock); });
 }
 
+Clocks either(const Clocks& one, const Clocks& other) {
+  Clocks both = one;
+  both.insert(other.begin(), other.end());
+  return both;
+}
+
 PointClock asked_clock(const SideClocks& base, const SideClocks& next, TimingMode asked) {
-  const auto count_in = [&](const SideClocks& side) { return side.processes[static_cast<std::size_t>(asked)]; };
-  const bool in_base = count_in(base) > 0, in_new = count_in(next) > 0;
+  const bool in_base = base.count(asked) > 0, in_new = next.count(asked) > 0;
   if (in_base && in_new) return {asked, false, {}};
   const std::string_view where = !in_base && !in_new ? "either side" : !in_base ? "the base" : "the new run";
   const std::string_view why = !in_base && !base.reason.empty() ? base.reason : next.reason;
-  if (!why.empty()) return {asked, false, fmt::format("no {} time in {}: {}", name_of(asked), where, why)};
-  Clocks own = in_base ? Clocks() : base.own;
-  if (!in_new) own.insert(next.own.begin(), next.own.end());
-  return {asked, false, fmt::format("no {} time in {}, timed by {}", name_of(asked), where, names_of(own))};
+  const Clocks own = either(in_base ? Clocks() : base.own, in_new ? Clocks() : next.own);
+  return {asked, false,
+          fmt::format("no {} time in {}{}", name_of(asked), where,
+                      why.empty() ? fmt::format(", timed by {}", names_of(own)) : fmt::format(": {}", why))};
 }
 
+/// The clock that most processes have; of equally many one that is a side's own.
 PointClock common_clock(const SideClocks& base, const SideClocks& next) {
-  Clocks own = base.own;
-  own.insert(next.own.begin(), next.own.end());
+  const Clocks own = either(base.own, next.own);
   if (own.size() == 1) return {*own.begin(), false, {}};
-  std::optional<TimingMode> best;
-  std::size_t max = 0;
-  const auto consider = [&](TimingMode clock) {
-    const std::size_t old = base.processes[static_cast<std::size_t>(clock)];
-    const std::size_t now = next.processes[static_cast<std::size_t>(clock)];
-    if (old == 0 || now == 0 || old + now <= max) return;
-    max = old + now;
-    best = clock;
-  };
-  for (const Clocks* preferred : {&base.own, &next.own})  // of equally many: a clock that is a side's own
-    for (const TimingMode clock : *preferred) consider(clock);
-  for (std::size_t i = 0; i < timing_mode_names.size(); ++i) consider(static_cast<TimingMode>(i));
-  if (best) return {best, true, {}};
-  return {{},
-          true,
-          fmt::format("timed by {} in the base and by {} in the new run: no clock is in both", names_of(base.own),
-                      names_of(next.own))};
+  PointClock best{{},
+                  true,
+                  fmt::format("timed by {} in the base and by {} in the new run: no clock is in both",
+                              names_of(base.own), names_of(next.own))};
+  std::tuple<std::size_t, bool, bool> most;
+  for (std::size_t i = 0; i < timing_mode_names.size(); ++i) {
+    const auto clock = static_cast<TimingMode>(i);
+    const std::tuple rank(base.count(clock) + next.count(clock), base.own.contains(clock), next.own.contains(clock));
+    if (base.count(clock) == 0 || next.count(clock) == 0 || rank <= most) continue;
+    most = rank;
+    best = {clock, true, {}};
+  }
+  return best;
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "reports/comparisons.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "compare/noise.h"
@@ -18,8 +18,6 @@
 
 namespace gpubench::reports {
 namespace {
-
-constexpr std::array<std::string_view, 4> changes = {"faster", "slower", "same", "inconclusive"};
 
 constexpr std::array shown_first = {compare::Change::slower, compare::Change::faster, compare::Change::inconclusive,
                                     compare::Change::same};
@@ -62,41 +60,29 @@ std::string slow_down(double fraction) {
   return fraction < most ? fmt::format("{:.1f} %", 100.0 * fraction) : fmt::format("{:.0f} % or more", 100.0 * most);
 }
 
-bool is_change(compare::Change change) {
-  return change == compare::Change::slower || change == compare::Change::faster;
+/// "2 slower, 14 inconclusive" of the points from a place on.
+std::string counts_of(std::span<const compare::ComparedPoint* const> points, std::string_view what = "") {
+  std::string text;
+  for (const compare::Change change : shown_first)
+    if (const auto count = std::ranges::count(points, change, &compare::ComparedPoint::change); count > 0)
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, what, name_of(change));
+  return text;
 }
 
-/// "1.05x slower", "148x faster".
-std::string change_of(double ratio) {
+bool has_changed(const compare::ComparedPoint& point) { return is_change(point.change); }
+
+}  // namespace
+
+std::string change_text(double ratio) {
   const double times = ratio > 1.0 ? ratio : 1.0 / ratio;
   return fmt::format("{}x {}", times < 9.995 ? fmt::format("{:.2f}", times) : format_number(times),
                      ratio > 1.0 ? "slower" : "faster");
 }
 
-}  // namespace
+std::string change_text(const compare::LevelChange& step) { return change_text(step.ratio()); }
 
-std::string_view name_of(compare::Change change) { return changes[static_cast<std::size_t>(change)]; }
-
-bool has_changed(const compare::ComparedPoint& point) { return is_change(point.change); }
-
-std::string change_text(const compare::ComparedPoint& point) {
-  return has_changed(point) ? change_of(point.ratio.value) : std::string(name_of(point.change));
-}
-
-std::string change_text(const compare::ComparedOperation& operation) {
-  return is_change(operation.change) ? change_of(operation.ratio.value) : std::string(name_of(operation.change));
-}
-
-std::string change_text(const compare::LevelChange& step) { return change_of(step.ratio()); }
-
-std::string_view name_of(compare::CodeChange change) {
-  constexpr std::array<std::string_view, 3> names = {"not known", "same", "differs"};
-  return names[static_cast<std::size_t>(change)];
-}
-
-std::string_view name_of(compare::NoiseSource source) {
-  constexpr std::array<std::string_view, 4> names = {"assumed", "given", "processes", "history"};
-  return names[static_cast<std::size_t>(source)];
+std::string interval_text(const Estimate& ratio) {
+  return fmt::format("[{:.3f}, {:.3f}]", ratio.ci95.low, ratio.ci95.high);
 }
 
 std::string bound_change(const compare::ComparedPoint& point) {
@@ -174,14 +160,6 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
   return sentences;
 }
 
-std::string interval_text(const compare::ComparedPoint& point) {
-  return fmt::format("[{:.3f}, {:.3f}]", point.ratio.ci95.low, point.ratio.ci95.high);
-}
-
-std::string interval_text(const compare::ComparedOperation& operation) {
-  return fmt::format("[{:.3f}, {:.3f}]", operation.ratio.ci95.low, operation.ratio.ci95.high);
-}
-
 std::string regime_change(const compare::ComparedPoint& point) {
   if (point.base_regime == point.new_regime) return point.base_regime;
   const auto shown = [](const std::string& regime) { return regime.empty() ? "none" : regime; };
@@ -207,15 +185,9 @@ ShownPoints shown_points(const compare::Comparison& comparison) {
   ShownPoints shown{by_effect(comparison), ""};
   const auto changed = static_cast<std::size_t>(std::ranges::count_if(comparison.points, has_changed));
   if (shown.points.size() - changed <= unfolded) return shown;
-  std::array<std::size_t, changes.size()> counts{};
-  for (std::size_t i = changed + others; i < shown.points.size(); ++i)
-    ++counts[static_cast<std::size_t>(shown.points[i]->change)];
+  const auto rest = std::span<const compare::ComparedPoint* const>(shown.points).subspan(changed + others);
+  shown.folded = fmt::format("and {}: --out=FILE.csv has them all", counts_of(rest, "more "));
   shown.points.resize(changed + others);
-  std::vector<std::string> parts;
-  for (const compare::Change change : {compare::Change::inconclusive, compare::Change::same})
-    if (const std::size_t count = counts[static_cast<std::size_t>(change)]; count > 0)
-      parts.push_back(fmt::format("{} more {}", count, name_of(change)));
-  shown.folded = fmt::format("and {}: --out=FILE.csv has them all", joined(parts, ", "));
   return shown;
 }
 
@@ -237,11 +209,7 @@ std::vector<OperationPoints> points_by_operation(const compare::Comparison& comp
     OperationPoints each{fmt::format("{}{}", operation, several ? fmt::format(" on {}", device) : ""), "",
                          std::move(found->second), nullptr};
     if (const auto whole = wholes.find(found->first); whole != wholes.end()) each.whole = whole->second;
-    std::array<std::size_t, changes.size()> counts{};
-    for (const auto* one : each.points) ++counts[static_cast<std::size_t>(one->change)];
-    for (const compare::Change change : shown_first)
-      if (const std::size_t count = counts[static_cast<std::size_t>(change)]; count > 0)
-        each.counts += fmt::format("{}{} {}", each.counts.empty() ? "" : ", ", count, name_of(change));
+    each.counts = counts_of(each.points);
     points.erase(found);
     result.push_back(std::move(each));
   };
@@ -253,33 +221,28 @@ std::vector<OperationPoints> points_by_operation(const compare::Comparison& comp
 
 std::vector<std::string> changed_operations(const compare::Comparison& comparison) {
   std::vector<std::string> lines;
-  for (const compare::ComparedOperation& each : comparison.operations) {
-    if (each.change != compare::Change::slower && each.change != compare::Change::faster) continue;
-    const double ratio = each.ratio.value;
-    lines.push_back(fmt::format("{}: {:.3g}x {} over {} {}, 95 % of new/base [{:.3g}, {:.3g}]{}",
-                                each.operation.empty() ? "all operations of " + each.device : each.operation,
-                                std::max(ratio, 1.0 / ratio), ratio > 1.0 ? "slower" : "faster",
-                                each.operation.empty() ? "all" : "its",
-                                plural(static_cast<long long>(each.points), "point"), each.ratio.ci95.low,
-                                each.ratio.ci95.high, each.relative ? ", beside what the other operations did" : ""));
-  }
+  for (const compare::ComparedOperation& each : comparison.operations)
+    if (is_change(each.change))
+      lines.push_back(fmt::format("{}: {} over {} {}, 95 % of new/base {}{}",
+                                  each.operation.empty() ? "all operations of " + each.device : each.operation,
+                                  change_text(each), each.operation.empty() ? "all" : "its",
+                                  plural(static_cast<long long>(each.points), "point"), interval_text(each.ratio),
+                                  each.relative ? ", beside what the other operations did" : ""));
   return lines;
 }
 
 std::string summary_of(const compare::Comparison& comparison) {
-  std::array<std::size_t, changes.size()> counts{};
-  for (const auto& point : comparison.points) ++counts[static_cast<std::size_t>(point.change)];
-  std::string text = plural(std::ssize(comparison.points), "point") + " compared";
-  std::string_view separator = ": ";
-  const auto add = [&](std::size_t count, std::string_view what) {
-    if (count > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, what);
+  std::vector<std::string> parts;
+  if (const std::string counts = counts_of(by_effect(comparison)); !counts.empty()) parts.push_back(counts);
+  const auto add = [&](const auto& list, std::string_view what) {
+    if (!list.empty()) parts.push_back(fmt::format("{} {}", list.size(), what));
   };
-  for (const compare::Change change : shown_first) add(counts[static_cast<std::size_t>(change)], name_of(change));
-  add(comparison.left_out.size(), "left out");
-  add(comparison.failed_in_new.size(), "failed in the new run");
-  add(comparison.only_in_base.size(), "only in the base");
-  add(comparison.only_in_new.size(), "only in the new run");
-  return text;
+  add(comparison.left_out, "left out");
+  add(comparison.failed_in_new, "failed in the new run");
+  add(comparison.only_in_base, "only in the base");
+  add(comparison.only_in_new, "only in the new run");
+  return fmt::format("{} compared{}{}", plural(std::ssize(comparison.points), "point"), parts.empty() ? "" : ": ",
+                     joined(parts, ", "));
 }
 
 std::string entry_text(const compare::LevelChange& step) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/ceilings.h"
 #include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/table.h"
@@ -31,14 +32,16 @@ std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& st
 
 // What several of these writers say.
 
-std::string_view name_of(compare::Change change);       ///< "faster", "slower", "same", "inconclusive"
-std::string_view name_of(compare::CodeChange change);   ///< "same", "differs", "not known"
-std::string_view name_of(compare::NoiseSource source);  ///< "assumed", "given", "processes", "history"
-bool has_changed(const compare::ComparedPoint& point);
-/// "1.21x slower", "1.05x faster", "same", "inconclusive".
-std::string change_text(const compare::ComparedPoint& point);
-/// "[1.19, 1.23]", of the ratio.
-std::string interval_text(const compare::ComparedPoint& point);
+/// "1.21x slower", "1.05x faster" of a ratio of times.
+std::string change_text(double ratio);
+std::string change_text(const compare::LevelChange& step);
+/// The same of a point or an operation; where it has not changed "same" or "inconclusive".
+template <class Compared>
+std::string change_text(const Compared& it) {
+  return compare::is_change(it.change) ? change_text(it.ratio.value) : std::string(compare::name_of(it.change));
+}
+/// "[1.190, 1.230]", the 95 % interval of a ratio.
+std::string interval_text(const Estimate& ratio);
 /// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
 std::string regime_change(const compare::ComparedPoint& point);
 
@@ -59,10 +62,6 @@ struct ShownPoints {
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 
-/// "1.05x slower", "same", "inconclusive"; "[1.04, 1.06]".
-std::string change_text(const compare::ComparedOperation& operation);
-std::string interval_text(const compare::ComparedOperation& operation);
-
 /// The points of one operation, as `by_effect`, and the judgement of the whole, null where there is none.
 struct OperationPoints {
   std::string name;    ///< with " on DEVICE" where there are several
@@ -73,14 +72,12 @@ struct OperationPoints {
 /// Those with a point that changed first; then as their points stand in the comparison.
 std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison);
 
-/// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % [1.04, 1.06]".
+/// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % of new/base [1.040, 1.060]".
 std::vector<std::string> changed_operations(const compare::Comparison& comparison);
 
 /// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
 std::string summary_of(const compare::Comparison& comparison);
 
-/// "1.21x slower".
-std::string change_text(const compare::LevelChange& step);
 /// "12", or "12 (v1.4)" with a label: the entry of the store.
 std::string entry_text(const compare::LevelChange& step);
 /// "2 steps in 40 points over 12 entries".

@@ -39,7 +39,7 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
                       {format_seconds(point->base_seconds, 4)},
                       {format_seconds(point->new_seconds, 4)},
                       {change_text(*point), color_of(point->change)},
-                      {interval_text(*point)},
+                      {interval_text(point->ratio)},
                       {printable(regime_change(*point)), other_regime ? color::yellow : color::dim}});
   }
   if (clocks.size() == 1) columns.erase(columns.begin() + 1);
@@ -58,8 +58,8 @@ std::string operations_text(const compare::Comparison& comparison, const Console
             {{printable(each.name)},
              {each.counts, color_of(most.change)},
              whole != nullptr ? Cell{change_text(*whole), color_of(whole->change)} : Cell{"not judged", color::dim},
-             {whole != nullptr ? interval_text(*whole) : ""},
-             has_changed(most)
+             {whole != nullptr ? interval_text(whole->ratio) : ""},
+             is_change(most.change)
                  ? Cell{printable(fmt::format("{} at {}", change_text(most), most.name)), color_of(most.change)}
                  : Cell{}});
   }
@@ -70,7 +70,7 @@ std::string operations_text(const compare::Comparison& comparison, const Console
 std::string stories(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
   for (const auto* point : by_effect(comparison)) {
-    if (!has_changed(*point)) continue;
+    if (!is_change(point->change)) continue;
     std::string story = bound_change(*point);
     if (!story.starts_with("went ")) story.clear();
     if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;

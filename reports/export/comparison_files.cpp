@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,14 @@ std::string markdown_list(std::string_view title, const std::vector<std::string>
 }
 
 std::string markdown_change(const compare::ComparedPoint& point) {
-  return has_changed(point) ? fmt::format("**{}**", change_text(point)) : change_text(point);
+  return is_change(point.change) ? fmt::format("**{}**", change_text(point)) : change_text(point);
 }
 
 /// The limit in words where the verdicts give any, else the regimes.
 std::string limit_text(const compare::ComparedPoint& point) {
   std::string text = bound_change(point);
   if (text.empty()) text = regime_change(point);
-  return has_changed(point) && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
+  return is_change(point.change) && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
 }
 
 Json json_of(const compare::ComparedPoint& point) {
@@ -58,43 +59,41 @@ Json json_of(const compare::ComparedPoint& point) {
   return item;
 }
 
-CsvRecord record_of(const compare::ComparedPoint& point) {
-  return {{"name", csv_text(point.name)},
-          {"device", csv_text(point.device)},
-          {"base_s", csv_number(point.base_seconds)},
-          {"new_s", csv_number(point.new_seconds)},
-          {"ratio", csv_number(point.ratio.value)},
-          {"ratio_ci95_low", csv_number(point.ratio.ci95.low)},
-          {"ratio_ci95_high", csv_number(point.ratio.ci95.high)},
-          {"change", std::string(name_of(point.change))},
-          {"base_regime", csv_text(point.base_regime)},
-          {"new_regime", csv_text(point.new_regime)},
-          {"adjusted_p", csv_number(point.p_value)},
-          {"smallest_slow_down_seen", csv_number(point.min_seen)},
-          {"base_processes", fmt::to_string(point.base_processes)},
-          {"new_processes", fmt::to_string(point.new_processes)},
-          {"process_deviation", csv_number(point.process_deviation)},
-          {"noise_from", std::string(name_of(point.noise))},
-          {"clock", std::string(name_of(point.clock))}};
+Json json_of(const compare::LevelChange& step) {
+  return {{"name", step.name},
+          {"device", step.device},
+          {"entry", step.entry},
+          {"label", step.label},
+          {"added_utc", step.added_utc},
+          {"before_seconds", step.before_seconds},
+          {"after_seconds", step.after_seconds},
+          {"code", name_of(step.code)}};
 }
 
-/// A line of the CSV for a point without a ratio: its name and what became of it.
-std::string csv_without_ratio(const std::string& name, std::string_view change) {
-  CsvRecord record = record_of(compare::ComparedPoint{});
-  for (auto& [column, field] : record) field = column == "name" ? csv_text(name) : column == "change" ? change : "";
-  return csv_line(record);
+constexpr const char* point_columns =
+    "name device base_s new_s ratio ratio_ci95_low ratio_ci95_high change base_regime new_regime adjusted_p "
+    "smallest_slow_down_seen base_processes new_processes process_deviation noise_from clock";
+constexpr const char* step_columns = "name device entry label added_utc before_s after_s ratio code";
+
+/// Where the JSON object has what stands in a column.
+Json::json_pointer place_of(const std::string& column) {
+  if (column.ends_with("_low")) return Json::json_pointer("/ratio_ci95/0");
+  if (column.ends_with("_high")) return Json::json_pointer("/ratio_ci95/1");
+  return Json::json_pointer("/" + column + (column.ends_with("_s") ? "econds" : ""));
 }
 
-CsvRecord record_of(const compare::LevelChange& step) {
-  return {{"name", csv_text(step.name)},
-          {"device", csv_text(step.device)},
-          {"entry", fmt::to_string(step.entry)},
-          {"label", csv_text(step.label)},
-          {"added_utc", csv_text(step.added_utc)},
-          {"before_s", csv_number(step.before_seconds)},
-          {"after_s", csv_number(step.after_seconds)},
-          {"ratio", csv_number(step.ratio())},
-          {"code", std::string(name_of(step.code))}};
+/// A field for each column; empty where the object has nothing of it.
+CsvRecord record_of(const Json& item, const char* columns) {
+  CsvRecord record;
+  std::istringstream names(columns);
+  for (std::string column; names >> column;) {
+    const Json value = item.value(place_of(column), Json());
+    record.emplace_back(column, value.is_number_float() ? csv_number(value.get<double>())
+                                : value.is_string()     ? csv_text(value.get<std::string>())
+                                : value.is_null()       ? ""
+                                                        : value.dump());
+  }
+  return record;
 }
 
 std::string text_of(const Json& document) {
@@ -117,7 +116,7 @@ std::string markdown(const compare::Comparison& comparison) {
   for (const auto* point : shown.points)
     rows.push_back({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
                     format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
-                    markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
+                    markdown_change(*point), interval_text(point->ratio), markdown_text(limit_text(*point))});
   if (!rows.empty())
     text += "\n" + markdown_table({{"point"},
                                    {"device"},
@@ -141,12 +140,13 @@ std::string markdown(const compare::Comparison& comparison) {
 }
 
 std::string csv(const compare::Comparison& comparison) {
-  std::string text = csv_header(record_of(compare::ComparedPoint{}));
-  for (const auto& point : comparison.points) text += csv_line(record_of(point));
-  for (const auto& point : comparison.left_out) text += csv_without_ratio(point.name, "left out");
-  for (const auto& name : comparison.failed_in_new) text += csv_without_ratio(name, "failed in the new run");
-  for (const auto& name : comparison.only_in_base) text += csv_without_ratio(name, "only in the base");
-  for (const auto& name : comparison.only_in_new) text += csv_without_ratio(name, "only in the new run");
+  std::string text = csv_header(record_of(Json::object(), point_columns));
+  const auto add = [&](const Json& item) { text += csv_line(record_of(item, point_columns)); };
+  for (const auto& point : comparison.points) add(json_of(point));
+  for (const auto& point : comparison.left_out) add({{"name", point.name}, {"change", "left out"}});
+  for (const auto& name : comparison.failed_in_new) add({{"name", name}, {"change", "failed in the new run"}});
+  for (const auto& name : comparison.only_in_base) add({{"name", name}, {"change", "only in the base"}});
+  for (const auto& name : comparison.only_in_new) add({{"name", name}, {"change", "only in the new run"}});
   return text;
 }
 
@@ -204,26 +204,21 @@ std::string markdown(const compare::History& history) {
 }
 
 std::string csv(const compare::History& history) {
-  std::string text = csv_header(record_of(compare::LevelChange{}));
-  for (const compare::LevelChange& step : history.steps) text += csv_line(record_of(step));
+  std::string text = csv_header(record_of(Json::object(), step_columns));
+  for (const compare::LevelChange& step : history.steps) {
+    Json item = json_of(step);
+    item["ratio"] = step.ratio();
+    text += csv_line(record_of(item, step_columns));
+  }
   return text;
 }
 
 std::string json(const compare::History& history) {
-  Json document;
-  document["schema"] = {{"name", "gpubench-history"}, {"version", 1}};
-  document["entries"] = history.entries;
-  document["points"] = history.points;
-  document["steps"] = Json::array();
-  for (const compare::LevelChange& step : history.steps)
-    document["steps"].push_back({{"name", step.name},
-                                 {"device", step.device},
-                                 {"entry", step.entry},
-                                 {"label", step.label},
-                                 {"added_utc", step.added_utc},
-                                 {"before_seconds", step.before_seconds},
-                                 {"after_seconds", step.after_seconds},
-                                 {"code", name_of(step.code)}});
+  Json document = {{"schema", {{"name", "gpubench-history"}, {"version", 1}}},
+                   {"entries", history.entries},
+                   {"points", history.points},
+                   {"steps", Json::array()}};
+  for (const compare::LevelChange& step : history.steps) document["steps"].push_back(json_of(step));
   return text_of(document);
 }
 

@@ -270,7 +270,7 @@ std::string comparison(const compare::Comparison& comparison) {
             format_seconds(point.base_seconds, 4),
             format_seconds(point.new_seconds, 4),
             change_text(point),
-            interval_text(point),
+            interval_text(point.ratio),
             bound_change(point)};
   };
   const std::vector<Heading> headings = {{"point"},  {"device"},           {"base", true}, {"new", true},
