@@ -29,10 +29,7 @@ void add_overlap(const Calibration& calibration, Machine& machine) {
     points.push_back(
         {machine.dram.front().seconds_per_byte, point.flops_per_byte / rate, 1.0 / point.bytes_per_second});
   }
-  if (const auto fitted = fit_overlap(points)) {
-    machine.overlap = *fitted;
-    machine.overlap_points = points.size();
-  }
+  machine.overlap = fit_overlap(points).value_or(machine.overlap);
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same on every platform, unlike the standard's distributions.

@@ -103,7 +103,6 @@ struct Machine {
   std::array<CommandCost, 4> commands;  ///< as `command_kinds`
   std::optional<double> clock_hz;       ///< that nothing holds down: the highest of the pipes' ceilings
   Exponent overlap = overlap_prior;     ///< p
-  std::size_t overlap_points = 0;       ///< of the intensity sweep that p was fitted to; 0: the prior
 };
 
 /// Ceilings outside the bounds of a figure are left out, as are cache levels without a bandwidth.

@@ -268,7 +268,6 @@ Prediction predict(const Work& work, const ModelInput& conditions, const Machine
   prediction.kernel_overhead_seconds = conditions.kernel_overhead_seconds;
   prediction.kernels = conditions.kernels;
   prediction.overlap = machine.overlap;
-  prediction.overlap_points = machine.overlap_points;
   prediction.wave_factor = conditions.wave_factor.value_or(wave_factor(conditions.grid, machine.units));
   prediction.resources.reserve(machine.caches.size() + 2 + work.flops.size() + conditions.counted.flops.size());
   if (conditions.counted.has_levels())

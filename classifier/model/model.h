@@ -102,7 +102,6 @@ struct Prediction {
   std::optional<CountedCache> counted_cache;
   double wave_factor = 1.0;  ///< kappa
   Exponent overlap = overlap_prior;
-  std::size_t overlap_points = 0;         ///< as in Machine
   std::vector<std::string_view> missing;  ///< resources the work needs that have no ceiling
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted
@@ -121,13 +120,6 @@ std::optional<double> waves_of(const std::optional<Grid>& grid, int units);
 /// What an uneven last wave of blocks costs: ceil(b) / b for b blocks a multiprocessor below four waves, else 1. Not
 /// ceil(W) / W of the waves W: the few blocks of a last wave share what their multiprocessor can do.
 double wave_factor(const std::optional<Grid>& grid, int units);
-
-/// At least ratio^exponent of a ratio of at most 1, without its power.
-inline double power_bound(double ratio, double exponent) {
-  for (const double q : {2.0, 4.0, 8.0})
-    if (exponent >= q) ratio *= ratio;
-  return ratio;
-}
 
 /// (sum x^p)^(1/p) of non-negative numbers.
 class OverlapSum {

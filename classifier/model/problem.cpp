@@ -124,84 +124,62 @@ namespace {
 /// The efficiency at a place; 1 where that is -1.
 double efficiency_at(const Eigen::VectorXd& factors, int index) { return index < 0 ? 1.0 : factors[index]; }
 
-/// The bytes of each level, with the capacities and the hit exponent of the factors.
-void split(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
-  bool moved = scratch.bytes.empty();
-  scratch.factors.resize(layout.capacities.size() + 1, 1.0);
-  const auto take = [&](std::size_t place, int index) {
-    if (index >= 0 && std::exchange(scratch.factors[place], factors[index]) != factors[index]) moved = true;
-  };
-  for (std::size_t i = 0; i < layout.capacities.size(); ++i) take(i, layout.capacities[i]);
-  take(layout.capacities.size(), layout.hit);
-  if (!moved) return;
-  scratch.demand = one.demand;
-  for (std::size_t i = 0; i < scratch.demand.levels.size(); ++i) {
-    auto& level = scratch.demand.levels[i];
+/// The seconds of all levels, one after the other, with the capacities and the hit exponent of the factors.
+double in_sequence(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors) {
+  MemoryDemand demand = one.demand;
+  for (std::size_t i = 0; i < demand.levels.size(); ++i) {
+    auto& level = demand.levels[i];
     // The near half shifts those behind it, and shares the place of the cache that it is half of.
     const std::size_t place = one.near_at >= 0 && static_cast<int>(i) > one.near_at ? i - 1 : i;
     if (place < layout.capacities.size() && layout.capacities[place] >= 0)
       level.capacity_bytes *= factors[layout.capacities[place]];
     if (layout.hit >= 0) level.hit_exponent.value *= factors[layout.hit];
   }
-  scratch.demand.split(scratch.bytes);
+  std::vector<double> bytes;
+  demand.split(bytes);
+  double seconds = 0.0;
+  for (std::size_t i = 0; i < demand.levels.size(); ++i)
+    seconds += bytes[i] * demand.levels[i].seconds_per_byte / efficiency_at(factors, one.level_efficiency[i]);
+  return seconds;
 }
 
 }  // namespace
 
-double OverlapMemo::value(double exponent) {
-  const auto is_asked = [&](const Known& known) {
-    return known.exponent == exponent && known.seconds == asked_.seconds;
-  };
-  if (is_asked(known_[0])) return known_[0].value;
-  std::swap(known_[0], known_[1]);
-  if (is_asked(known_[0])) return known_[0].value;
-  OverlapSum sum(exponent);
-  for (const double seconds : asked_.seconds) sum.add(seconds);
-  known_[0].seconds = asked_.seconds;
-  known_[0].exponent = exponent;
-  known_[0].value = sum.value();
-  return known_[0].value;
-}
-
-FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch) {
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors) {
   const Layout& layout = shared.layout;
   const auto& prediction = one.observation->prediction;
   const double overlap = layout.overlap < 0 ? shared.overlap : std::clamp(factors[layout.overlap], 1.0, 64.0);
   double memory = 0.0;
   if (prediction.counted) {
-    scratch.levels.clear();
+    OverlapSum levels(overlap);
     for (std::size_t i = 0; i < one.counted_seconds.size(); ++i) {
       // The halves of a cache follow one another, as levels that were not counted do.
       const double near = static_cast<int>(i) == one.near_at ? one.near_fraction : 0.0;
-      scratch.levels.add(one.counted_seconds[i] * ((1.0 - near) / efficiency_at(factors, one.level_efficiency[i]) +
-                                                   near / efficiency_at(factors, layout.near_efficiency)));
+      levels.add(one.counted_seconds[i] * ((1.0 - near) / efficiency_at(factors, one.level_efficiency[i]) +
+                                           near / efficiency_at(factors, layout.near_efficiency)));
     }
-    memory = scratch.levels.value(overlap);
+    memory = levels.value();
   } else if (!one.demand.levels.empty()) {
-    split(layout, one, factors, scratch);
-    for (std::size_t i = 0; i < scratch.demand.levels.size(); ++i)
-      memory += scratch.bytes[i] * scratch.demand.levels[i].seconds_per_byte /
-                efficiency_at(factors, one.level_efficiency[i]);
+    memory = in_sequence(layout, one, factors);
   }
   for (const auto& [index, seconds] : one.random) memory += seconds / efficiency_at(factors, index);
-  scratch.busy.clear();
-  scratch.busy.add(memory);
-  for (const auto& [index, seconds] : one.pipes) scratch.busy.add(seconds / efficiency_at(factors, index));
-  scratch.device.clear();
-  scratch.device.add(prediction.wave_factor * scratch.busy.value(overlap));
-  scratch.device.add(one.start.second / efficiency_at(factors, one.start.first));
+  OverlapSum busy(overlap), device(overlap);
+  busy.add(memory);
+  for (const auto& [index, seconds] : one.pipes) busy.add(seconds / efficiency_at(factors, index));
+  device.add(prediction.wave_factor * busy.value());
+  device.add(one.start.second / efficiency_at(factors, one.start.first));
   FittedTime time;
-  time.device_seconds = scratch.device.value(overlap);
+  time.device_seconds = device.value();
   if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
   const double launch = factors[layout.launch];
   const double shape =
       prediction.kernel_overhead_seconds.value_or(shared.kernel_overhead_seconds) - shared.kernel_overhead_seconds;
   time.seconds = std::max(launch + shape, min_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
-    scratch.slower.clear();
-    scratch.slower.add(factors[layout.floor]);
-    scratch.slower.add(time.seconds);
-    time.seconds = scratch.slower.value(floor_exponent);
+    OverlapSum slower(floor_exponent);
+    slower.add(factors[layout.floor]);
+    slower.add(time.seconds);
+    time.seconds = slower.value();
   }
   return time;
 }
@@ -253,7 +231,7 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
   return problem;
 }
 
-Residuals::Residuals(const Problem& problem) : problem_(problem), scratch_(problem.cases.size()) {
+Residuals::Residuals(const Problem& problem) : problem_(problem) {
   const auto add = [this](double seconds, double sigma) {
     logarithms_.push_back(std::log(seconds));
     sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
@@ -269,7 +247,7 @@ void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
   const Shared shared{problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds};
   Eigen::Index device = static_cast<Eigen::Index>(problem_.cases.size());
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
-    const auto time = evaluate(shared, problem_.cases[i], factors, scratch_[i]);
+    const auto time = evaluate(shared, problem_.cases[i], factors);
     out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
     if (!problem_.cases[i].observation->device_seconds) continue;
     const auto place = static_cast<std::size_t>(device);

@@ -54,32 +54,6 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
 /// The levels of one observation as the form has them.
 FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
 
-/// Times that overlap, and their sum as it was for the last two different lists: of the parameters that a derivative
-/// moves one by one, most leave a list as it is.
-class OverlapMemo {
- public:
-  void clear() { asked_.seconds.clear(); }
-  void add(double seconds) { asked_.seconds.push_back(seconds); }
-  double value(double exponent);
-
- private:
-  struct Known {
-    std::vector<double> seconds;
-    double exponent = 0.0;
-    double value = 0.0;
-  };
-  Known asked_;
-  std::array<Known, 2> known_;  ///< the one used last is the first
-};
-
-/// How the bytes of one case were last split, and its sums: most parameters do not move them, and they take powers.
-struct Scratch {
-  MemoryDemand demand;
-  std::vector<double> bytes;
-  std::vector<double> factors;  ///< of capacities and the hit exponent, as they were
-  OverlapMemo levels, busy, device, slower;
-};
-
 /// What all cases of a fit share.
 struct Shared {
   const Layout& layout;
@@ -87,8 +61,8 @@ struct Shared {
   double kernel_overhead_seconds = 0.0;
 };
 
-/// The fitted form's time of one case, by the factors of all parameters. `scratch` is of this case alone.
-FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch);
+/// The fitted form's time of one case, by the factors of all parameters.
+FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors);
 
 /// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
 class Residuals {
@@ -104,7 +78,6 @@ class Residuals {
   const Problem& problem_;
   std::vector<double> logarithms_;
   std::vector<double> sigmas_;
-  std::vector<Scratch> scratch_;  ///< by case
 };
 
 }  // namespace gpubench::classifier

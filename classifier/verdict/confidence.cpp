@@ -31,36 +31,6 @@ constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
 
-/// The factors of figures that many points share, as those of ceilings: most of the time of judging a run went to
-/// their exponentials. Each thread has its own.
-class SharedFactors {
- public:
-  std::span<const double> of(double sigma, std::size_t column) {
-    std::vector<double>& factors = known_[{sigma, column}];
-    if (factors.empty())
-      std::ranges::transform(normal_draws(column), std::back_inserter(factors),
-                             [&](double z) { return std::exp(sigma * z); });
-    return factors;
-  }
-  /// Not while a span is in use.
-  void limit() {
-    constexpr std::size_t max = 1024;  // 16 MB
-    if (known_.size() > max) known_.clear();
-  }
-
- private:
-  std::map<std::pair<double, std::size_t>, std::vector<double>> known_;
-};
-thread_local SharedFactors shared_factors;
-
-/// Even between 0 and 1, as `normal_draws`.
-std::span<const double> even_draws(std::size_t column) {
-  thread_local std::map<std::size_t, std::vector<double>> known;
-  std::vector<double>& draws = known[column];
-  if (draws.empty()) std::ranges::transform(normal_draws(column), std::back_inserter(draws), &statistics::normal_below);
-  return draws;
-}
-
 /// No draw is farther from zero.
 double max_draw() {
   static const double max = [] {
@@ -82,58 +52,39 @@ class Factor {
  public:
   /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
   Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
-  /// Of a figure that is the same for many points.
-  static Factor shared(double sigma, std::size_t column) {
-    Factor factor(sigma, column);
-    if (factor.sigma_ > 0.0) factor.known_ = shared_factors.of(factor.sigma_, column);
-    return factor;
-  }
-  [[nodiscard]] double at(std::size_t draw) const {
-    if (!known_.empty()) return known_[draw];
-    return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0;
-  }
+  [[nodiscard]] double at(std::size_t draw) const { return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0; }
   /// Between which it is in all draws.
   [[nodiscard]] Interval reach() const {
     const double far = std::exp(sigma_ * max_draw());
     return {(1.0 - rounding) / far, (1.0 + rounding) * far};
   }
   [[nodiscard]] double logarithm_reach() const { return sigma_ * max_draw(); }
-  [[nodiscard]] double logarithm_at(std::size_t draw) const { return sigma_ > 0.0 ? sigma_ * draws_[draw] : 0.0; }
 
  private:
   double sigma_;
   std::span<const double> draws_;
-  std::span<const double> known_;
 };
 
 /// The memory's time in each draw. Levels and capacities err apart, the model errs on the memory as a whole.
 class MemoryDraws {
  public:
   MemoryDraws(const Prediction& prediction, double widening, std::size_t& column)
-      : prediction_(prediction), model_(Factor::shared(widening * model_sigma, column++)) {
+      : prediction_(prediction), model_(widening * model_sigma, column++) {
     for (const auto& resource : prediction.resources)
       if (resource.kind == ResourceKind::memory) {
         seconds_.push_back(resource.seconds);
-        rates_.push_back(Factor::shared(widening * resource.sigma, column++));
+        rates_.emplace_back(widening * resource.sigma, column++);
       }
     demand_ = prediction.demand;
     for (const auto& level : demand_.levels) {
-      capacities_.push_back(Factor::shared(widening * std::hypot(level.capacity_sigma, model_sigma), column++));
-      exponents_.push_back(Factor::shared(widening * level.hit_exponent.sigma, column++));
+      capacities_.emplace_back(widening * std::hypot(level.capacity_sigma, model_sigma), column++);
+      exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
     }
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
     const double min = 1e-6 * prediction.memory_seconds();
     splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
     for (const auto& level : demand_.levels)
       logarithms_.push_back(std::log(demand_.footprint_bytes / level.capacity_bytes));
-  }
-
-  /// Between which `seconds` is, without the powers that most of the time of judging a run went to.
-  Interval bounds(std::size_t draw) {
-    if (prediction_.counted) return overlap_bounds(draw);
-    if (splits_vary_) split_nearly(draw);
-    const double sum = in_sequence(draw) * model_.at(draw);
-    return splits_vary_ ? Interval{(1.0 - 1e-9) * sum, (1.0 + 1e-9) * sum} : Interval{sum, sum};
   }
 
   /// Between which `seconds` is in all draws.
@@ -184,34 +135,6 @@ class MemoryDraws {
         rest = {rest.low * (1.0 - most), rest.high * (1.0 - least)};
       }
       seconds[i] = level.seconds_per_byte * bytes;
-    }
-  }
-
-  /// max <= (sum x^p)^(1/p) <= max (1 + s / p), s the sum of the others' (x / max)^q for a q of at most p.
-  [[nodiscard]] Interval overlap_bounds(std::size_t draw) const {
-    const double exponent = prediction_.overlap.value;
-    double max = 0.0;
-    for (std::size_t i = 0; i < seconds_.size(); ++i) max = std::max(max, seconds_[i] * rates_[i].at(draw));
-    double sum = -1.0;  // the greatest is among them
-    for (std::size_t i = 0; i < seconds_.size(); ++i)
-      sum += max > 0.0 ? power_bound(seconds_[i] * rates_[i].at(draw) / max, exponent) : 0.0;
-    const double model = model_.at(draw);
-    return {(1.0 - 1e-9) * max * model, (1.0 + 1e-9) * max * (1.0 + std::max(sum, 0.0) / exponent) * model};
-  }
-
-  /// As `split`, but for rounding.
-  void split_nearly(std::size_t draw) {
-    const auto& levels = prediction_.demand.levels;
-    double rest = demand_.other_bytes;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      double bytes = rest + demand_.first_touch_bytes;
-      if (std::isfinite(levels[i].capacity_bytes)) {
-        const double power = levels[i].hit_exponent.value * exponents_[i].at(draw) *
-                             (logarithms_[i] - capacities_[i].logarithm_at(draw));
-        bytes = rest / (1.0 + std::exp(power));
-        rest -= bytes;
-      }
-      seconds_[i] = bytes * levels[i].seconds_per_byte;
     }
   }
 
@@ -289,28 +212,27 @@ bool is_same_beside_launch(const Figures& base, const Reach& reach) {
   return start.high <= std::max(memory.low, pipe.low) && (memory.low >= pipe.high || memory.high < pipe.low);
 }
 
-RegimeCounts draw_regimes(const PointAnalysis& it, double widening) {
+RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t draws = draw_count) {
   const Time& time = it.time;
   const Prediction& prediction = it.prediction;
-  shared_factors.limit();
   std::size_t column = 0;
   const Factor seconds(widening * time.sigma, column++);
   const Factor device(widening * time.device_sigma, column++);
-  const Factor launch = Factor::shared(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
+  const Factor launch = Factor(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
   // What a launch costs beside other work is not quite what it costs beside nothing.
-  const Factor launch_model = Factor::shared(widening * model_sigma, column++);
+  const Factor launch_model = Factor(widening * model_sigma, column++);
   MemoryDraws memory(prediction, widening, column);
   std::vector<PipeDraws> pipes;
   for (const auto& resource : prediction.resources)
     if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
-      pipes.push_back({resource.seconds, Factor::shared(widening * std::hypot(resource.sigma, model_sigma), column++)});
+      pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
   RegimeCounts counts{};
   const auto waste = normal_draws(column++);
   const auto* const start_resource = prediction.largest(ResourceKind::start);
-  const Factor start = Factor::shared(
-      widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0), column++);
-  const Factor busy = Factor::shared(widening * model_sigma, column++);
-  const auto launch_parts = even_draws(column++);
+  const Factor start =
+      Factor(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0), column++);
+  const Factor busy = Factor(widening * model_sigma, column++);
+  const auto launch_parts = normal_draws(column++);  // even between 0 and 1 by their probability
   const Figures& base = it.figures;
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
@@ -336,11 +258,11 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening) {
     counts[static_cast<std::size_t>(regime)] = draw_count;
     return counts;
   }
-  for (std::size_t draw = 0; draw < draw_count; ++draw) {
+  for (std::size_t draw = 0; draw < draws; ++draw) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
-    figures.launch_part = launch_parts[draw];
+    figures.launch_part = statistics::normal_below(launch_parts[draw]);
     if (overhead != Always::no && figures.overhead_excess() >= 1.0) {
       ++counts[static_cast<std::size_t>(Regime::overhead)];
       continue;
@@ -351,14 +273,8 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening) {
     for (const auto& pipe : pipes)
       figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
     const double wasted = may_waste && waste[draw] > wasteful_beyond ? wastes[draw % wastes.size()] : 1.0;
-    const auto regime_with = [&](double memory_seconds) {
-      figures.memory_seconds = memory_seconds * wasted;
-      return figures.regime_beside_launch();
-    };
-    const Interval bounds = base.memory_seconds > 0.0 ? memory.bounds(draw) : Interval{0.0, 0.0};
-    Regime regime = regime_with(bounds.low);
-    // More time of the memory moves a draw from latency towards memory, never back.
-    if (bounds.low != bounds.high && regime != regime_with(bounds.high)) regime = regime_with(memory.seconds(draw));
+    figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) * wasted : 0.0;
+    const Regime regime = figures.regime_beside_launch();
     ++counts[static_cast<std::size_t>(regime)];
   }
   return counts;
@@ -457,7 +373,7 @@ Confidence confidence_of(const PointAnalysis& it) {
   Confidence result{lowered(share(own), it), max_other(counts, own), 0.0};
   if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
   for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
-    result.runner_up = max_other(draw_regimes(it, widening), own);
+    result.runner_up = max_other(draw_regimes(it, widening, draw_count / 4), own);
   return result;
 }
 

@@ -75,55 +75,6 @@ std::vector<CrossCheck> perturbation_checks(Regime regime, const Measurement& me
   return cross_checks;
 }
 
-std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz) {
-  constexpr std::size_t fewest = 8;
-  constexpr double min_spread = 0.01;
-  const auto usable = [](double x) { return x >= min_figure && x <= max_figure; };
-  if (seconds.size() != clock_hz.size() || seconds.size() < fewest) return std::nullopt;
-  if (!std::ranges::all_of(seconds, usable) || !std::ranges::all_of(clock_hz, usable)) return std::nullopt;
-  std::vector<double> sorted(clock_hz.begin(), clock_hz.end());
-  std::ranges::sort(sorted);
-  if (std::log(statistics::quantile(sorted, 0.975) / statistics::quantile(sorted, 0.025)) < min_spread)
-    return std::nullopt;
-  const auto count = static_cast<double>(seconds.size());
-  double mean_x = 0.0;
-  double mean_y = 0.0;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    mean_x += std::log(clock_hz[i]) / count;
-    mean_y += std::log(seconds[i]) / count;
-  }
-  double xx = 0.0;
-  double xy = 0.0;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const double x = std::log(clock_hz[i]) - mean_x;
-    xx += x * x;
-    xy += x * (std::log(seconds[i]) - mean_y);
-  }
-  const double slope = xy / xx;
-  double residuals = 0.0;
-  for (std::size_t i = 0; i < seconds.size(); ++i)
-    residuals += std::pow(std::log(seconds[i]) - mean_y - slope * (std::log(clock_hz[i]) - mean_x), 2);
-  return Slope{-slope, std::sqrt(residuals / (count - 2.0) / xx)};
-}
-
-std::optional<CrossCheck> clock_check(const Decision& decision, const Measurement& measurement) {
-  const auto slope = clock_sensitivity(measurement.primary().samples_seconds, measurement.primary().samples_clock_hz);
-  if (!slope) return std::nullopt;
-  CrossCheck check{Experiment::clock, Outcome::undecided, "neither",
-                   fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value,
-                               statistics::normal_975 * slope->sigma)};
-  const bool of_cores = slope->value - statistics::normal_975 * slope->sigma > 0.5;
-  const bool of_others = slope->value + statistics::normal_975 * slope->sigma < 0.5;
-  if (of_cores) check.says = "work of the cores";
-  if (of_others) check.says = "not the cores";
-  const bool own_clock = decision.regime == Regime::memory && !follows_clock(decision.limiter);
-  const bool should_follow = decision.regime == Regime::compute || decision.limiter == block_start ||
-                             (decision.regime == Regime::memory && !own_clock);
-  const bool should_not = is_launch(decision) || own_clock;
-  if ((of_cores || of_others) && (should_follow || should_not)) check.outcome = outcome_of(of_cores == should_follow);
-  return check;
-}
-
 std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units) {
   const auto sm = percentage(measurement, sm_throughput);
   const auto memory = percentage(measurement, memory_throughput);
@@ -161,8 +112,7 @@ CrossCheck speed_of_light_check(const Verdict& verdict, const SpeedOfLight& figu
 
 void weigh(const CrossCheck& check, Verdict& verdict) {
   if (check.outcome != Outcome::disagrees || check.experiment == Experiment::ncu_rule) return;
-  // How often each is taken to be right where it contradicts a verdict.
-  const double right = check.experiment == Experiment::ablation ? 0.95 : 0.9;
+  constexpr double right = 0.95;  // how often it is taken to be right where it contradicts a verdict
   const double p = verdict.confidence;
   const double wrong = p * (1.0 - right) / (p * (1.0 - right) + (1.0 - p) * right);
   verdict.confidence = std::min(wrong, never_certain);
@@ -170,10 +120,7 @@ void weigh(const CrossCheck& check, Verdict& verdict) {
 }
 
 std::vector<CrossCheck> cross_checks_of(const Verdict& verdict, const Measurement& measurement, int units) {
-  std::vector<CrossCheck> cross_checks;
-  const Decision decision{verdict.regime, verdict.limiter};
-  for (auto& check : perturbation_checks(verdict.regime, measurement)) cross_checks.push_back(std::move(check));
-  if (auto check = clock_check(decision, measurement)) cross_checks.push_back(*std::move(check));
+  auto cross_checks = perturbation_checks(verdict.regime, measurement);
   if (const auto figures = speed_of_light(measurement, units))
     cross_checks.push_back(speed_of_light_check(verdict, *figures));
   return cross_checks;

@@ -18,22 +18,9 @@
 
 namespace gpubench::classifier {
 
-/// A slope between logarithms with its standard deviation.
-struct Slope {
-  double value = 0.0;
-  double sigma = 0.0;
-};
-
 /// Variants with less work of one kind: the share of the time that goes with it, (1 - t_variant / t) / (1 - part left),
 /// over 0.5 is compute for arithmetic and memory for traffic.
 std::vector<CrossCheck> perturbation_checks(Regime regime, const Measurement& measurement);
-
-/// -d ln t / d ln f over samples, by least squares; absent with fewer than eight samples or a clock that varies by less
-/// than 1 %.
-std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz);
-
-/// A slope near 1 is work of the cores (compute, L1, L2), near 0 something with a clock of its own (DRAM, the launch).
-std::optional<CrossCheck> clock_check(const Decision& decision, const Measurement& measurement);
 
 /// NVIDIA Nsight Compute's two figures, in percent of peak.
 struct SpeedOfLight {

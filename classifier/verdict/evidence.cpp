@@ -173,19 +173,6 @@ std::string sentence(const PointAnalysis& it) {
   return unknown_sentence(it);
 }
 
-/// How memory and arithmetic share the time, where it matters: the smaller takes at least half of the larger.
-std::string overlap_note(const Prediction& prediction) {
-  const auto* pipe = prediction.largest(ResourceKind::pipe);
-  const double memory = prediction.memory_seconds();
-  if (pipe == nullptr || std::min(memory, pipe->seconds) < 0.5 * std::max(memory, pipe->seconds)) return "";
-  const std::string origin =
-      prediction.overlap_points > 0
-          ? fmt::format("fitted to {} points of the calibration's intensity sweep", prediction.overlap_points)
-          : std::string("assumed, as the calibration has no intensity sweep");
-  return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", label_of(pipe->resource),
-                     prediction.overlap.value, origin);
-}
-
 std::string excess_note(const PointAnalysis& it) {
   if (it.binding.decision.limiter == block_start)
     return fmt::format("; its blocks need {}x that time at {}, so the ceiling is too low",
@@ -205,7 +192,6 @@ std::string evidence_of(const PointAnalysis& it) {
   const auto& differences = it.measurement.work_differences;
   std::string text = sentence(it);
   if (!differences.empty()) text += "; by the counters it " + joined(differences, " and ");
-  if (it.decision.regime != Regime::overhead && !it.rests_on_unit) text += overlap_note(prediction);
   if (it.stray_bytes > 0.0)
     text += fmt::format(
         "; while it was counted, DRAM was written {} that it cannot have written: lines that others left in L2, or "

@@ -49,12 +49,7 @@ bool Figures::explains(double rest) const {
   const double longest = std::max({memory_seconds, pipe_seconds, start_seconds});
   if (!(longest > 0.0) || rest > 3.0 * latency_ratio * longest) return false;
   if (rest <= latency_ratio * longest) return true;
-  const double scale = 1.0 / longest;
-  double others = -1.0;  // the longest is among them
-  for (const double seconds : {memory_seconds, pipe_seconds, start_seconds})
-    others += power_bound(scale * seconds, overlap);
-  const double bound = (1.0 + 1e-9) * longest * (1.0 + std::max(others, 0.0) / overlap);
-  return rest <= latency_ratio * bound && rest <= latency_ratio * needed_seconds();
+  return rest <= latency_ratio * needed_seconds();
 }
 
 bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }

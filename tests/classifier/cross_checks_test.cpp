@@ -61,27 +61,6 @@ TEST(Ablation, WhatWasNotTimedDoesNotVote) {
   EXPECT_TRUE(perturbation_checks(Regime::memory, measurement).empty());
 }
 
-TEST(ClockSensitivity, FromTheSpreadOfSamples) {
-  std::vector<double> clocks;
-  std::vector<double> of_cores;
-  std::vector<double> constant;
-  for (int i = 0; i < 40; ++i) {
-    clocks.push_back(1.5e9 + 1e7 * (i % 20));
-    of_cores.push_back(1e6 / clocks.back() * (1.0 + 1e-4 * (i % 3)));
-    constant.push_back(1e-3 * (1.0 + 1e-4 * (i % 3)));
-  }
-  EXPECT_NEAR(clock_sensitivity(of_cores, clocks)->value, 1.0, 0.01);
-  EXPECT_NEAR(clock_sensitivity(constant, clocks)->value, 0.0, 0.01);
-  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(40, 1.98e9)));  // it did not vary
-  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(39, 1.98e9)));
-  auto measurement = measured(1e-3, {});
-  measurement.make_primary().samples_seconds = of_cores;
-  measurement.make_primary().samples_clock_hz = clocks;
-  EXPECT_EQ(clock_check({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
-  EXPECT_EQ(clock_check({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
-  EXPECT_EQ(clock_check({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);
-}
-
 TEST(SpeedOfLight, TheRulesClasses) {
   EXPECT_EQ(speed_of_light_class({85.0, 20.0, {}}), "high throughput");
   EXPECT_EQ(speed_of_light_class({59.9, 20.0, {}}), "latency");
