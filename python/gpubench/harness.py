@@ -411,6 +411,7 @@ class Benchmark:
 
 _benchmarks: dict[str, Benchmark] = {}
 _one_at_a_time = threading.Lock()
+os.register_at_fork(before=_core.end_threads)
 
 
 @overload

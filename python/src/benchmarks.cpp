@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
@@ -70,6 +71,9 @@ std::uintptr_t working_stream() {
   return 0;
 #endif
 }
+
+/// Ends this thread's pool of OpenMP. A fork has none of its threads, and would wait for them.
+void end_threads() { (void)omp_pause_resource_all(omp_pause_hard); }
 
 std::string text_of(const nb::python_error& error) {
   const std::string name = nb::cast<std::string>(error.type().attr("__name__"));
@@ -306,6 +310,7 @@ void bind_benchmarks(nb::module_& module) {
   module.def("current_device", &current_device, "The number of the GPU that this thread uses.");
   module.def("working_stream", &working_stream, "The stream that points are timed on, while they run; 0 on a CPU.");
   module.def("forget", &bench::forget_registrations);
+  module.def("end_threads", &end_threads, "Before a fork, which would wait for threads that it has not got.");
   module.attr("with_cuda") =
 #ifdef GPUBENCH_WITH_CUDA
       true;
