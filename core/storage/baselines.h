@@ -24,7 +24,7 @@ struct BaselineEntry {
   std::string added_utc;  ///< ISO 8601
   Fingerprint fingerprint;
   std::optional<TimingMode> clock;  ///< by which later runs are to be compared with it (compare/compare.h)
-  std::vector<Run> runs;       ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
+  std::vector<Run> runs;            ///< one a process, slim (slim_run_from_json); not empty
   friend bool operator==(const BaselineEntry&, const BaselineEntry&) = default;
 };
 

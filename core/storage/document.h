@@ -5,15 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/model/run.h"
 
 namespace gpubench::storage {
 
@@ -120,19 +117,6 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
 
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
-void check_finite(const nlohmann::ordered_json& body, std::string_view schema);
 std::string document_text(const nlohmann::ordered_json& body, std::string_view schema, int version);
-
-/// Runs of more points are written packed, in a schema version of their own: their texts and names of fields once.
-inline constexpr std::size_t most_plain_points = 1000;
-std::string to_json(const Run& run, std::size_t most_plain);
-inline constexpr int packed_run_version = 3;
-/// Puts "texts", "shapes" and packed "points" in the place of a run's points.
-void pack_points(nlohmann::ordered_json& run);
-/// The reverse, within limits: `take` gets one point after another, and the run's own list is empty. Throws ReadError.
-void unpack_points(nlohmann::json& run, std::string_view origin, const std::function<void(nlohmann::json)>& take);
-
-Run read_run(const Node& node);
-Point read_point(const Node& node);
 
 }  // namespace gpubench::storage

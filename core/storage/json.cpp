@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of every structure that files hold, in the order in which they are written. docs/reference/json-schema.md
 // says what they mean.
+#include "core/storage/json.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "core/model/points.h"
 #include "core/storage/baselines.h"
 #include "core/storage/document.h"
-#include "core/storage/storage.h"
 #include "core/storage/visitors.h"
 
 namespace gpubench::storage {
@@ -483,8 +484,8 @@ PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(ru
 #undef PLAIN
 #undef OF
 
-Run read_run(const Node& node) { return read_as<Run>(node); }
-Point read_point(const Node& node) { return read_as<Point>(node); }
+Run run_at(const Node& node) { return read_as<Run>(node); }
+Point point_at(const Node& node) { return read_as<Point>(node); }
 
 std::string to_json(const BaselineEntry& entry) {
   return document_text(json_of(entry), baseline_schema, BaselineEntry::schema_version);
@@ -499,46 +500,7 @@ BaselineEntry baseline_from_json(std::string_view text, std::string_view origin)
   return entry;
 }
 
-std::string to_json(const Run& run, std::size_t most_plain) {
-  Json body = json_of(run);
-  if (run.points.size() <= most_plain) return document_text(body, run_schema, Run::schema_version);
-  check_finite(body, run_schema);
-  pack_points(body);
-  return document_text(body, run_schema, packed_run_version);
-}
-std::string to_json(const Run& run) { return to_json(run, most_plain_points); }
-
-static Document run_document(nlohmann::json json, std::string_view origin) {
-  Document document = document_of(std::move(json), origin, run_schema, packed_run_version);
-  if (document.version != packed_run_version) return document;
-  nlohmann::json points = nlohmann::json::array();
-  unpack_points(document.json, origin, [&](nlohmann::json point) { points.push_back(std::move(point)); });
-  if (!points.empty()) document.json["points"] = std::move(points);
-  return document;
-}
-
-/// One point at a time, for all of them unpacked take much memory. What is wrong has no place in the document then.
-static Run read_packed(nlohmann::json json, std::string_view origin) {
-  Document document = document_of(std::move(json), origin, run_schema, packed_run_version);
-  std::vector<Point> points;
-  unpack_points(document.json, origin, [&](const nlohmann::json& point) {
-    points.push_back(read_point(Node(point, origin, document.version)));
-  });
-  Run run = read_run(document.root(origin));
-  run.points = std::move(points);
-  return run;
-}
-
-Run run_from_json(std::string_view text, std::string_view origin) {
-  nlohmann::json json = parse_json(text, origin, run_schema);
-  const auto shapes = json.is_object() ? json.find("shapes") : json.end();
-  if (shapes == json.end()) return read_run(run_document(std::move(json), origin).root(origin));
-  try {
-    return read_packed(std::move(json), origin);
-  } catch (const ReadError&) {
-    return read_run(run_document(parse_json(text, origin, run_schema), origin).root(origin));
-  }
-}
+std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
 
 std::string to_json(const Calibration& calibration) {
   return document_text(json_of(calibration), calibration_schema, Calibration::schema_version);
@@ -552,7 +514,8 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin) {
   nlohmann::json json = parse_json(text, origin, calibration_schema);
   if (json.is_object() && schema_of(json) == run_schema)
-    return read_run(run_document(std::move(json), origin).root(origin)).calibrations;
+    return read_as<Run>(document_of(std::move(json), origin, run_schema, Run::schema_version).root(origin))
+        .calibrations;
   return {read_as<Calibration>(
       document_of(std::move(json), origin, calibration_schema, Calibration::schema_version).root(origin))};
 }

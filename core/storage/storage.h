@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs and calibrations as files: JSON with a schema version, read with limits because files may be hostile, written
-// whole or not at all.
+// Runs and calibrations as files, written whole or not at all.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/model/calibration.h"
-#include "core/model/run.h"
+#include "core/storage/json.h"
 
 namespace gpubench::storage {
 
-/// A file that cannot be read or is not what it should be; what() is one sentence that names the file, what is wrong
-/// and what to do.
-struct ReadError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-/// A file that cannot be written; what() likewise.
-struct WriteError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 29;
-
-/// JSON text at full precision: what is read back equals what was written. Bytes that are not UTF-8 become U+FFFD.
-/// Throws WriteError on a number that is not finite.
-std::string to_json(const Run& run);
-std::string to_json(const Calibration& calibration);
-/// `origin` names the source in errors. Throws ReadError.
-Run run_from_json(std::string_view text, std::string_view origin);
-Calibration calibration_from_json(std::string_view text, std::string_view origin);
-/// Of a calibration or of a run, whose calibrations they are; a run may have none.
-std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
 /// The bytes of a regular file of at most `max_file_bytes`, decompressed where they are gzip. Throws ReadError.
 std::string read_text(const std::filesystem::path& file);
@@ -47,12 +24,8 @@ std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
 /// device like one of these, by kind and name, else the first of the same kind, else the first.
 Calibration read_calibration_for(const std::filesystem::path& file, const std::vector<Device>& devices);
 
-/// A run without samples, hardware counters, variants, calibrations, evidence, advice, cross_checks and findings, which
-/// comparing does not need.
-Run slim(Run run);
-/// slim(read_run(file)), in less time and memory. What is left out is not checked beyond its brackets.
+/// As slim_run_from_json.
 Run read_slim_run(const std::filesystem::path& file);
-Run slim_run_from_json(std::string text, std::string_view origin);
 
 /// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
 void check_writable(const std::filesystem::path& file);

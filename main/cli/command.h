@@ -23,6 +23,7 @@ namespace exit_codes {
 inline constexpr int fine = 0;
 inline constexpr int operation_failed = 2;
 inline constexpr int not_comparable = 3;
+inline constexpr int inconclusive = 4;
 inline constexpr int wrong_usage = 64;
 }  // namespace exit_codes
 

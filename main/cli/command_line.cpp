@@ -19,7 +19,7 @@
 #include "gpubench/gpubench.h"
 #include "main/cli/output.h"
 #include "main/cli/parse.h"
-#include "main/worker/isolation.h"
+#include "main/worker/job.h"
 #include "reports/charts/picture.h"
 
 namespace gpubench {

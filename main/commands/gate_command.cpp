@@ -164,7 +164,7 @@ int gate_update(const GateOptions& options) {
   entry.fingerprint = compare::fingerprint_of(runs.front());
   entry.clock = options.mode;
   say_without_clock(runs.front(), entry.clock);
-  for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
+  entry.runs = runs;
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
     say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),

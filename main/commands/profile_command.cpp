@@ -122,7 +122,7 @@ void find_program_ceilings(const ProfileOptions& options, const std::vector<Devi
     run.calibrations.push_back(std::move(calibration));
   }
   if (known.devices.empty()) return;
-  find_ceilings(options, options.quiet, nullptr, nullptr, known);
+  find_ceilings(options, options.quiet, false, nullptr, known);
   run.warnings.insert(run.warnings.end(), known.warnings.begin(), known.warnings.end());
   for (Calibration& calibration : known.calibrations) run.calibrations.push_back(std::move(calibration));
 }

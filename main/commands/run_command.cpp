@@ -333,7 +333,6 @@ void measure_first(const RunOptions& options, std::optional<Isolation>& isolatio
         measure(plans[i], true, run.calibrations[i], options, none, progress, kept, passed);
     }
     if (Interruption::noted() != 0) {
-      isolation.reset();  // its folder is not to be left behind
       stop(kept, progress);
     }
     if (!added) return;
@@ -369,9 +368,11 @@ int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   std::optional<Isolation> isolation;
   if (options.isolate) {
     interruption.emplace(nullptr);
-    isolation.emplace(options.isolate_timeout_seconds);
+    // One point may well take what its sampling is allowed; a limit the user gave stands.
+    isolation.emplace(options.isolate_timeout_seconds.value_or(
+        120.0 + 2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0))));
   }
-  find_ceilings(options, options.quiet, isolation ? &*isolation : nullptr, earlier ? &*earlier : nullptr, run);
+  find_ceilings(options, options.quiet, options.isolate, earlier ? &*earlier : nullptr, run);
   std::optional<AddedSizes> added;
   if (options.adaptive_sizes > 0) added.emplace(options.filter, options.adaptive_sizes);
   if (added && earlier) added->take_over(*earlier, plans);
@@ -504,15 +505,11 @@ void check(RunOptions& options) {
   if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
     add_missing_names({std::string(classifier::sm_throughput), std::string(classifier::memory_throughput)},
                       options.metrics);
-  if (options.given_isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");
+  if (options.isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");
   if (options.calibrate &&
       (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
-  // One point may well take what its sampling is allowed; a limit the user gave stands.
-  options.isolate_timeout_seconds = options.given_isolate_timeout_seconds.value_or(
-      options.isolate_timeout_seconds +
-      2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0)));
 }
 
 OptionRows own_rows() {
@@ -582,9 +579,8 @@ OptionRows own_rows() {
       kernels_row(use::set(&RunOptions::kernels)),
       drift_check_row(),
       {"--accept-load", "", "", "", other, once,
-       "Store a calibration that was measured while others used more than a tenth of its cores. "
-       "Without it: asked on a "
-       "terminal, else not stored.",
+       "Store a calibration that was measured while others used more than a tenth of its cores. Without it: not "
+       "stored, and --calibrate ends with 4.",
        use::set(&RunOptions::accept_load)},
       {"--since", "last|off", "", "last", other, once,
        "Show what changed since the last run of this program on these devices, which the cache keeps.",
@@ -595,7 +591,7 @@ OptionRows own_rows() {
        use::set(&RunOptions::isolate)},
       {"--isolate-timeout", "SECONDS", "", "", other, once,
        "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
-       use::number(&RunOptions::given_isolate_timeout_seconds, 0.1, 86400.0)},
+       use::number(&RunOptions::isolate_timeout_seconds, 0.1, 86400.0)},
       {"--resume", "RUN.json", "", "", other, once,
        "Take the points that this run already has, and measure the others.", use::text(&RunOptions::resume_file)},
       {"--completion", "bash|zsh|fish", "", "", other, once, "Print the completion script of a shell, and stop.",

@@ -3,12 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <iostream>
 #include <stdexcept>
 #include <utility>
 
@@ -36,34 +33,27 @@ std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "
 
 bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
 
-/// Nobody is asked where nobody would see the question, or could answer it.
-bool asked_to_store(const Calibration& calibration) {
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
-  fmt::print(stderr, "gpubench: {} Store it all the same? [y/N] ", printable(load_text(calibration)));
-  std::string answer;
-  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || lower(answer) == "yes");
-}
-
-/// One measured under load only where the user wants it. A failure is said and no more.
-void keep_in_cache(const Calibration& calibration, const CeilingOptions& options) {
-  if (is_under_load(calibration) && !options.accept_load && !asked_to_store(calibration)) {
+/// One measured under load only where the user wants it. Returns the exit code: a failure is said.
+int keep_in_cache(const Calibration& calibration, const CeilingOptions& options) {
+  if (is_under_load(calibration) && !options.accept_load) {
     say(load_text(calibration) +
         " It is not stored. Measure again on a quiet machine, or store it with --accept-load.");
-    return;
+    return exit_codes::inconclusive;
   }
   try {
     say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
+    return exit_codes::fine;
   } catch (const storage::WriteError& error) {
     say(error.what());
+    return exit_codes::wrong_usage;
   }
 }
 
 class CeilingFinder {
  public:
-  /// `isolation` measures them in another process; null: this one does.
-  CeilingFinder(const Device& device, const CeilingOptions& options, bool quiet, Isolation* isolation,
+  CeilingFinder(const Device& device, const CeilingOptions& options, bool quiet, bool in_worker,
                 std::vector<std::string>& warnings)
-      : device_(device), options_(options), quiet_(quiet), isolation_(isolation), warnings_(warnings) {}
+      : device_(device), options_(options), quiet_(quiet), in_worker_(in_worker), warnings_(warnings) {}
 
   [[nodiscard]] Calibration find(const Run* earlier) const {
     if (options_.calibration_file) return from_file();
@@ -78,9 +68,9 @@ class CeilingFinder {
 
  private:
   [[nodiscard]] Calibration measure_quick() const {
-    Calibration calibration = isolation_ != nullptr ? isolation_->calibrate(device_)
-                                                    : measure_ceilings(device_, calibrate::Mode::quick, quiet_);
-    if (Interruption::noted() == 0) keep_in_cache(calibration, options_);
+    Calibration calibration =
+        in_worker_ ? calibrate_in_worker(device_) : measure_ceilings(device_, calibrate::Mode::quick, quiet_);
+    if (Interruption::noted() == 0) (void)keep_in_cache(calibration, options_);
     return calibration;
   }
 
@@ -90,8 +80,7 @@ class CeilingFinder {
     ProgressLine progress(quiet_);
     progress.step(fmt::format("checking the calibration of {}", device_.id), 0.0);
     try {
-      return isolation_ != nullptr ? isolation_->check_drift(device_, calibration)
-                                   : calibrate::check_drift(device_, calibration);
+      return in_worker_ ? check_drift_in_worker(device_, calibration) : calibrate::check_drift(device_, calibration);
     } catch (const std::runtime_error& error) {
       warnings_.push_back(
           fmt::format("The calibration of {} could not be checked for drift: {}", device_.id, error.what()));
@@ -153,7 +142,7 @@ class CeilingFinder {
   const Device& device_;
   const CeilingOptions& options_;
   bool quiet_;
-  Isolation* isolation_;
+  bool in_worker_;
   std::vector<std::string>& warnings_;
 };
 
@@ -176,14 +165,12 @@ std::vector<Calibration> measure_overheads(const Device& device, calibrate::Mode
                                            std::vector<std::string>& warnings) {
   std::vector<Calibration> result;
   if (device.kind != DeviceKind::gpu) return result;
-  constexpr double limit_seconds = 60.0;
   const int count = mode == calibrate::Mode::full ? 4 : 2;
-  Interruption interruption(nullptr);  // a process and its folder are not to be left behind
+  Interruption interruption(nullptr);  // a process is not to be left behind
   try {
-    Isolation isolation(limit_seconds);
     for (int i = 0; i < count && Interruption::noted() == 0; ++i) {
       progress.step(fmt::format("calibrating {}: overheads of process {} of {}", device.id, i + 1, count), 0.0);
-      result.push_back(isolation.overheads(device, mode));
+      result.push_back(overheads_in_worker(device, mode));
     }
   } catch (const std::runtime_error& error) {
     warnings.push_back(
@@ -244,10 +231,11 @@ void compare_several_gpus(const Options& options, Run& run) {
 }
 
 int calibrate_only(const RunOptions& options, const std::vector<Device>& devices, Run run) {
+  int code = exit_codes::fine;
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
     if (!options.quiet) show(reports::console(calibration, stdout_style(options)));
-    keep_in_cache(calibration, options);
+    code = std::max(code, keep_in_cache(calibration, options));
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }
@@ -255,24 +243,20 @@ int calibrate_only(const RunOptions& options, const std::vector<Device>& devices
   for (const std::string& warning : run.warnings) say(warning);
   write_each(options.outputs, options.quiet,
              [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
-  return exit_codes::fine;
+  return code;
 }
 
-void find_ceilings(const CeilingOptions& options, bool quiet, Isolation* isolation, const Run* earlier, Run& run) {
+void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
-  std::optional<Isolation> elsewhere;
   const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::gpu; };
-  if (isolation == nullptr && std::ranges::any_of(run.devices, is_gpu)) {
-    interruption.emplace(nullptr);  // the process and its folder are not to be left behind
-    elsewhere.emplace(options.isolate_timeout_seconds);
-  }
+  // A worker is not to be left behind.
+  if (!isolated && std::ranges::any_of(run.devices, is_gpu)) interruption.emplace(nullptr);
   for (const Device& device : run.devices) {
-    Isolation* const used = isolation == nullptr && is_gpu(device) ? &*elsewhere : isolation;
-    run.calibrations.push_back(CeilingFinder(device, options, quiet, used, run.warnings).find(earlier));
+    run.calibrations.push_back(
+        CeilingFinder(device, options, quiet, isolated || is_gpu(device), run.warnings).find(earlier));
     if (is_under_load(run.calibrations.back()))
       run.warnings.push_back(load_text(run.calibrations.back()) + " Verdicts may mislead.");
   }
-  elsewhere.reset();
   if (interruption && Interruption::noted() != 0) Interruption::end();
 }
 

@@ -14,8 +14,6 @@
 
 namespace gpubench {
 
-class Isolation;
-
 /// Calibrates a device in this process, with progress on the terminal.
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet);
 
@@ -24,10 +22,10 @@ int calibrate_only(const RunOptions& options, const std::vector<Device>& devices
 
 /// Adds the ceilings of the run's devices: those of --calibration, of the run that it goes on with (`earlier`, or
 /// null), of the cache, or measured now. A stored calibration is checked for drift unless the options say otherwise;
-/// one of the cache that has drifted is measured anew. What the reader must know becomes a warning. With `isolation`
-/// (else null), and for a GPU always, another process measures: what that takes would make every later kernel of this
-/// one slower (gpu/cuda/handles.h).
-void find_ceilings(const CeilingOptions& options, bool quiet, Isolation* isolation, const Run* earlier, Run& run);
+/// one of the cache that has drifted is measured anew. What the reader must know becomes a warning. Where `isolated`,
+/// and for a GPU always, another process measures: what that takes would make every later kernel of this one slower
+/// (gpu/cuda/handles.h).
+void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, const Run* earlier, Run& run);
 
 /// Compares GPUs of one kind, alone and all at work; prints both and warns of what stands out. Nothing below two GPUs.
 void compare_several_gpus(const Options& options, Run& run);

@@ -16,9 +16,8 @@ namespace gpubench {
 
 /// Where ceilings come from.
 struct CeilingOptions : CeilingFileOptions {
-  bool drift_check = true;                 ///< of a stored calibration
-  bool accept_load = false;                ///< store a calibration that was measured under load
-  double isolate_timeout_seconds = 120.0;  ///< the one given, or long enough for the time budget
+  bool drift_check = true;   ///< of a stored calibration
+  bool accept_load = false;  ///< store a calibration that was measured under load
 };
 
 struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
@@ -36,7 +35,7 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
   bool kernels = false;              ///< what each point runs, kernel by kernel
-  std::optional<double> given_isolate_timeout_seconds;
+  std::optional<double> isolate_timeout_seconds;
   std::optional<std::string> resume_file;
   std::size_t adaptive_sizes = 0;  ///< maximum to add to an operation; 0: none
   bench::GoogleFlags google;

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -35,15 +37,15 @@ Measurement failed_point(const Plan& plan, std::size_t position, std::string mes
   return named(std::move(measurement), plan.points[position]);
 }
 
-/// The number after "start " or "done ", if it is one below `count`.
-std::optional<std::size_t> index_in(std::string_view line, std::string_view head, std::size_t count) {
-  if (!line.starts_with(head)) return std::nullopt;
-  const auto index = number_in<std::size_t>(line.substr(head.size()));
-  return index && *index < count ? index : std::nullopt;
+/// The number at the head of an answer, and what stands behind it; absent where it is not below `count`.
+std::optional<std::pair<std::size_t, std::string_view>> numbered(std::string_view text, std::size_t count) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const auto number = number_in<std::size_t>(text.substr(0, end));
+  if (!number || *number >= count) return std::nullopt;
+  return std::pair(*number, text.substr(std::min(end + 1, text.size())));
 }
 
 constexpr double longest_wait_seconds = 0.1;  // a process that closed its channel is looked after this often
-constexpr std::size_t longest_line = 1 << 16;
 
 [[noreturn]] void fail(int error, const char* what) {
   throw std::system_error(error, std::generic_category(), fmt::format("a worker process cannot be started: {}", what));
@@ -70,18 +72,21 @@ std::vector<std::string> environment_with(const std::string& addition) {
 class ChildProcess {
  public:
   /// Starts it with this command line, a job and a process group of its own. Throws std::system_error.
-  explicit ChildProcess(const std::filesystem::path& job) {
+  explicit ChildProcess(Job job) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
     channel_ = Descriptor(ends[0]);
-    const Descriptor theirs(ends[1]);
+    const Descriptor theirs(ends[1]), told = memory_file();
     fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
+    job.parent = static_cast<int>(getpid());
+    if (!told.open() || write_all(told, job_to_json(job)) != 0) fail(errno, "its job cannot be kept in memory");
     Spawn spawn("a worker process cannot be started: posix_spawn");
     spawn.give(theirs.number(), theirs);
+    spawn.give(told.number(), told);
     const std::vector<std::string>& worker = embedding().worker;
     process_.emplace(spawn.start(worker.empty() ? "/proc/self/exe" : worker.front().c_str(),
                                  worker.empty() ? own_command_line() : worker,
-                                 environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));
+                                 environment_with(fmt::format("{}:{}", theirs.number(), told.number()))));
   }
 
   /// The next line that it reported; absent after its end, after `seconds`, or when a signal came.
@@ -113,7 +118,7 @@ class ChildProcess {
 
  private:
   void read_channel() {
-    std::array<char, 4096> buffer{};
+    std::array<char, 1 << 16> buffer{};
     while (channel_.open()) {
       const ssize_t count = ::read(channel_.number(), buffer.data(), buffer.size());
       if (count > 0) {
@@ -125,9 +130,10 @@ class ChildProcess {
     }
   }
   std::optional<std::string> take_line() {
-    const auto end = received_.find('\n');
+    const auto end = received_.find('\n', searched_);
+    searched_ = end == std::string::npos ? received_.size() : 0;
     if (end == std::string::npos) {
-      if (received_.size() > longest_line) received_.clear();  // nothing of ours
+      if (received_.size() > storage::max_file_bytes) received_.clear(), searched_ = 0;  // nothing of ours
       return std::nullopt;
     }
     std::string line = received_.substr(0, end);
@@ -137,54 +143,83 @@ class ChildProcess {
 
   Descriptor channel_;
   std::string received_;
+  std::size_t searched_ = 0;  ///< of what was received, without an end of a line
   std::optional<Process> process_;
 };
 
+/// Runs a job about ceilings; `what`: "The calibration". An empty one after a signal.
+Calibration run_ceilings_job(Job job, const std::string& what) {
+  ChildProcess child(job);
+  const double deadline = steady_seconds() + longest_calibration_seconds;
+  std::string error, found;
+  const auto hear = [&](std::string_view line) {
+    if (line.starts_with("error ")) error = line.substr(6);
+    if (line.starts_with("ceilings ")) found = line.substr(9);
+  };
+  while (!child.ended() && Interruption::noted() == 0 && steady_seconds() < deadline)
+    if (const auto line = child.next_line(deadline - steady_seconds())) hear(*line);
+  child.kill();
+  while (const auto line = child.next_line(0.0)) hear(*line);
+  if (job.task == Job::Task::calibrate || job.task == Job::Task::check_drift)
+    bench::scrubbing().freed(calibrate::max_device_bytes, steady_seconds());
+  if (Interruption::noted() != 0) return {};
+  if (!error.empty()) throw std::runtime_error(error);
+  if (!child.ended()->well())
+    throw std::runtime_error(
+        fmt::format("{} of {} failed: its process {}.", what, job.device, words_of(*child.ended())));
+  if (found.empty()) throw std::runtime_error(fmt::format("{} of {} gave nothing.", what, job.device));
+  return storage::calibration_from_json(found, what);
+}
+
 }  // namespace
+
+Calibration calibrate_in_worker(const Device& device) {
+  return run_ceilings_job({.task = Job::Task::calibrate, .device = device.id}, "The calibration");
+}
+
+Calibration overheads_in_worker(const Device& device, calibrate::Mode mode) {
+  return run_ceilings_job(
+      {.task = mode == calibrate::Mode::full ? Job::Task::overheads : Job::Task::launch, .device = device.id},
+      "The measurement of overheads");
+}
+
+DriftCheck check_drift_in_worker(const Device& device, const Calibration& stored) {
+  Job job{.task = Job::Task::check_drift, .device = device.id, .calibration = storage::to_json(stored)};
+  return run_ceilings_job(std::move(job), "The drift check").drift.value_or(DriftCheck{});
+}
 
 /// How one process fared with its points.
 struct Isolation::Attempt {
   std::vector<std::size_t> positions;  ///< in the plan
-  std::filesystem::path result;
-  std::vector<std::size_t> done;       ///< indices into `positions`, in the order finished
+  std::set<std::size_t> done;          ///< indices into `positions`
   std::optional<std::size_t> current;  ///< begun and not finished
   std::string error;                   ///< why the process could not go on, by its own word
   std::vector<std::string> warnings;   ///< of the process
   bool timed_out = false;
   ProcessEnd end;
 
-  void hear(const std::string& line, const Plan& plan, const OnPoint& on_point) {
-    if (const auto begun = index_in(line, "start ", positions.size())) {
-      current = begun;
-      if (on_point) on_point(plan, positions[*begun]);
-    } else if (const auto finished = index_in(line, "done ", positions.size())) {
-      if (done.empty() || done.back() != *finished) done.push_back(*finished);
-      current.reset();
-    } else if (line.starts_with("error ")) {
-      error = line.substr(6);
-    }
-  }
-
-  /// Takes what is finished into `kept`, in the result's order; a kept point may have got its counters since.
-  void collect(const Plan& plan, Checkpoint& kept) {
-    if (done.empty()) return;
-    Run run;
-    try {
-      run = storage::read_run(result);
-    } catch (const storage::ReadError& unreadable) {  // an operation that writes where it should not
-      for (const std::size_t index : done)
-        if (const PointKey& key = plan.keys[positions[index]]; kept.find(key) == nullptr)
-          kept.put(key,
-                   failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
+  void hear(std::string_view line, const Plan& plan, Checkpoint& kept, const OnPoint& on_point) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, space), rest = line.substr(std::min(space + 1, line.size()));
+    if (word == "error") error = rest;
+    if (word == "warning") warnings.emplace_back(rest);
+    const auto point = word == "start" || word == "point" ? numbered(rest, positions.size()) : std::nullopt;
+    if (!point) return;
+    const std::size_t position = positions[point->first];
+    if (word == "start") {
+      current = point->first;
+      if (on_point) on_point(plan, position);
       return;
     }
-    for (std::size_t i = 0; i < done.size() && i < run.points.size(); ++i) {
-      const PointKey& key = plan.keys[positions[done[i]]];
-      const Measurement* const known = kept.find(key);
-      if (known == nullptr || !(*known == run.points[i].measurement))
-        kept.put(key, std::move(run.points[i].measurement));
+    Measurement measurement;
+    try {
+      measurement = std::move(storage::run_from_json(point->second, "its result").points.at(0).measurement);
+    } catch (const std::exception& unreadable) {  // an operation that writes where it should not
+      measurement = failed_point(plan, position, fmt::format("its result was lost: {}", unreadable.what()));
     }
-    warnings = std::move(run.warnings);
+    kept.put(plan.keys[position], named(std::move(measurement), plan.points[position]));
+    done.insert(point->first);
+    current.reset();
   }
 
   [[nodiscard]] std::string reason(double limit_seconds) const {
@@ -195,40 +230,27 @@ struct Isolation::Attempt {
   }
 };
 
-std::filesystem::path Isolation::write_job(Job& job) {
-  const int number = jobs_++;
-  job.parent = static_cast<int>(getpid());
-  job.result = folder_.path() / fmt::format("result-{}.json", number);
-  auto file = folder_.path() / fmt::format("job-{}.json", number);
-  storage::write_file(file, job_to_json(job));
-  return file;
-}
-
-void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt) {
+void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt) const {
   Job job;
   job.device = plan.device.id;
-  job.operation = plan.points[attempt.positions.front()].operation;
-  for (const std::size_t position : attempt.positions) job.points.push_back(plan.keys[position]);
-  for (const AddedSize& size : added_)
-    if (size.operation == job.operation) job.added.push_back(size);
-  ChildProcess child(write_job(job));
-  attempt.result = job.result;
+  job.planned = plan.points.size();
+  job.points = attempt.positions;
+  job.added = added_;
+  ChildProcess child(job);
   double deadline = steady_seconds() + limit_seconds_;
   while (!child.ended() && Interruption::noted() == 0) {
     const auto line = child.next_line(deadline - steady_seconds());
     if (line) {
-      attempt.hear(*line, plan, on_point);
+      attempt.hear(*line, plan, kept, on_point);
       deadline = steady_seconds() + limit_seconds_;
-      if (!attempt.current && kept.due()) attempt.collect(plan, kept);
     } else if (!child.ended() && steady_seconds() >= deadline) {
       attempt.timed_out = true;
       child.kill();
     }
   }
   child.kill();  // on a signal; else it has ended
-  while (const auto line = child.next_line(0.0)) attempt.hear(*line, plan, on_point);
+  while (const auto line = child.next_line(0.0)) attempt.hear(*line, plan, kept, on_point);
   attempt.end = *child.ended();
-  attempt.collect(plan, kept);
 }
 
 std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point) {
@@ -262,46 +284,6 @@ std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, 
     std::erase_if(pending, [&](std::size_t position) { return kept.find(plan.keys[position]) != nullptr; });
   }
   return warnings;
-}
-
-Calibration Isolation::run_ceilings_job(Job::Task task, const Device& device, const std::string& what,
-                                        const std::filesystem::path& input) {
-  Job job;
-  job.task = task;
-  job.device = device.id;
-  job.input = input;
-  ChildProcess child(write_job(job));
-  const double deadline = steady_seconds() + longest_calibration_seconds;
-  std::string error;
-  while (!child.ended() && Interruption::noted() == 0 && steady_seconds() < deadline)
-    if (const auto line = child.next_line(deadline - steady_seconds()); line && line->starts_with("error "))
-      error = line->substr(6);
-  child.kill();
-  if (task == Job::Task::calibrate || task == Job::Task::check_drift)
-    bench::scrubbing().freed(calibrate::max_device_bytes, steady_seconds());
-  if (Interruption::noted() != 0) return {};
-  if (!error.empty()) throw std::runtime_error(error);
-  if (!child.ended()->well())
-    throw std::runtime_error(
-        fmt::format("{} of {} failed: its process {}.", what, job.device, words_of(*child.ended())));
-  const Run run = storage::read_run(job.result);
-  if (run.calibrations.empty()) throw std::runtime_error(fmt::format("{} of {} gave nothing.", what, job.device));
-  return run.calibrations.front();
-}
-
-Calibration Isolation::calibrate(const Device& device) {
-  return run_ceilings_job(Job::Task::calibrate, device, "The calibration");
-}
-
-Calibration Isolation::overheads(const Device& device, calibrate::Mode mode) {
-  return run_ceilings_job(mode == calibrate::Mode::full ? Job::Task::overheads : Job::Task::launch, device,
-                          "The measurement of overheads");
-}
-
-DriftCheck Isolation::check_drift(const Device& device, const Calibration& stored) {
-  const auto input = folder_.path() / "calibration.json";
-  storage::write_file(input, storage::to_json(stored));
-  return run_ceilings_job(Job::Task::check_drift, device, "The drift check", input).drift.value_or(DriftCheck{});
 }
 
 }  // namespace gpubench

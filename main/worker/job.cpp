@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs as JSON, and what the process of a job does.
+#include "main/worker/job.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -22,11 +23,8 @@
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "main/cli/output.h"
-#include "main/run/context.h"
-#include "main/run/plan.h"
 #include "main/run/post_timing.h"
 #include "main/run/run_ceilings.h"
-#include "main/worker/isolation.h"
 
 namespace gpubench {
 namespace {
@@ -52,33 +50,50 @@ void die_with(int parent) {
   std::_Exit(code);
 }
 
-void measure_points(const Job& job, const RunOptions& options, const Device& device, Run& run,
-                    const Descriptor& channel) {
-  const std::string filter = filter_for(job.operation);
+/// The plan as the process that gave the job has it. Throws std::runtime_error where this one has another.
+Plan whole_plan(const Job& job, const RunOptions& options, const Device& device) {
   if (!job.added.empty()) {
-    const auto registered = bench::discover(device.kind, filter);
+    const auto registered = bench::discover(device.kind, options.filter);
     for (const AddedSize& size : job.added) bench::add_arguments(registered, size.operation, size.arguments);
   }
-  const Plan plan = plan_of(device, filter);
+  Plan plan = plan_of(device, options.filter);
+  const bool fits = plan.points.size() == job.planned && (job.points.empty() || job.points.back() < job.planned);
+  if (!fits)
+    throw std::runtime_error(
+        fmt::format("its process registers {} points, not {}: register the same operations in each process",
+                    plan.points.size(), job.planned));
+  return plan;
+}
+
+void measure_points(const Job& job, const RunOptions& options, const Device& device, const Descriptor& channel) {
+  const Plan all = whole_plan(job, options, device);
   std::map<PointKey, std::size_t> wanted;  // to their numbers in the job
-  for (std::size_t i = 0; i < job.points.size(); ++i) wanted[job.points[i]] = i;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < job.points.size(); ++i) {
+    wanted[all.keys[job.points[i]]] = i;
+    names.push_back(all.points[job.points[i]].name);
+  }
+  const std::string filter = filter_for(names);  // what is not wanted is not set up either
+  const Plan plan = plan_of(device, filter);
   bench::PointRunner runner(device, runner_settings(options));
-  std::optional<std::size_t> last;
+  Run run;
+  std::vector<std::size_t> numbers;  // of the run's points
+  const auto tell_point = [&](std::size_t index) {
+    Run one;
+    one.points = {run.points[index]};
+    tell(channel, fmt::format("point {} {}", numbers[index], storage::to_json(one)));
+  };
   const auto visit = [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
-    const auto number = wanted.find(plan.keys.at(position));
-    if (number == wanted.end()) return std::nullopt;
-    tell(channel, fmt::format("start {}", number->second));
+    const auto found = wanted.find(plan.keys.at(position));
+    if (found == wanted.end()) return std::nullopt;
+    tell(channel, fmt::format("start {}", found->second));
     Measurement measurement = runner.run(call);
-    if (last == position) run.points.pop_back();  // a longer measurement of the same
-    last = position;
-    run.points.push_back({named(measurement, plan.points.at(position)), std::nullopt});
-    try {
-      storage::write_for_reading(job.result, storage::to_json(run));
-    } catch (const storage::WriteError& error) {
-      tell(channel, fmt::format("error {}", error.what()));
-      leave(exit_codes::operation_failed);
+    if (numbers.empty() || numbers.back() != found->second) {  // else a longer measurement of the same
+      numbers.push_back(found->second);
+      run.points.emplace_back();
     }
-    tell(channel, fmt::format("done {}", number->second));
+    run.points.back().measurement = named(measurement, plan.points.at(position));
+    tell_point(numbers.size() - 1);
     // What is left has a better chance in a process of its own.
     if (measurement.failure && runner.gpu_lost()) leave(exit_codes::fine);
     return measurement;
@@ -86,25 +101,25 @@ void measure_points(const Job& job, const RunOptions& options, const Device& dev
   // Only the reporters see a label and a reason that were set through Google Benchmark.
   const auto reported = bench::go_over(device, filter, visit);
   for (std::size_t i = 0; i < std::min(reported.size(), run.points.size()); ++i) {
-    run.points[i].measurement.label = reported[i].label;
-    run.points[i].measurement.failure = reported[i].failure;
+    Measurement& measurement = run.points[i].measurement;
+    if (measurement.label == reported[i].label && measurement.failure == reported[i].failure) continue;
+    measurement.label = reported[i].label;
+    measurement.failure = reported[i].failure;
+    tell_point(i);
   }
-  storage::write_for_reading(job.result, storage::to_json(run));
-  // Timed points are done: a process that dies later loses what a pass adds alone. It tells that it is alive.
+  // Timed points are done: a process that dies later loses what a pass adds alone.
   for (const PostTimingStep& pass : post_timing_steps(options)) {
     const PostTimingOutcome outcome =
-        run_post_timing(pass, plan, filter, options, run.points, [&](std::size_t position, double) {
-          tell(channel, fmt::format("{} {}", pass.doing, wanted.at(plan.keys.at(position))));
-        });
-    run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
-    storage::write_for_reading(job.result, storage::to_json(run));
+        run_post_timing(pass, plan, filter, options, run.points, [&](std::size_t, double) { tell(channel, "doing"); });
+    for (const std::string& warning : outcome.warnings) tell(channel, "warning " + warning);
+    for (std::size_t i = 0; i < run.points.size(); ++i) tell_point(i);
   }
 }
 
 Calibration ceilings_of(const Job& job, const Device& device, bool quiet) {
   if (job.task == Job::Task::calibrate) return measure_ceilings(device, calibrate::Mode::quick, quiet);
   if (job.task == Job::Task::check_drift) {
-    Calibration stored = storage::read_calibration(job.input);
+    Calibration stored = storage::calibration_from_json(job.calibration, "the job");
     stored.drift = calibrate::check_drift(device, stored);
     return stored;
   }
@@ -127,15 +142,10 @@ int run_job(const TakenJob& taken, const Options& options) {
     bench::initialize_google(options.program, run_options.google);
     bench::choose_arguments(run_options.arguments);
     const Device device = bench::choose_devices(job.device).front();
-    Run run;
-    run.context = gather_context(options.program, {});
-    run.devices = {device};
-    if (job.task == Job::Task::measure) {
-      measure_points(job, run_options, device, run, channel);
-    } else {
-      run.calibrations = {ceilings_of(job, device, options.quiet)};
-      storage::write_for_reading(job.result, storage::to_json(run));
-    }
+    if (job.task == Job::Task::measure)
+      measure_points(job, run_options, device, channel);
+    else
+      tell(channel, "ceilings " + storage::to_json(ceilings_of(job, device, options.quiet)));
     return exit_codes::fine;
   } catch (const std::exception& error) {
     tell(channel, fmt::format("error {}", words_of(error)));
@@ -155,7 +165,6 @@ void from_json(const nlohmann::json& json, Argument& argument) {
   if (json.contains("text")) argument.text = json.at("text").get<std::string>();
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PointKey, device, name, repetition, occurrence)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AddedSize, operation, arguments)
 
 void to_json(nlohmann::json& json, const Job::Task& task) { json = task_names[static_cast<std::size_t>(task)]; }
@@ -166,17 +175,17 @@ void from_json(const nlohmann::json& json, Job::Task& task) {
   task = static_cast<Job::Task>(name - task_names.begin());
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, parent, device, operation, points, added, result, input)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, parent, device, planned, points, added, calibration)
 
 std::string job_to_json(const Job& job) {
   return nlohmann::json(job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Job job_from_json(const std::string& text, const std::string& origin) {
+Job job_from_json(const std::string& text) {
   try {
     return nlohmann::json::parse(text).get<Job>();
   } catch (const std::exception& error) {  // not JSON, not these fields, or no such task
-    throw storage::ReadError(fmt::format("{}: not a gpubench job ({}); unset {}", origin, error.what(), job_variable));
+    throw storage::ReadError(fmt::format("{} gives no gpubench job ({}); unset it", job_variable, error.what()));
   }
 }
 
@@ -185,26 +194,25 @@ std::optional<TakenJob> take_job() {
   if (value == nullptr) return std::nullopt;
   const std::string text = value;
   unsetenv(job_variable);
-  const std::size_t colon = text.find(':');
+  const std::size_t colon = std::min(text.find(':'), text.size());
   const int channel = number_in<int>(text.substr(0, colon)).value_or(-1);
-  if (colon == std::string::npos || channel < 0)
+  const Descriptor job(number_in<int>(std::string_view(text).substr(std::min(colon + 1, text.size()))).value_or(-1));
+  if (channel < 0 || !job.open())
     throw storage::ReadError(fmt::format("{} is '{}', which is not a gpubench job; unset it", job_variable, text));
-  const std::string file = text.substr(colon + 1);
-  std::string job;
-  try {
-    job = storage::read_text(file);
-  } catch (const storage::ReadError& error) {
-    throw storage::ReadError(
-        fmt::format("{}, which {} names as this process's job; unset it", error.what(), job_variable));
-  }
-  return TakenJob{job_from_json(job, file), channel};
+  return TakenJob{job_from_json(read_all(job)), channel};
 }
 
-std::string filter_for(const std::string& operation) {
+std::string filter_for(const std::vector<std::string>& names) {
+  std::string_view common = names.empty() ? std::string_view() : names.front();
+  for (const std::string& name : names)
+    common = common.substr(0, static_cast<std::size_t>(std::ranges::mismatch(common, name).in1 - common.begin()));
   // What a regular expression may read as its own stands for any character: points are chosen one by one afterwards.
   std::string filter = "^";
-  for (const char c : operation) filter += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '.';
-  return filter + "/";
+  for (const char c : common) {
+    if (c < ' ' || c > '~') break;  // what is no character everywhere
+    filter += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '.';
+  }
+  return filter;
 }
 
 int run_command_or_job(const Command& command, const Options& options) {

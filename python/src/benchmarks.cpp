@@ -18,7 +18,7 @@
 #include "main/cli/output.h"
 #include "main/cli/parse.h"
 #include "main/embedding.h"
-#include "main/worker/isolation.h"
+#include "main/worker/job.h"
 #include "python/src/module.h"
 
 #ifdef GPUBENCH_WITH_CUDA

@@ -4,7 +4,7 @@
 #include "core/storage/storage.h"
 #include "main/cli/parse.h"
 #include "main/worker/checkpoint.h"
-#include "main/worker/isolation.h"
+#include "main/worker/job.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -29,8 +29,8 @@ using namespace gpubench;
 }
 
 [[maybe_unused]] void job(std::string_view text) {
-  const std::string once = job_to_json(job_from_json(std::string(text), "input"));
-  require(job_to_json(job_from_json(once, "again")) == once);
+  const std::string once = job_to_json(job_from_json(std::string(text)));
+  require(job_to_json(job_from_json(once)) == once);
 }
 
 /// A process's result, which joins what is kept, and a run that is gone on with.

@@ -62,6 +62,12 @@ void crashes_at_the_end(gpubench::State& state) {
 }
 HOST_BENCHMARK(crashes_at_the_end)->Arg(64);
 
+// Of names that say nothing of the operation.
+void named(gpubench::State& state) { works(state); }
+HOST_BENCHMARK(named)->Name("other")->Arg(64);
+HOST_BENCHMARK(named)->Name("")->Arg(64);
+HOST_BENCHMARK(named)->Name("not UTF-8: \xff\xfe")->Arg(64)->Arg(128);
+
 // Of one name, in two places.
 void twice(gpubench::State& state) { works(state); }
 HOST_BENCHMARK(twice)->Arg(64)->Arg(64);

@@ -80,11 +80,12 @@ class Isolation(unittest.TestCase):
             self.assertEqual(["seconds" in timing for timing in p["timings"]], [] if "failure" in p else [True])
             if "failure" in p:
                 self.assertEqual([a["value"] for a in p["arguments"]], [2])
-        self.assertEqual(len(points), 22)
+        self.assertEqual(len(points), 26)
         self.assertEqual(points[-1]["operation"], "works_after_all")
+        self.assertEqual([p["name"] for p in points if p["operation"] == "named"], ["other/64", "/64", *(f"not UTF-8: \ufffd\ufffd/{n}" for n in (64, 128))])
 
     def test_each_is_told_once(self):
-        for words in ("a last word before the end", "no coffee left", "5 of 22 points failed", "device cpu", "after its last point"):
+        for words in ("a last word before the end", "no coffee left", "5 of 26 points failed", "device cpu", "after its last point"):
             self.assertEqual(self.crashed.stderr.count(words), 1, f"{words}: {self.crashed.stderr}")
 
     def test_nothing_is_left_in_the_temporary_folder(self):

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/worker/job.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
+#include <string>
 
+#include "core/base/files.h"
 #include "core/storage/storage.h"
-#include "main/worker/isolation.h"
 
 namespace gpubench {
 namespace {
@@ -17,59 +20,56 @@ Job a_job() {
   Job job;
   job.parent = 4711;
   job.device = "cuda:1";
-  job.operation = "sort<float, 4>";
-  job.result = "/tmp/a folder/result.json";
-  job.points = {{"cuda:1", "sort<float, 4>/n:7/manual_time", 2, 0}, {"cuda:1", "x\"y\\", 0, 1}};
-  job.added = {{job.operation, {{"n", 8}, {"", -1}, {"dtype", 0, "bf16"}}}};
+  job.planned = 9;
+  job.points = {1, 7};
+  job.added = {{"sort<float, 4>", {{"n", 8}, {"", -1}, {"dtype", 0, "bf16"}}}};
   return job;
 }
 
 TEST(Job, ComesBackAsItWas) {
   const Job job = a_job();
-  const Job back = job_from_json(job_to_json(job), "test");
+  const Job back = job_from_json(job_to_json(job));
   EXPECT_EQ(back.task, Job::Task::measure);
   EXPECT_EQ(back.parent, job.parent);
   EXPECT_EQ(back.device, job.device);
-  EXPECT_EQ(back.operation, job.operation);
-  EXPECT_EQ(back.result, job.result);
+  EXPECT_EQ(back.planned, job.planned);
   EXPECT_EQ(back.points, job.points);
   EXPECT_EQ(back.added, job.added);
 }
 
 TEST(Job, EveryTaskComesBack) {
   Job job = a_job();
-  job.input = "/tmp/a folder/calibration.json";
+  job.calibration = "{\n}";
   for (const auto task : {Job::Task::measure, Job::Task::calibrate, Job::Task::check_drift}) {
     job.task = task;
-    EXPECT_EQ(job_from_json(job_to_json(job), "test").task, task);
+    EXPECT_EQ(job_from_json(job_to_json(job)).task, task);
   }
-  EXPECT_EQ(job_from_json(job_to_json(job), "test").input, job.input);
+  EXPECT_EQ(job_from_json(job_to_json(job)).calibration, job.calibration);
   std::string text = job_to_json(job);
   text.replace(text.find("check_drift"), 11, "make_coffee");
-  EXPECT_THROW((void)job_from_json(text, "test"), storage::ReadError);
+  EXPECT_THROW((void)job_from_json(text), storage::ReadError);
 }
 
 TEST(Job, DamageIsAnErrorThatNamesTheVariable) {
   for (const char* text : {"", "{}", "[1]", "{\"task\": \"measure\", \"parent\": \"x\"}"}) try {
-      (void)job_from_json(text, "job.json");
+      (void)job_from_json(text);
       ADD_FAILURE() << text;
     } catch (const storage::ReadError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("job.json"));
       EXPECT_THAT(error.what(), HasSubstr(job_variable));
     }
 }
 
 TEST(Job, IsTakenOnce) {
   EXPECT_FALSE(take_job().has_value());
-  const std::string file = testing::TempDir() + "gpubench-job.json";
-  std::ofstream(file) << job_to_json(a_job());
-  setenv(job_variable, ("5:" + file).c_str(), 1);
+  Descriptor file = memory_file();
+  (void)write_all(file, job_to_json(a_job()));
+  setenv(job_variable, ("5:" + std::to_string(dup(file.number()))).c_str(), 1);
   const auto taken = take_job();
   ASSERT_TRUE(taken.has_value());
   EXPECT_EQ(taken->channel, 5);
   EXPECT_EQ(taken->job.device, "cuda:1");
   EXPECT_FALSE(take_job().has_value()) << "processes that an operation starts must not have it";
-  for (const char* value : {"", "5", "x:/tmp/a", "-1:/tmp/a", "5:/nowhere/job.json"}) {
+  for (const char* value : {"", "5", "x:6", "-1:6", "5:/nowhere/job.json", "5:1000000"}) {
     setenv(job_variable, value, 1);
     try {
       (void)take_job();
@@ -81,9 +81,10 @@ TEST(Job, IsTakenOnce) {
 }
 
 TEST(Job, FiltersAreSafeForAnyName) {
-  EXPECT_EQ(filter_for("copy"), "^copy/");
-  EXPECT_EQ(filter_for("sort<float, 4>"), "^sort.float..4./");
-  EXPECT_EQ(filter_for("a/b[(*"), "^a.b.../");
+  EXPECT_EQ(filter_for({"copy/n:1", "copy/n:2"}), "^copy.n.");
+  EXPECT_EQ(filter_for({"sort<float, 4>/1"}), "^sort.float..4..1");
+  EXPECT_EQ(filter_for({"a/b[(*\n/1"}), "^a.b...");
+  EXPECT_EQ(filter_for({"/1", "\xff/1"}), "^");
 }
 
 }  // namespace

@@ -21,18 +21,18 @@ def gpubench(*arguments, **options):
 class OfAWorker(unittest.TestCase):
     def test_it_does_its_job_and_starts_no_program(self):
         """Ceilings of a GPU are measured in workers, which have the command's own words."""
-        with tempfile.TemporaryDirectory() as folder:
-            result, job = pathlib.Path(folder) / "result.json", pathlib.Path(folder) / "job.json"
-            job.write_text(json.dumps({"task": "launch", "device": "cpu", "operation": "", "input": "", "points": [], "added": [],
-                                       "parent": os.getpid(), "result": str(result)}))
-            ends = os.pipe()
-            environment = {**os.environ, "GPUBENCH_WORKER_JOB": f"{ends[1]}:{job}"}
-            done = subprocess.run([PROGRAM, "profile", "--", "echo", "started"], capture_output=True, text=True, env=environment,
-                                  pass_fds=ends[1:], timeout=300)
-            for end in ends:
-                os.close(end)
-            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-            self.assertEqual(json.loads(result.read_text())["calibrations"][0]["device"]["id"], "cpu")
+        job = os.memfd_create("job")
+        os.write(job, json.dumps({"task": "launch", "device": "cpu", "planned": 0, "points": [], "added": [], "calibration": "",
+                                  "parent": os.getpid()}).encode())
+        ends = os.pipe()
+        environment = {**os.environ, "GPUBENCH_WORKER_JOB": f"{ends[1]}:{job}"}
+        done = subprocess.run([PROGRAM, "profile", "--", "echo", "started"], capture_output=True, text=True, env=environment,
+                              pass_fds=(ends[1], job), timeout=300)
+        os.close(ends[1])
+        with open(ends[0], encoding="utf-8") as channel:
+            told = channel.read()
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertEqual(json.loads(told.removeprefix("ceilings "))["device"]["id"], "cpu")
 
 
 @unittest.skipUnless(HAS_LIBRARY, "built without CUDA or CUPTI: there is no library to inject")

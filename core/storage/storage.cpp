@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/files.h"
+#include "core/storage/storage.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 #include <new>
 #include <system_error>
 
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/storage/document.h"
-#include "core/storage/storage.h"
 
 namespace gpubench::storage {
 namespace {
