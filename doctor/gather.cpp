@@ -10,6 +10,7 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "bench/timing/host_timer.h"
@@ -24,46 +25,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view blanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-/// The pieces between any of `separators`, without empty ones.
-std::vector<std::string_view> pieces_of(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> pieces;
-  for (;;) {
-    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
-    if (text.empty()) return pieces;
-    pieces.push_back(text.substr(0, text.find_first_of(separators)));
-    text.remove_prefix(pieces.back().size());
-  }
-}
-
-std::vector<std::string_view> words_of(std::string_view text) { return pieces_of(text, blanks); }
-std::vector<std::string_view> lines_of(std::string_view text) { return pieces_of(text, "\n"); }
-
-/// What stands after "key:" in the first line that begins so.
-std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
-  for (const std::string_view line : lines_of(text)) {
-    const auto colon = line.find(':');
-    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
-      return trimmed(line.substr(colon + 1));
-  }
-  return std::nullopt;
-}
-
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
 std::string first_line_of(const fs::path& file) {
-  const std::string text = text_of(file);
-  return text.substr(0, text.find('\n'));
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+/// What stands after "key:" in the first line that begins so.
+std::optional<std::string> value_of(const fs::path& file, std::string_view key) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (const auto colon = line.find(':');
+        colon != std::string::npos && line.starts_with(key) && line.find_first_not_of(" \t", key.size()) == colon)
+      return line.substr(colon + 1);
+  return std::nullopt;
 }
 
 bool is_there(const fs::path& file) {
@@ -72,25 +58,22 @@ bool is_there(const fs::path& file) {
 }
 
 /// Cores that a quota of microseconds allows in each period: 150000 of 100000 is 1.5; "max" and -1 are no limit.
-std::optional<double> cores_of(std::string_view quota, std::string_view period) {
-  const auto microseconds = number_in<std::int64_t>(trimmed(quota));
-  const auto of = number_in<std::int64_t>(trimmed(period));
+std::optional<double> cores_of(const std::string& quota_and_period) {
+  const auto words = words_of(quota_and_period);
+  if (words.size() != 2) return std::nullopt;
+  const auto microseconds = number_in<std::int64_t>(words[0]), of = number_in<std::int64_t>(words[1]);
   if (!microseconds || !of || *microseconds <= 0 || *of <= 0) return std::nullopt;
   return static_cast<double>(*microseconds) / static_cast<double>(*of);
 }
 
 /// The path of this process's control group: of the unified hierarchy (version 2) for an empty `controller`, else of
 /// that controller's. Empty when it has none.
-std::string cgroup_path(std::string_view text, std::string_view controller) {
-  for (const std::string_view line : lines_of(text)) {
-    const auto first = line.find(':');
-    const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const auto names = line.substr(first + 1, second - first - 1);
-    const auto list = pieces_of(names, ",");
-    if (controller.empty() ? names.empty() : std::ranges::find(list, controller) != list.end())
-      return std::string(line.substr(second + 1));
-  }
+std::string cgroup_path(const fs::path& file, const std::string& controller) {
+  std::ifstream stream(file);
+  for (std::string number, names, path;
+       std::getline(stream, number, ':') && std::getline(stream, names, ':') && std::getline(stream, path);)
+    if (controller.empty() ? names.empty() : ("," + names + ",").find("," + controller + ",") != std::string::npos)
+      return path;
   return {};
 }
 
@@ -99,12 +82,10 @@ std::optional<double> core_limit(const fs::path& root) {
   const fs::path folder = root / "sys/fs/cgroup";
   const bool unified = is_there(folder / "cgroup.controllers");  // version 2
   const auto limit_in = [&](const fs::path& group) {
-    if (!unified) return cores_of(text_of(group / "cpu.cfs_quota_us"), text_of(group / "cpu.cfs_period_us"));
-    const std::string text = text_of(group / "cpu.max");
-    const auto words = words_of(text);
-    return words.size() == 2 ? cores_of(words[0], words[1]) : std::nullopt;
+    return cores_of(unified ? text_of(group / "cpu.max")
+                            : text_of(group / "cpu.cfs_quota_us") + " " + text_of(group / "cpu.cfs_period_us"));
   };
-  std::string path = cgroup_path(text_of(root / "proc/self/cgroup"), unified ? "" : "cpu");
+  std::string path = cgroup_path(root / "proc/self/cgroup", unified ? "" : "cpu");
   std::optional<double> narrowest;
   for (;;) {
     const std::string relative = path.empty() || path.front() != '/' ? path : path.substr(1);
@@ -171,20 +152,18 @@ GpuFacts gather_gpu(const Device& device) {
 
 std::string gather_driver_version(const fs::path& root) {
   // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ..."
-  const std::string text = text_of(root / "proc/driver/nvidia/version");
-  for (const std::string_view word : words_of(value_of(text, "NVRM version").value_or("")))
-    if (word.find('.') != std::string_view::npos && word.find_first_not_of("0123456789.") == std::string_view::npos)
-      return std::string(word);
+  for (const std::string& word : words_of(value_of(root / "proc/driver/nvidia/version", "NVRM version").value_or("")))
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) return word;
   return {};
 }
 
 CounterPermission gather_counter_permission(const fs::path& root) {
   constexpr unsigned cap_sys_admin = 21;  // linux/capability.h
-  const std::string params = text_of(root / "proc/driver/nvidia/params"), status = text_of(root / "proc/self/status");
-  const auto admin_only = value_of(params, "RmProfilingAdminOnly");
-  const std::string mask(value_of(status, "CapEff").value_or(""));
+  const auto admin_only = words_of(value_of(root / "proc/driver/nvidia/params", "RmProfilingAdminOnly").value_or(""));
+  const std::string mask = value_of(root / "proc/self/status", "CapEff").value_or("");
   CounterPermission permission;
-  if (admin_only == "0" || admin_only == "1") permission.admin_only = admin_only == "1";
+  if (admin_only == std::vector<std::string>{"0"} || admin_only == std::vector<std::string>{"1"})
+    permission.admin_only = admin_only.front() == "1";
   permission.sys_admin = ((std::strtoull(mask.c_str(), nullptr, 16) >> cap_sys_admin) & 1U) != 0;
   return permission;
 }
@@ -217,9 +196,9 @@ Host gather_host_files(const fs::path& root) {
   const std::string pages = text_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
     host.huge_pages = pages.substr(open + 1, close - open - 1);
-  const std::string load = text_of(root / "proc/loadavg"), cpuinfo = text_of(root / "proc/cpuinfo");
-  if (const auto words = words_of(load); !words.empty()) host.load = number_in<double>(words.front());
-  const auto flags = words_of(value_of(cpuinfo, "flags").value_or(""));
+  if (const auto words = words_of(first_line_of(root / "proc/loadavg")); !words.empty())
+    host.load = number_in<double>(words.front());
+  const auto flags = words_of(value_of(root / "proc/cpuinfo", "flags").value_or(""));
   host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();
   host.container = container_sign(root);
   return host;

@@ -110,7 +110,7 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
   sigemptyset(&defaults);
   const Signals signals;
   for (const int number : Signals::numbers) sigaddset(&defaults, number);
-  sigaddset(&defaults, SIGXFSZ);
+  for (const int number : {SIGXFSZ, SIGPIPE}) sigaddset(&defaults, number);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t process = 0;

@@ -55,17 +55,13 @@ class TemporaryFile {
   int keep_as(const std::filesystem::path& target);
 
  private:
-  void open_named();
-  /// Gives it a name in its folder. Returns 0 or errno.
-  int give_name();
-
   std::filesystem::path folder_;
   std::filesystem::path path_;
   Descriptor descriptor_;
   int error_ = 0;
 };
 
-/// A folder of this user alone, removed with its content; one whose process was killed, when the next is made.
+/// A folder of this user alone, removed with its content.
 class PrivateFolder {
  public:
   PrivateFolder();
@@ -76,7 +72,6 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
-  Descriptor lock_;  ///< held as long as the process lives
 };
 
 }  // namespace gpubench

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <memory>
 #include <system_error>
 #include <thread>
 
@@ -83,42 +81,15 @@ std::vector<std::string> Spawn::environ_now() {
 
 pid_t Spawn::start(const char* program, std::vector<std::string> words, std::vector<std::string> environment) const {
   const auto arguments = pointers_to(words), variables = pointers_to(environment);
-  if (!ends_with_parent_) {
-    posix_spawn_file_actions_t actions{};
-    posix_spawnattr_t attributes{};
-    check(posix_spawn_file_actions_init(&actions), failure_);
-    const std::unique_ptr<void, void (*)(void*)> actions_end(
-        &actions, [](void* it) { posix_spawn_file_actions_destroy(static_cast<posix_spawn_file_actions_t*>(it)); });
-    check(posix_spawnattr_init(&attributes), failure_);
-    const std::unique_ptr<void, void (*)(void*)> attributes_end(
-        &attributes, [](void* it) { posix_spawnattr_destroy(static_cast<posix_spawnattr_t*>(it)); });
-    check(posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0), failure_);
-    for (const auto& [here, there] : given_)  // onto itself: no longer closed by exec
-      check(posix_spawn_file_actions_adddup2(&actions, here, there), failure_);
-    check(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP), failure_);
-    check(posix_spawnattr_setpgroup(&attributes, 0), failure_);
-    pid_t id = -1;
-    check(posix_spawnp(&id, program, &actions, &attributes, arguments.data(), variables.data()), failure_);
-    return id;
-  }
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) check(errno, failure_);  // closed by exec; else it brings the reason
-  const Descriptor ours(ends[0]);
-  Descriptor theirs(ends[1]);
   const pid_t parent = getpid();
-  const pid_t id = fork();
-  if (id == 0) {  // from here on only what is safe in a copy of one thread alone: calls of the system
-    const int error = become(program, arguments.data(), variables.data(), parent);
-    (void)!::write(theirs.number(), &error, sizeof(error));
+  volatile int error = 0;  // the copy shares this process's memory until it becomes the program
+  const pid_t id = vfork();
+  if (id == 0) {  // from here on calls of the system alone
+    error = become(program, arguments.data(), variables.data(), parent);
     _exit(not_started);
   }
   if (id < 0) check(errno, failure_);
-  theirs.close();
-  int error = 0;
-  ssize_t count = 0;
-  do count = ::read(ours.number(), &error, sizeof(error));
-  while (count < 0 && errno == EINTR);
-  if (count == sizeof(error)) {
+  if (error != 0) {
     while (waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
     check(error, failure_);
@@ -134,6 +105,7 @@ int Spawn::become(const char* program, char* const* words, char* const* environm
   if (nothing != STDIN_FILENO && (dup2(nothing, STDIN_FILENO) < 0 || ::close(nothing) != 0)) return errno;
   for (const auto& [here, there] : given_)
     if ((here == there ? fcntl(there, F_SETFD, 0) : dup2(here, there)) < 0) return errno;
+  for (const int number : {SIGXFSZ, SIGPIPE}) (void)::signal(number, SIG_DFL);  // which this process may ignore
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (getppid() != parent) return ECANCELED;  // it has ended already
   execvpe(program, words, environment);
@@ -152,7 +124,6 @@ ProgramResult run_program(const std::vector<std::string>& words, const ProgramOp
   if (lseek(files[0].number(), 0, SEEK_SET) != 0) check(errno, failure);
   Spawn spawn(failure);
   for (int i = 0; i < 3; ++i) spawn.give(i, files[static_cast<std::size_t>(i)]);
-  if (options.end_with_parent) spawn.end_with_parent();
 
   ProgramResult result;
   const double start = steady_seconds();

@@ -44,15 +44,13 @@ class Process {
   std::optional<ProcessEnd> end_;
 };
 
-/// What is to be started. All members throw std::system_error.
+/// What is to be started. It ends by SIGKILL when the thread that starts it ends. All members throw std::system_error.
 class Spawn {
  public:
   /// `failure` is what an error says before the system's own words.
   explicit Spawn(std::string failure) : failure_(std::move(failure)) {}
   /// The process's file `number` is this open file; standard input and output are else /dev/null and this process's.
   void give(int number, const Descriptor& file) { given_.emplace_back(file.number(), number); }
-  /// It is to end by SIGKILL when the thread that starts it ends. This forks: not for a process that works with a GPU.
-  void end_with_parent() { ends_with_parent_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
   pid_t start(const char* program, std::vector<std::string> words,
               std::vector<std::string> environment = environ_now()) const;
@@ -64,14 +62,12 @@ class Spawn {
 
   std::string failure_;
   std::vector<std::pair<int, int>> given_;  ///< number here, number there
-  bool ends_with_parent_ = false;
 };
 
 struct ProgramOptions {
   double max_seconds = std::numeric_limits<double>::infinity();
   std::string_view input = {};           ///< for its standard input
   bool keep_output = true;               ///< of standard output; else it is thrown away
-  bool end_with_parent = false;          ///< as Spawn::end_with_parent
   std::function<bool()> stop = nullptr;  ///< asked every few milliseconds whether to end it
 };
 

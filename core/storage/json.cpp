@@ -24,24 +24,18 @@ namespace gpubench::storage {
 template <class T, class As>
 concept is_a = std::is_same_v<std::remove_const_t<T>, As>;
 
-/// Several plain fields: key, value, key, value, ...
-template <class V, class T, class... More>
-void fields(V& visit, const char* key, T& value, More&... more) {
-  visit.field(key, value);
-  if constexpr (sizeof...(more) > 0) fields(visit, more...);
-}
+/// Several fields, in their order.
+void fields(auto& visit, const auto&... all) { (visit.field(all), ...); }
 
-/// The same of fields that are left out while they are empty.
-template <class V, class T, class... More>
-void filled(V& visit, const char* key, T& value, More&... more) {
-  visit.filled(key, value);
-  if constexpr (sizeof...(more) > 0) filled(visit, more...);
-}
-
-/// A field that files call as the structure does: its key and itself.
+/// A field that files call as the structure does. ANY may lie below zero, SHARE is from 0 to 1; those with F are left
+/// out while they are empty.
 #undef OF  // zlib has one
-#define OF(name) #name, it.name
-/// A structure of plain fields.
+#define OF(name) field_of(#name, it.name)
+#define ANY(name) field_of(#name, it.name, Domain::any)
+#define SHARE(name) field_of(#name, it.name, Domain::probability)
+#define FILLED(name) field_of(#name, it.name, Domain::not_negative, true)
+#define NAMED(key, name) field_of(key, it.name)
+/// A structure of such fields.
 #define PLAIN(Type, ...) \
   void describe(auto& visit, is_a<Type> auto& it) { fields(visit, __VA_ARGS__); }
 
@@ -72,31 +66,21 @@ inline bool holds(const Interval& interval, double value) {
 inline constexpr std::int64_t max_count = 1'000'000'000'000;
 
 PLAIN(Device, OF(id), OF(kind), OF(name), OF(architecture), OF(units), OF(memory_bytes), OF(last_level_cache_bytes),
-      OF(max_clock_hz), "memory_bandwidth_limit_bytes_per_second", it.memory_bandwidth_limit, OF(properties))
+      OF(max_clock_hz), NAMED("memory_bandwidth_limit_bytes_per_second", memory_bandwidth_limit), OF(properties))
 
 void describe(auto& visit, is_a<Estimate> auto& it) {
-  visit.field(OF(value), visit.domain());
-  visit.field(OF(ci95));
+  fields(visit, field_of("value", it.value, visit.domain()), OF(ci95));
 }
 
 // Calibrations.
 
-void describe(auto& visit, is_a<Confirmation> auto& it) {
-  visit.filled(OF(counter));
-  visit.field(OF(ratio));
-  visit.filled(OF(reason));
-}
+PLAIN(Confirmation, FILLED(counter), OF(ratio), FILLED(reason))
 
 void describe(auto& visit, is_a<Ceiling> auto& it) {
   fields(visit, OF(resource), OF(value), OF(unit), OF(ci95), OF(repeats), OF(method), OF(clock_hz),
-         OF(theoretical_limit), OF(group));
-  filled(visit, OF(shape), OF(conditions));
-  fields(visit, OF(load), OF(work_per_run));
-  visit.filled(OF(work_unit));
-  fields(visit, OF(rate_per_clock), OF(cycles), OF(power_watts));
-  visit.field(OF(temperature_celsius), Domain::any);
-  visit.field(OF(confirmation));
-  visit.filled(OF(caveats));
+         OF(theoretical_limit), OF(group), FILLED(shape), FILLED(conditions), OF(load), OF(work_per_run),
+         FILLED(work_unit), OF(rate_per_clock), OF(cycles), OF(power_watts), ANY(temperature_celsius), OF(confirmation),
+         FILLED(caveats));
   visit.require(it.value > 0.0, "value", "is zero, which limits nothing");
   visit.require(holds(it.ci95, it.value), "ci95", "is an interval that does not hold the value");
 }
@@ -106,37 +90,20 @@ PLAIN(CacheLevel, OF(resource), OF(capacity_bytes), OF(capacity_ci95))
 PLAIN(LadderPoint, OF(working_set_bytes), OF(bytes_per_second))
 PLAIN(LatencyPoint, OF(working_set_bytes), OF(seconds), OF(cycles))
 PLAIN(IntensityPoint, OF(flops_per_byte), OF(flops_per_second), OF(bytes_per_second), OF(clock_hz))
+PLAIN(DriftReading, OF(resource), OF(unit), OF(stored), OF(now), ANY(change), ANY(beyond), OF(samples), OF(sets),
+      OF(outcome), OF(method), FILLED(disturbance))
 
-void describe(auto& visit, is_a<DriftReading> auto& it) {
-  fields(visit, OF(resource), OF(unit), OF(stored), OF(now));
-  visit.field(OF(change), Domain::any);
-  visit.field(OF(beyond), Domain::any);
-  fields(visit, OF(samples), OF(sets), OF(outcome), OF(method));
-  visit.filled(OF(disturbance));
-}
+PLAIN(DriftCheck, OF(calibration_utc), OF(checked_utc), OF(seconds_taken), OF(outcome), OF(readings),
+      FILLED(not_checked))
+PLAIN(BandCheck, OF(resource), OF(unit), OF(value), OF(reference), OF(margin), OF(standing), ANY(difference), OF(worse),
+      OF(source))
 
-void describe(auto& visit, is_a<DriftCheck> auto& it) {
-  fields(visit, OF(calibration_utc), OF(checked_utc), OF(seconds_taken), OF(outcome), OF(readings));
-  visit.filled(OF(not_checked));
-}
-
-void describe(auto& visit, is_a<BandCheck> auto& it) {
-  fields(visit, OF(resource), OF(unit), OF(value), OF(reference), OF(margin), OF(standing));
-  visit.field(OF(difference), Domain::any);
-  fields(visit, OF(worse), OF(source));
-}
-
-void describe(auto& visit, is_a<Health> auto& it) {
-  fields(visit, OF(kind), OF(checks));
-  visit.filled(OF(reason));
-}
+PLAIN(Health, OF(kind), OF(checks), FILLED(reason))
 
 void describe(auto& visit, is_a<Calibration> auto& it) {
   fields(visit, OF(device), OF(mode), OF(created_utc), OF(gpubench_version), OF(seconds_taken), OF(ceilings),
-         OF(absent), OF(levels), OF(ladder));
-  filled(visit, OF(unit_levels), OF(unit_ladder), OF(latency_curve), OF(intensity_sweep), OF(warnings));
-  visit.field(OF(core_share), Domain::probability);
-  fields(visit, OF(drift), OF(health));
+         OF(absent), OF(levels), OF(ladder), FILLED(unit_levels), FILLED(unit_ladder), FILLED(latency_curve),
+         FILLED(intensity_sweep), FILLED(warnings), SHARE(core_share), OF(drift), OF(health));
   if constexpr (is_reader<decltype(visit)>) {
     std::set<std::string_view> seen;
     for (const Ceiling& ceiling : it.ceilings) {
@@ -158,19 +125,18 @@ void describe(auto& visit, is_a<Calibration> auto& it) {
 // Measurements.
 
 void describe(auto& visit, is_a<Summary> auto& it) {
-  visit.field(OF(count));
-  visit.field(OF(minimum), visit.domain());
-  visit.field(OF(lower_quartile), visit.domain());
-  visit.field(OF(median));
-  visit.field(OF(upper_quartile), visit.domain());
-  visit.field(OF(maximum), visit.domain());
-  visit.field(OF(mean), visit.domain());
-  fields(visit, OF(mad), OF(median_ci95));
+  const auto of = [&](const char* key, auto& value) { return field_of(key, value, visit.domain()); };
+  fields(visit, OF(count), of("minimum", it.minimum), of("lower_quartile", it.lower_quartile), OF(median),
+         of("upper_quartile", it.upper_quartile), of("maximum", it.maximum), of("mean", it.mean), OF(mad),
+         OF(median_ci95));
   if constexpr (is_reader<decltype(visit)>) {
     visit.require(it.count >= 1 && it.count <= static_cast<std::int64_t>(max_array), "count", "is {}, not 1 to {}",
                   it.count, max_array);
-    const std::array<std::pair<const char*, double>, 5> rising = {
-        {{OF(minimum)}, {OF(lower_quartile)}, {OF(median)}, {OF(upper_quartile)}, {OF(maximum)}}};
+    const std::array<std::pair<const char*, double>, 5> rising = {{{"minimum", it.minimum},
+                                                                   {"lower_quartile", it.lower_quartile},
+                                                                   {"median", it.median},
+                                                                   {"upper_quartile", it.upper_quartile},
+                                                                   {"maximum", it.maximum}}};
     for (std::size_t i = 1; i < rising.size(); ++i)
       visit.require(at_most(rising[i - 1].second, rising[i].second), rising[i].first, "is {}, below the {} of {}",
                     rising[i].second, std::string_view(rising[i - 1].first), rising[i - 1].second);
@@ -183,9 +149,8 @@ void describe(auto& visit, is_a<Summary> auto& it) {
 }
 
 void describe(auto& visit, is_a<Argument> auto& it) {
-  visit.filled(OF(name));
-  visit.field(OF(text));
-  if (!it.text) visit.field(OF(value), Domain::any);
+  fields(visit, FILLED(name), OF(text));
+  if (!it.text) visit.field(ANY(value));
 }
 
 PLAIN(RandomAccesses, OF(reads), OF(updates), OF(bytes))
@@ -223,10 +188,8 @@ void describe(auto& visit, is_a<Timing> auto& it) {
   visit.field(OF(clock));
   // Samples of a clock that takes a cost off may fall below zero; no other time does.
   const Domain domain = it.clock == TimingMode::device ? Domain::any : Domain::not_negative;
-  visit.field(OF(seconds), domain);
-  visit.filled(OF(reason));
-  visit.filled(OF(samples_seconds), domain);
-  filled(visit, OF(samples_clock_hz), OF(block_sizes));
+  fields(visit, field_of("seconds", it.seconds, domain), FILLED(reason),
+         field_of("samples_seconds", it.samples_seconds, domain, true), FILLED(samples_clock_hz), FILLED(block_sizes));
   const std::size_t samples = it.samples_seconds.size();
   if (samples > 0 && !it.block_sizes.empty())
     visit.require(add_up(it.block_sizes, samples), "block_sizes", "does not add up to the number of samples");
@@ -234,8 +197,7 @@ void describe(auto& visit, is_a<Timing> auto& it) {
     visit.require(it.samples_clock_hz.size() == samples, "samples_clock_hz", "does not have one clock for each sample");
   if constexpr (is_reader<decltype(visit)>)
     if (samples > 0 && it.seconds) check_agreement(visit, *it.seconds, it.samples_seconds);
-  visit.filled(OF(dropped_samples));
-  fields(visit, OF(executions_per_sample), OF(method), OF(stop_reason));
+  fields(visit, FILLED(dropped_samples), OF(executions_per_sample), OF(method), OF(stop_reason));
   if constexpr (is_reader<decltype(visit)>) {
     const auto count = [&](std::int64_t value, const char* key) {
       visit.require(value <= max_count, key, "is {}, more than can have been counted", value);
@@ -243,89 +205,44 @@ void describe(auto& visit, is_a<Timing> auto& it) {
     count(it.dropped_samples, "dropped_samples");
     count(it.executions_per_sample, "executions_per_sample");
   }
-  visit.field(visit.key("kernel_overhead_seconds", "fixed_seconds"), it.kernel_overhead_seconds, Domain::any);
+  visit.field(field_of(visit.key("kernel_overhead_seconds", "fixed_seconds"), it.kernel_overhead_seconds, Domain::any));
 }
 
 void describe(auto& visit, is_a<Variant> auto& it) {
   const char* const remaining = visit.key("remaining_fraction", "part_left");
-  visit.field(visit.key("ablation", "perturbation"), it.ablation);
-  visit.field(remaining, it.remaining_fraction);
+  fields(visit, NAMED(visit.key("ablation", "perturbation"), ablation), NAMED(remaining, remaining_fraction));
   visit.require(it.remaining_fraction < 1.0, remaining, "leaves all of the work, or more");
-  visit.field(OF(seconds), Domain::any);  // by the device clock, which takes a cost off
-  visit.filled(OF(reason));
+  fields(visit, ANY(seconds), FILLED(reason));  // by the device clock, which takes a cost off
 }
 
-void describe(auto& visit, is_a<DeviceConditions> auto& it) {
-  fields(visit, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius));
-  visit.field(OF(core_share), Domain::probability);
-  visit.field(OF(gpu_share), Domain::probability);
-  filled(visit, OF(gpu_share_absent_reason), OF(throttle_reasons), OF(absent_reason));
-}
-
+PLAIN(DeviceConditions, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius),
+      SHARE(core_share), SHARE(gpu_share), FILLED(gpu_share_absent_reason), FILLED(throttle_reasons),
+      FILLED(absent_reason))
 PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks), OF(local_bytes))
 PLAIN(Grid, OF(blocks), OF(blocks_per_multiprocessor))
-
-void describe(auto& visit, is_a<Counter> auto& it) {
-  visit.field(OF(name));
-  visit.field(OF(value), Domain::any);
-  visit.field(OF(unit));
-  visit.filled(OF(source));
-}
+PLAIN(Counter, OF(name), ANY(value), OF(unit), FILLED(source))
 
 PLAIN(AbsentCounter, OF(name), OF(reason))
-
-void describe(auto& visit, is_a<UserCounter> auto& it) {
-  visit.field(OF(name));
-  visit.field(OF(value), Domain::any);
-  visit.filled(OF(unit));
-}
+PLAIN(UserCounter, OF(name), ANY(value), FILLED(unit))
 
 PLAIN(Phase, OF(name), OF(share), OF(mean_seconds), OF(ranges), OF(uneven))
+PLAIN(KernelLaunch, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
+      OF(launches), OF(local_bytes), FILLED(code), FILLED(code_absent_reason))
 
-void describe(auto& visit, is_a<KernelLaunch> auto& it) {
-  fields(visit, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
-         OF(launches), OF(local_bytes));
-  filled(visit, OF(code), OF(code_absent_reason));
-}
-
-void describe(auto& visit, is_a<ActivityLook> auto& it) {
-  visit.field(OF(seconds), Domain::any);
-  visit.field(OF(expected_seconds), Domain::any);
-  visit.field(OF(tolerance_seconds));
-  visit.filled(OF(one_by_one));
-  visit.field(OF(unrecorded_seconds), Domain::any);
-  visit.field(OF(unrecorded_overhead_seconds), Domain::any);
-}
-
-void describe(auto& visit, is_a<ActivityCheck> auto& it) {
-  visit.field(OF(agreement));
-  filled(visit, OF(reason), OF(source));
-  visit.field(OF(executions));
-  visit.field(OF(seconds), Domain::any);
-  visit.field(OF(span_seconds), Domain::any);
-  visit.filled(OF(kernels));
-  visit.field(OF(copies));
-  visit.field(OF(expected_seconds), Domain::any);
-  visit.field(OF(tolerance_seconds));
-  visit.field(OF(recording_seconds), Domain::any);
-  visit.filled(OF(recording_reason));
-  visit.field(OF(gap_seconds), Domain::any);
-  visit.field(OF(usual_gap_seconds), Domain::any);
-  visit.field(OF(clock_hz));
-  visit.filled(OF(one_by_one));
-  visit.filled(OF(looks));
-}
+PLAIN(ActivityLook, ANY(seconds), ANY(expected_seconds), OF(tolerance_seconds), FILLED(one_by_one),
+      ANY(unrecorded_seconds), ANY(unrecorded_overhead_seconds))
+PLAIN(ActivityCheck, OF(agreement), FILLED(reason), FILLED(source), OF(executions), ANY(seconds), ANY(span_seconds),
+      FILLED(kernels), OF(copies), ANY(expected_seconds), OF(tolerance_seconds), ANY(recording_seconds),
+      FILLED(recording_reason), ANY(gap_seconds), ANY(usual_gap_seconds), OF(clock_hz), FILLED(one_by_one),
+      FILLED(looks))
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {
-  visit.filled(OF(kind));
+  visit.field(FILLED(kind));
   if (it.kind == CommandKind::kernel)
     describe(visit, it.launch);
   else
-    fields(visit, "name", it.launch.name, "launches", it.launch.launches);
-  visit.field(OF(bytes));
-  visit.field(OF(blocks_per_multiprocessor));
-  visit.field(OF(seconds), Domain::any);
-  visit.filled(OF(counters));
+    fields(visit, NAMED("name", launch.name), NAMED("launches", launch.launches));
+  fields(visit, OF(bytes), OF(blocks_per_multiprocessor), ANY(seconds), FILLED(counters));
   visit.require(it.launch.launches <= max_count, "launches", "is {}, more than can have been counted",
                 it.launch.launches);
 }
@@ -341,9 +258,7 @@ inline void read_timings_of_schema_1(const Node& node, std::vector<Timing>& timi
 }
 
 void describe(auto& visit, is_a<Measurement> auto& it) {
-  fields(visit, OF(name), OF(operation), OF(arguments), OF(device), OF(repetition));
-  visit.filled(OF(label));
-  visit.field(OF(work));
+  fields(visit, OF(name), OF(operation), OF(arguments), OF(device), OF(repetition), FILLED(label), OF(work));
   if constexpr (std::is_same_v<decltype(visit), Reader&>) {
     it.name = without_suffix(it.name);  // runs of 0.1 have one
     if (visit.node().version() == 1)
@@ -353,14 +268,11 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   } else {
     visit.field(OF(timings));
   }
-  visit.field(OF(launch_seconds), Domain::any);
-  visit.filled(OF(variants));
-  fields(visit, OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz));
-  visit.filled(OF(clock_hz_source));
-  fields(visit, OF(set_up_seconds), OF(conditions), OF(launches), OF(grid));
-  filled(visit, OF(counters), OF(absent_counters), OF(user_counters), OF(phases), OF(work_differences));
-  visit.field(OF(activity));
-  filled(visit, "kernel_groups", it.kernels, OF(kernel_order), OF(kernel_order_reason), OF(kernel_counters_reason));
+  fields(visit, ANY(launch_seconds), FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code),
+         OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds), OF(conditions), OF(launches), OF(grid),
+         FILLED(counters), FILLED(absent_counters), FILLED(user_counters), FILLED(phases), FILLED(work_differences),
+         OF(activity), field_of("kernel_groups", it.kernels, Domain::not_negative, true), FILLED(kernel_order),
+         FILLED(kernel_order_reason), FILLED(kernel_counters_reason));
   visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",
                 it.kernels.size(), max_kernel_groups + 1);
   visit.require(
@@ -371,59 +283,33 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
 
 // Verdicts.
 
-void describe(auto& visit, is_a<Share> auto& it) {
-  visit.field(OF(resource));
-  visit.field(OF(fraction), Domain::any);
-}
+PLAIN(Share, OF(resource), ANY(fraction))
+PLAIN(Advice, OF(action), OF(evidence), OF(gain), OF(code), OF(gain_ci95), FILLED(kernel))
 
-void describe(auto& visit, is_a<Advice> auto& it) {
-  fields(visit, OF(action), OF(evidence), OF(gain), OF(code), OF(gain_ci95));
-  visit.filled(OF(kernel));
-}
-
-PLAIN(CrossCheck, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
+PLAIN(CrossCheck, NAMED("check", experiment), OF(outcome), OF(says), OF(evidence))
 
 void describe(auto& visit, is_a<Verdict> auto& it) {
-  fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved));
-  visit.field(OF(confidence), Domain::probability);
-  fields(visit, OF(certainty), OF(runner_up));
-  if constexpr (is_reader<decltype(visit)>)  // older files lack it
-    visit.filled(OF(runner_up_probability), Domain::probability);
-  else
-    visit.field(OF(runner_up_probability));
-  fields(visit, OF(model_seconds), OF(evidence));
-  filled(visit, OF(advice), "votes", it.cross_checks);
+  constexpr bool reads = is_reader<decltype(visit)>;  // older files lack the runner-up's probability
+  fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved), SHARE(confidence), OF(certainty), OF(runner_up),
+         field_of("runner_up_probability", it.runner_up_probability, Domain::probability, reads), OF(model_seconds),
+         OF(evidence), FILLED(advice), field_of("votes", it.cross_checks, Domain::not_negative, true));
 }
 
-void describe(auto& visit, is_a<Boundary> auto& it) {
-  fields(visit, OF(operation), OF(device), OF(argument), OF(from), OF(to));
-  visit.field(OF(at), Domain::any);
-  visit.field(OF(ci95));
-  visit.filled(OF(placement));
-}
+PLAIN(Boundary, OF(operation), OF(device), OF(argument), OF(from), OF(to), ANY(at), OF(ci95), FILLED(placement))
 
 // Runs.
 
 PLAIN(Context, OF(gpubench_version), OF(created_utc), OF(host), OF(program), OF(arguments), OF(environment))
 
 void describe(auto& visit, is_a<Point> auto& it) {
-  fields(visit, OF(measurement), OF(verdict));
-  visit.filled(OF(kernel_verdicts));
+  fields(visit, OF(measurement), OF(verdict), FILLED(kernel_verdicts));
   visit.require(it.kernel_verdicts.empty() || it.kernel_verdicts.size() == it.measurement.kernels.size(),
                 "kernel_verdicts", "does not have one entry for each of the kernel_groups");
 }
 
-void describe(auto& visit, is_a<OperationFinding> auto& it) {
-  fields(visit, OF(operation), OF(device), OF(point), OF(failure), OF(regime));
-  filled(visit, OF(limiter), OF(why), OF(action));
-  visit.field(OF(code));
-  visit.filled(OF(kernel));
-  fields(visit, OF(gain), OF(gain_ci95));
-  visit.field(OF(saved), Domain::probability);
-  visit.field(OF(confidence), Domain::probability);
-  fields(visit, OF(points), OF(all_points));
-}
-
+PLAIN(OperationFinding, OF(operation), OF(device), OF(point), OF(failure), OF(regime), FILLED(limiter), FILLED(why),
+      FILLED(action), OF(code), FILLED(kernel), OF(gain), OF(gain_ci95), SHARE(saved), SHARE(confidence), OF(points),
+      OF(all_points))
 PLAIN(Unfinished, OF(finished), OF(planned))
 
 // Programs.
@@ -432,10 +318,7 @@ PLAIN(Idle, OF(cause), OF(seconds), OF(gaps))
 PLAIN(GpuTime, OF(device), OF(process), OF(wall_seconds), OF(busy_seconds), OF(compute_seconds), OF(memory_seconds),
       OF(communication_seconds), OF(memory_overlap_seconds), OF(communication_overlap_seconds), OF(idle), OF(launches),
       OF(launch_call_seconds), OF(launch_period_seconds))
-void describe(auto& visit, is_a<Finding> auto& it) {
-  fields(visit, OF(text), OF(gain_seconds));
-  filled(visit, OF(code), OF(evidence), OF(advice), OF(threshold));
-}
+PLAIN(Finding, OF(text), OF(gain_seconds), FILLED(code), FILLED(evidence), FILLED(advice), FILLED(threshold))
 PLAIN(ProgramKernel, OF(point), OF(range), OF(launches), OF(counted), OF(total_seconds), OF(p50_seconds),
       OF(p95_seconds), OF(share))
 PLAIN(ProgramRange, OF(process), OF(path), OF(depth), OF(count), OF(host_seconds), OF(kernel_seconds),
@@ -451,8 +334,7 @@ void describe(auto& visit, is_a<ProgramMemory> auto& it) {
 PLAIN(NeverFreed, OF(source), OF(kind), OF(allocations), OF(bytes))
 
 void describe(auto& visit, is_a<ProgramTrack> auto& it) {
-  fields(visit, OF(name), OF(starts_seconds), OF(lengths_seconds), OF(kinds));
-  visit.field(OF(names), Domain::any);
+  fields(visit, OF(name), OF(starts_seconds), OF(lengths_seconds), OF(kinds), ANY(names));
   visit.require(it.starts_seconds.size() == it.lengths_seconds.size() && it.kinds.size() == it.lengths_seconds.size() &&
                     it.names.size() == it.lengths_seconds.size(),
                 "starts_seconds", "does not have as many entries as lengths_seconds, kinds and names");
@@ -463,8 +345,7 @@ PLAIN(SelfCost, OF(what), OF(count), OF(seconds_each))
 void describe(auto& visit, is_a<Program> auto& it) {
   fields(visit, OF(command), OF(ended), OF(wall_seconds), OF(gpus), OF(findings), OF(kernels), OF(ranges), OF(memory),
          OF(never_freed), OF(overview), OF(overview_names), OF(self_cost), OF(kernel_launches), OF(counted_launches),
-         OF(dropped_records));
-  visit.filled(OF(counters_reason));
+         OF(dropped_records), FILLED(counters_reason));
   for (const ProgramTrack& track : it.overview)
     visit.require(std::ranges::all_of(track.names,
                                       [&](std::int64_t name) {
@@ -474,15 +355,16 @@ void describe(auto& visit, is_a<Program> auto& it) {
                   "overview", "names a slice that overview_names does not have");
 }
 
-void describe(auto& visit, is_a<Run> auto& it) {
-  fields(visit, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries));
-  visit.filled(OF(findings));
-  fields(visit, OF(warnings), OF(program));
-}
+PLAIN(Run, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries), FILLED(findings),
+      OF(warnings), OF(program))
 PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(runs))
 
 #undef PLAIN
 #undef OF
+#undef ANY
+#undef SHARE
+#undef FILLED
+#undef NAMED
 
 Run run_at(const Node& node) { return read_as<Run>(node); }
 Point point_at(const Node& node) { return read_as<Point>(node); }

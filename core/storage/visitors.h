@@ -72,23 +72,31 @@ Json json_of(const T& value);
 template <class T>
 void read_value(const Node& node, T& value, Domain domain = Domain::not_negative);
 
+/// A member of a structure, and what files call it.
+template <class T>
+struct Field {
+  const char* key;
+  T& value;
+  Domain domain;  ///< of the numbers in it
+  bool filled;    ///< left out while it has its first value: an empty text or list, zero. Older files lack it.
+};
+template <class T>
+Field<T> field_of(const char* key, T& value, Domain domain = Domain::not_negative, bool filled = false) {
+  return {key, value, domain, filled};
+}
+
 class Writer {
  public:
   [[nodiscard]] Json take() { return std::move(object_); }
 
-  /// A field that is always there; an optional one while it has a value.
+  /// An optional one is there while it has a value.
   template <class T>
-  void field(const char* key, const T& value, Domain /*domain*/ = Domain::not_negative) {
-    object_[key] = json_of(value);
-  }
-  template <class T>
-  void field(const char* key, const std::optional<T>& value, Domain /*domain*/ = Domain::not_negative) {
-    if (value) object_[key] = json_of(*value);
-  }
-  /// A field that is left out while it has its first value: an empty text or list, zero. Older files lack it.
-  template <class T>
-  void filled(const char* key, const T& value, Domain domain = Domain::not_negative) {
-    if (!(value == T{})) field(key, value, domain);
+  void field(const Field<T>& field) {
+    if constexpr (detail::is_optional<std::remove_const_t<T>>) {
+      if (field.value) object_[field.key] = json_of(*field.value);
+    } else {
+      if (!field.filled || !(field.value == std::remove_const_t<T>{})) object_[field.key] = json_of(field.value);
+    }
   }
   [[nodiscard]] static Domain domain() { return Domain::any; }
   [[nodiscard]] static const char* key(const char* now, const char* /*of_schema_1*/) { return now; }
@@ -104,16 +112,14 @@ class Reader {
   Reader(const Node& node, Domain domain) : node_(node), domain_(domain) {}
 
   template <class T>
-  void field(const char* key, T& value, Domain domain = Domain::not_negative) {
-    read_value(node_.at(key), value, domain);
-  }
-  template <class T>
-  void field(const char* key, std::optional<T>& value, Domain domain = Domain::not_negative) {
-    if (const auto found = node_.find(key)) read_value(*found, value.emplace(), domain);
-  }
-  template <class T>
-  void filled(const char* key, T& value, Domain domain = Domain::not_negative) {
-    if (const auto found = node_.find(key)) read_value(*found, value, domain);
+  void field(const Field<T>& field) {
+    const auto found =
+        detail::is_optional<T> || field.filled ? node_.find(field.key) : std::optional(node_.at(field.key));
+    if (!found) return;
+    if constexpr (detail::is_optional<T>)
+      read_value(*found, field.value.emplace(), field.domain);
+    else
+      read_value(*found, field.value, field.domain);
   }
   /// What the numbers of this object may be, where that depends on the object it is in.
   [[nodiscard]] Domain domain() const { return domain_; }

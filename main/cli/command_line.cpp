@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -43,9 +44,10 @@ void end_for_lack_of_memory() {
 }
 
 /// What a process that lives long must be sure of. A file over the limit is to fail as a full disk does, not to end the
-/// process; and no file is to get the number of a standard stream that whoever started it has closed.
+/// process, nor is a reader that has closed its pipe; and no file is to get the number of a standard stream that
+/// whoever started it has closed.
 void prepare_process() {
-  (void)std::signal(SIGXFSZ, SIG_IGN);
+  for (const int number : {SIGXFSZ, SIGPIPE}) (void)std::signal(number, SIG_IGN);
   if (terminated == nullptr) terminated = std::set_terminate(end_for_lack_of_memory);
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(number, F_GETFD) < 0) (void)!::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -86,11 +88,13 @@ bool is_any_of(const std::exception& error) {
 int run_command_line(int argc, char** argv) {
   prepare_process();
   int code = exit_codes::operation_failed;
+  bool wrote_files = false;
   const CommandInProgress here;
   try {
     const CommandLine line = parse_command_line(argc, argv);
     if (line.options->text) show(*line.options->text);
     code = line.options->text ? exit_codes::fine : run_command_or_job(*line.command, *line.options);
+    wrote_files = !line.options->outputs.empty();
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.
@@ -99,10 +103,10 @@ int run_command_line(int argc, char** argv) {
     code = usage ? exit_codes::wrong_usage : exit_codes::operation_failed;
   }
   const int trouble = flush_output();
-  if (trouble == 0) return code;
+  if (trouble == 0 || trouble == EPIPE) return code;  // whoever read it has had enough
   say(fmt::format("Standard output cannot be written: {}. What was to be printed is lost; write it elsewhere.",
                   std::generic_category().message(trouble)));
-  return code == exit_codes::fine ? exit_codes::wrong_usage : code;
+  return code == exit_codes::fine && !wrote_files ? exit_codes::wrong_usage : code;
 }
 
 }  // namespace gpubench

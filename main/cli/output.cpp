@@ -32,15 +32,20 @@ Embedding& embedding() {
   return own;
 }
 
+void write_error_stream(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  (void)std::fflush(stderr);
+}
+
 void say(const std::string& message) {
   if (embedding().say) return embedding().say(printable(message));
   flush_stdout();  // or the two mix where both go to one file
-  fmt::print(stderr, "gpubench: {}\n", without_log_commands(printable(message)));
+  write_error_stream(fmt::format("gpubench: {}\n", without_log_commands(printable(message))));
 }
 
 void show(std::string_view lines) {
   const std::string text = without_log_commands(lines);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_error() = errno;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && stdout_error() == 0) stdout_error() = errno;
 }
 
 std::string words_of(const std::exception& error) {

@@ -13,7 +13,9 @@ namespace gpubench {
 inline constexpr const char* no_memory =
     "There is not enough memory for this. End other programs, or give fewer or smaller files or points.";
 
-/// "gpubench: message" on standard error, of any text: what a terminal or a CI log would obey is escaped.
+/// On standard error, as it is. What cannot be written is lost: a run is not.
+void write_error_stream(std::string_view text);
+/// "gpubench: message" there, of any text: what a terminal or a CI log would obey is escaped.
 void say(const std::string& message);
 /// Printable lines on standard output, without commands for a CI log. A failure is said once, at the end.
 void show(std::string_view lines);

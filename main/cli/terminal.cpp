@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "main/cli/options.h"
+#include "main/cli/output.h"
 #include "main/embedding.h"
 
 namespace gpubench {
@@ -110,15 +111,13 @@ void ProgressLine::show(const std::string& text) {
   if (!active_) return;
   const auto width = static_cast<std::size_t>(std::max(20, terminal_width(STDERR_FILENO) - 1));
   (void)std::fflush(stdout);
-  fmt::print(stderr, "\r{}\x1b[K", shorten(printable(text), width));
-  (void)std::fflush(stderr);
+  write_error_stream(fmt::format("\r{}\x1b[K", shorten(printable(text), width)));
   shown_ = true;
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  (void)std::fflush(stderr);
+  write_error_stream("\r\x1b[K");
   shown_ = false;
 }
 

@@ -139,7 +139,6 @@ class Alternation {
     ProgramOptions how;
     how.max_seconds = left;
     how.keep_output = false;
-    how.end_with_parent = true;
     how.stop = [] { return Interruption::noted() != 0; };
     const ProgramResult result = run_program(words, how);
     if (result.stopped) return std::nullopt;

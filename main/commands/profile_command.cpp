@@ -209,7 +209,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   if (run.points.empty())
     run.warnings.push_back("No kernel is left: --kernels and --range chose none of those that ran.");
   for (const std::string& warning : run.warnings) say(warning);
-  if (!options.quiet) fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options))));
+  if (!options.quiet) write_error_stream(without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     if (is_timeline_file(file))
       timeline::write(recordings.timeline, file);

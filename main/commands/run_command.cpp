@@ -260,7 +260,7 @@ int report(const Run& run, const RunOptions& options, const GoogleOutputs& googl
   for (const std::string& warning : run.warnings) say(warning);
   google.print();
   if (!options.quiet && !options.google.format)
-    show(reports::console(run, stdout_style(options), options.kernels, since ? &since->changes : nullptr));
+    show(reports::console(run, stdout_style(options), options.kernels, since ? &*since : nullptr));
   if (options.since_last) keep_as_last(run);
   std::vector<std::string> files = options.outputs;
   if (options.google.out) files.push_back(*options.google.out);
@@ -445,7 +445,6 @@ int run_operations(const RunOptions& options) {
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(nothing_to_measure(devices, options.filter));
-  if (options.dry) return print_once_commands(plans, options);
   if (options.once > 0) return run_points_once(plans, options);
   run.devices = devices;
   return measure_all(options, plans, std::move(run));
@@ -468,7 +467,6 @@ void add_missing_names(const std::vector<std::string>& names, std::vector<std::s
 }
 
 void check_once(const RunOptions& options) {
-  if (options.dry && options.once == 0) throw UsageError("--dry goes with --once; give that too.");
   if (options.once > 0 &&
       (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
        options.calibrate || !options.checks.empty() || !options.metrics.empty()))
@@ -540,8 +538,6 @@ OptionRows own_rows() {
        "between "
        "cudaProfilerStart and cudaProfilerStop.",
        use::count(&RunOptions::once, 1, 100'000)},
-      {"--dry", "", "", "", other, once, "With --once: print the nsys and ncu commands that go with it, and stop.",
-       use::set(&RunOptions::dry)},
       {"--time", "device|stream|latency|all", "", "", common, once,
        "Which time of a GPU operation to measure. stream: launched back to back. device: the "
        "operation alone. latency: "

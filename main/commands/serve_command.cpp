@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <list>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -23,6 +23,7 @@
 #include <unordered_map>
 
 #include "compare/gate.h"
+#include "core/base/elf_image.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/baselines.h"
@@ -56,13 +57,6 @@ struct Refused : std::runtime_error {
 };
 
 std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-/// 64-bit FNV-1a.
-std::string tag_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("\"{:016x}\"", hash);
-}
 
 using Timeline = std::shared_ptr<const timeline::Timeline>;
 
@@ -103,15 +97,11 @@ class Site {
   Timeline timeline(const ServedFile& file) {
     const std::scoped_lock lock(reading_);
     const std::string key = file.path + file.stamp;
-    for (auto place = timelines_.begin(); place != timelines_.end(); ++place)
-      if (place->first == key) {
-        timelines_.splice(timelines_.begin(), timelines_, place);
-        return place->second;
-      }
-    auto read = std::make_shared<const timeline::Timeline>(read_traces({place_of(file).string()}));
-    timelines_.emplace_front(key, read);
-    if (timelines_.size() > kept_timelines) timelines_.pop_back();
-    return read;
+    const auto known = std::ranges::find(timelines_, key, [](const auto& one) { return one.first; });
+    if (known != timelines_.end()) return known->second;
+    if (timelines_.size() == kept_timelines) timelines_.pop_front();
+    timelines_.emplace_back(key, std::make_shared<const timeline::Timeline>(read_traces({place_of(file).string()})));
+    return timelines_.back().second;
   }
 
   [[nodiscard]] std::filesystem::path place_of(const ServedFile& file) const { return folder_ / file.path; }
@@ -144,13 +134,9 @@ class Site {
 
   std::filesystem::path folder_;
   std::mutex reading_, describing_;
-  std::list<std::pair<std::string, Timeline>> timelines_;  // the latest used first
+  std::deque<std::pair<std::string, Timeline>> timelines_;  // the latest read last
   std::unordered_map<std::string, std::pair<std::string, Json>> abouts_;
 };
-
-reports::AboutTrace about_trace(const ServedFile& file, const timeline::Timeline& timeline) {
-  return {printable(std::filesystem::path(file.path).filename().string()), std::string(version), timeline.warnings};
-}
 
 std::optional<timeline::FlameWeight> asked_weight(const httplib::Request& request) {
   const std::string wanted = request.get_param_value("time");
@@ -198,7 +184,9 @@ class Http {
       };
       try {
         std::string text = body(request);
-        const std::string tag = tag_of(text);
+        Fnv1a64 hash;
+        hash.add(text);
+        const std::string tag = fmt::format("\"{:016x}\"", hash.value());
         response.set_header("ETag", tag);
         if (request.get_header_value("If-None-Match") == tag) {
           response.status = 304;
@@ -269,13 +257,13 @@ class Http {
     get("/timeline", html, [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::trace});
       const Timeline timeline = site_.timeline(file);
-      return reports::timeline_html(*timeline, about_trace(file, *timeline));
+      return reports::timeline_html(*timeline, about_trace({file.path}, *timeline));
     });
     get("/flame", html, [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::trace});
       const Timeline timeline = site_.timeline(file);
       const timeline::FlameGraph graph = timeline::flame(*timeline);
-      return reports::flame_html(graph, weight_of(request, graph), about_trace(file, *timeline));
+      return reports::flame_html(graph, weight_of(request, graph), about_trace({file.path}, *timeline));
     });
     get("/diff", html, [this](const auto& request) {
       const ServedFile base = site_.file(request, {FileKind::trace}, false, "base");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "classifier/classifier.h"
@@ -109,52 +108,6 @@ std::string AddedSizes::summary(const Run& classified) const {
   if (!wide.empty()) text += fmt::format("; not {}", fmt::join(wide, ", "));
   if (filtered_ > 0) text += fmt::format("; {} more sizes are left out by the filter", filtered_);
   return text;
-}
-
-namespace {
-
-/// For a POSIX shell.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("_-./:=,+@").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-/// A range for Nsight Compute's --nvtx-include: what that reads as its own is escaped; the last slash: it was pushed.
-std::string include_of(const std::string& name) {
-  std::string text;
-  for (const char c : name) {
-    if (std::string_view("@,[]/*+\\").find(c) != std::string_view::npos) text += '\\';
-    text += c;
-  }
-  return text + "/";
-}
-
-}  // namespace
-
-int print_once_commands(const std::vector<Plan>& plans, const RunOptions& options) {
-  std::string command = quoted(options.program);
-  for (const std::string& argument : options.words)
-    if (argument != "--dry") command += " " + quoted(argument);
-  std::vector<std::string> names;
-  for (const Plan& plan : plans)
-    for (const bench::PointName& point : plan.points) names.push_back(without_suffix(point.name));
-  const std::string report = options.name() + "-once";
-  fmt::print("# a timeline of {} point{}, each once\n", names.size(), names.size() == 1 ? "" : "s");
-  fmt::print("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=none -o {} {}\n",
-             quoted(report), command);
-  fmt::print("# every kernel of {}, by Nsight Compute\n", names.size() == 1 ? "it" : "them");
-  fmt::print("ncu --nvtx --profile-from-start off --set full -o {} {}\n", quoted(report), command);
-  if (names.size() > 1) {
-    fmt::print("# one point alone\n");
-    fmt::print("ncu --nvtx --nvtx-include {} --set full -o {} {}\n", quoted(include_of(names.front())), quoted(report),
-               command);
-  }
-  return exit_codes::fine;
 }
 
 int run_points_once(const std::vector<Plan>& plans, const RunOptions& options) {

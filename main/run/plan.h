@@ -76,9 +76,6 @@ class AddedSizes {
   std::size_t filtered_ = 0;                   ///< sizes that the filter does not choose
 };
 
-/// Prints the commands of Nsight Systems and Nsight Compute that go with this program and its arguments.
-int print_once_commands(const std::vector<Plan>& plans, const RunOptions& options);
-
 /// Runs each point once and names it on standard output. Returns the exit code.
 int run_points_once(const std::vector<Plan>& plans, const RunOptions& options);
 

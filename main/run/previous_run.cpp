@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "calibrate/calibrate.h"
+#include "core/base/elf_image.h"
 #include "core/storage/storage.h"
 
 namespace gpubench {
@@ -17,10 +17,8 @@ namespace {
 std::optional<std::filesystem::path> file_of_last(const Run& run) {
   const auto cache = calibrate::cache_directory();
   if (!cache) return std::nullopt;
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  const auto add = [&](const std::string& text) {
-    for (const char c : text + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  };
+  Fnv1a64 hash;
+  const auto add = [&](const std::string& text) { hash.add(text + '\n'); };
   add(run.context.program);
   add(run.context.host);
   for (const Device& device : run.devices) {
@@ -29,12 +27,12 @@ std::optional<std::filesystem::path> file_of_last(const Run& run) {
     const auto uuid = device.properties.find("uuid");
     add(uuid == device.properties.end() ? "" : uuid->second);
   }
-  return *cache / "last" / fmt::format("{:016x}.json.gz", hash);
+  return *cache / "last" / fmt::format("{:016x}.json.gz", hash.value());
 }
 
 }  // namespace
 
-std::optional<SinceLast> changes_since_last(const Run& run) {
+std::optional<compare::Comparison> changes_since_last(const Run& run) {
   const auto file = file_of_last(run);
   std::error_code error;
   if (!file || !std::filesystem::exists(*file, error)) return std::nullopt;
@@ -42,7 +40,7 @@ std::optional<SinceLast> changes_since_last(const Run& run) {
     const Run last = storage::read_slim_run(*file);
     auto changes = compare::compare({last}, {storage::slim(run)}, {});
     if (!changes.comparable || changes.points.empty()) return std::nullopt;
-    return SinceLast{std::move(changes), last.context.created_utc};
+    return changes;
   } catch (const storage::ReadError&) {
     return std::nullopt;
   }

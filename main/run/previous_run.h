@@ -9,13 +9,9 @@
 
 namespace gpubench {
 
-/// The changes since the last run of this program on these devices, and when that was. Absent where there is none,
-/// where it cannot be read, or where something makes ratios meaningless.
-struct SinceLast {
-  compare::Comparison changes;
-  std::string created_utc;
-};
-std::optional<SinceLast> changes_since_last(const Run& run);
+/// The changes since the last run of this program on these devices. Absent where there is none, where it cannot be
+/// read, or where something makes ratios meaningless.
+std::optional<compare::Comparison> changes_since_last(const Run& run);
 
 /// Keeps the run in the place of the last one; what goes wrong is no reason to fail.
 void keep_as_last(const Run& run);

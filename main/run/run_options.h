@@ -25,8 +25,7 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::string device;
   std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
   bool list = false;
-  int once = 0;      ///< executions of each point, for a profiler; 0: measure
-  bool dry = false;  ///< with once: only say how
+  int once = 0;  ///< executions of each point, for a profiler; 0: measure
   bool isolate = false;
   bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
   std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks

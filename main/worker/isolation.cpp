@@ -72,15 +72,14 @@ std::vector<std::string> environment_with(const std::string& addition) {
 class ChildProcess {
  public:
   /// Starts it with this command line, a job and a process group of its own. Throws std::system_error.
-  explicit ChildProcess(Job job) {
+  explicit ChildProcess(const Job& job) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
     channel_ = Descriptor(ends[0]);
     const Descriptor theirs(ends[1]), told = memory_file();
     fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
-    job.parent = static_cast<int>(getpid());
     if (!told.open() || write_all(told, job_to_json(job)) != 0) fail(errno, "its job cannot be kept in memory");
-    Spawn spawn("a worker process cannot be started: posix_spawn");
+    Spawn spawn("a worker process cannot be started");
     spawn.give(theirs.number(), theirs);
     spawn.give(told.number(), told);
     const std::vector<std::string>& worker = embedding().worker;

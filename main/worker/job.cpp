@@ -3,13 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,12 +34,6 @@ constexpr auto task_names =
 void tell(const Descriptor& channel, std::string line) {
   std::ranges::replace(line, '\n', ' ');
   (void)write_all(channel, line + '\n');
-}
-
-/// Ends this process when the one that gave the job ends, however that ends.
-void die_with(int parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) std::_Exit(exit_codes::operation_failed);  // it has ended already
 }
 
 /// Ends the process at once: within Google Benchmark there is no other way out, and a lost GPU makes destructors throw.
@@ -134,7 +126,6 @@ int run_job(const TakenJob& taken, const Options& options) {
   const Job& job = taken.job;
   const Descriptor channel(taken.channel);
   fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
-  die_with(job.parent);
   try {
     // Other commands have processes of their own too, for ceilings.
     const auto* const given = dynamic_cast<const RunOptions*>(&options);
@@ -175,7 +166,7 @@ void from_json(const nlohmann::json& json, Job::Task& task) {
   task = static_cast<Job::Task>(name - task_names.begin());
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, parent, device, planned, points, added, calibration)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, device, planned, points, added, calibration)
 
 std::string job_to_json(const Job& job) {
   return nlohmann::json(job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -20,7 +20,6 @@ namespace gpubench {
 struct Job {
   enum class Task { measure, calibrate, check_drift, launch, overheads };
   Task task = Task::measure;
-  int parent = 0;                        ///< process id
   std::string device = {};               ///< its id
   std::size_t planned = 0;               ///< points of the device
   std::vector<std::size_t> points = {};  ///< to be measured, by their positions in the plan, in order

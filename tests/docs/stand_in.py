@@ -26,7 +26,7 @@ if command is None and not has("--help", "--version", "--completion"):
     arguments = without("--device") + ["--device=cpu"]
     if os.environ.get("GPUBENCH_PARSE_ONLY"):
         arguments.append("--list")
-    elif not has("--calibrate", "--list", "--dry"):
+    elif not has("--calibrate", "--list"):
         if has("--filter") and (listed := subprocess.run([real, *arguments, "--list"], stdout=subprocess.DEVNULL).returncode):
             sys.exit(listed)
         arguments = without("--filter") + ["--time-budget=0.01", "--drift-check=off", "--accept-load", "--filter=^copy/n:1024(/|$)"]

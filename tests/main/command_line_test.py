@@ -36,14 +36,6 @@ class CommandLine(CommandLineTest):
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
         self.assertEqual((ran.returncode, ran.stdout.split()), (0, ["copy/n:1024", "copy/n:4096"]), ran.stderr)
-        dry = self.gpubench("--once", "--dry", "--filter=^copy/n:(1024|4096)/")
-        self.assertEqual(dry.returncode, 0, dry.stderr)
-        self.assertIn("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi", dry.stdout)
-        self.assertIn("ncu --nvtx --profile-from-start off", dry.stdout)
-        self.assertIn("'copy\\/n:1024/'", dry.stdout)
-        self.assertIn("'--filter=^copy/n:(1024|4096)/'", dry.stdout)
-        self.assertNotIn("--dry", dry.stdout)
-        self.assert_refused(self.gpubench("--dry"), "--once")
         self.assert_refused(self.gpubench("--once", "--out=x.json"), "--once", "--out")
 
     def test_former_words_of_the_command_line_still_work(self):

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -84,14 +83,8 @@ void* mmap(void* place, size_t size, int protection, int flags, int file, off_t 
   return real<void*(void*, size_t, int, int, int, off_t)>("mmap")(place, size, protection, flags, file, offset);
 }
 
-pid_t fork() noexcept { return fails("fork") ? failed<pid_t>(EAGAIN, -1) : real<pid_t()>("fork")(); }
-
-int posix_spawnp(pid_t* id, const char* program, const posix_spawn_file_actions_t* actions,
-                 const posix_spawnattr_t* attributes, char* const words[], char* const environment[]) {
-  if (fails("fork")) return EAGAIN;
-  return real<int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
-                  char* const*)>("posix_spawnp")(id, program, actions, attributes, words, environment);
-}
+/// By a copy: what this returns to must not be the stack that a real one shares.
+pid_t vfork() noexcept { return fails("fork") ? failed<pid_t>(EAGAIN, -1) : real<pid_t()>("fork")(); }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) noexcept {
   if (fails("thread")) return EAGAIN;

@@ -119,9 +119,25 @@ class FailingCalls(unittest.TestCase):
             for arguments in (["report", "run.json"], ["--help"], ["--list", "--device=cpu"], ["compare", "run.json", "run.json"],
                               [*QUICK, "--out=shown.json"]):
                 result = self.gpubench(*arguments, stdout=full, cwd=self.folder)
-                self.assert_sentence(result, "Standard output cannot be written: No space left on device", codes=(64, 3) if arguments[0] == "compare" else (64,))
+                self.assert_sentence(result, "Standard output cannot be written: No space left on device", codes=(64, 3) if arguments[0] == "compare" else (64,) if arguments[0] != QUICK[0] else (0,))
                 self.assertEqual(len(result.stderr.splitlines()), len(set(result.stderr.splitlines())))
         self.assertEqual(len(json.loads((self.folder / "shown.json").read_text())["points"]), 2)
+
+    def test_a_standard_error_that_is_full_or_closed_loses_nothing(self):
+        for arguments, code in (([*QUICK, "--out=heard.json"], 0), (["report", "run.json", "--out=heard.json"], 0), (["report", "none.json"], 64),
+                                (["compare", "run.json", "run.json", "--out=heard.json"], 0), (["doctor", "--out=heard.json"], 0),
+                                (["--device=cpu", "--calibrate", "--accept-load", "--out=heard.json"], 0)):
+            for how in ("full", "closed", "broken"):
+                out = self.folder / "heard.json"
+                out.unlink(missing_ok=True)
+                ours, theirs = os.pipe()
+                os.close(ours)
+                with open("/dev/full", "w") as full:
+                    result = subprocess.run([str(GPUBENCH), *arguments], env=self.environment, cwd=self.folder, timeout=300, stdout=theirs if how == "broken" else subprocess.DEVNULL,
+                                            stderr={"full": full, "closed": None, "broken": theirs}[how], preexec_fn=(lambda: os.close(2)) if how == "closed" else None)
+                os.close(theirs)
+                self.assertEqual(result.returncode, code, (arguments, how))
+                self.assertEqual(out.exists(), code == 0, (arguments, how))
 
     def test_a_closed_standard_output_is_no_file_of_ours(self):
         result = self.gpubench("report", "run.json", "--out=closed.json", cwd=self.folder, stdout=None, preexec_fn=lambda: os.close(1))

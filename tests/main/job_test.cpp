@@ -18,7 +18,6 @@ using testing::HasSubstr;
 
 Job a_job() {
   Job job;
-  job.parent = 4711;
   job.device = "cuda:1";
   job.planned = 9;
   job.points = {1, 7};
@@ -30,7 +29,6 @@ TEST(Job, ComesBackAsItWas) {
   const Job job = a_job();
   const Job back = job_from_json(job_to_json(job));
   EXPECT_EQ(back.task, Job::Task::measure);
-  EXPECT_EQ(back.parent, job.parent);
   EXPECT_EQ(back.device, job.device);
   EXPECT_EQ(back.planned, job.planned);
   EXPECT_EQ(back.points, job.points);
@@ -51,7 +49,7 @@ TEST(Job, EveryTaskComesBack) {
 }
 
 TEST(Job, DamageIsAnErrorThatNamesTheVariable) {
-  for (const char* text : {"", "{}", "[1]", "{\"task\": \"measure\", \"parent\": \"x\"}"}) try {
+  for (const char* text : {"", "{}", "[1]", "{\"task\": \"measure\", \"planned\": \"x\"}"}) try {
       (void)job_from_json(text);
       ADD_FAILURE() << text;
     } catch (const storage::ReadError& error) {

@@ -29,15 +29,12 @@ TEST(ProcessEnd, InWords) {
 TEST(RunProgram, TakesInputAndGivesOutputErrorsAndExitCode) {
   ProgramOptions options;
   options.input = "one\ntwo\n";
-  for (const bool with_parent : {false, true}) {
-    options.end_with_parent = with_parent;
-    const auto result = shell("cat; echo wrong >&2; exit 3", options);
-    EXPECT_EQ(result.output, "one\ntwo\n");
-    EXPECT_EQ(result.errors, "wrong\n");
-    EXPECT_EQ(result.end.exit_code, 3);
-    EXPECT_FALSE(result.end.well());
-    EXPECT_FALSE(result.timed_out);
-  }
+  const auto result = shell("cat; echo wrong >&2; exit 3", options);
+  EXPECT_EQ(result.output, "one\ntwo\n");
+  EXPECT_EQ(result.errors, "wrong\n");
+  EXPECT_EQ(result.end.exit_code, 3);
+  EXPECT_FALSE(result.end.well());
+  EXPECT_FALSE(result.timed_out);
 }
 
 TEST(RunProgram, WithoutInputStandardInputIsEmpty) {
@@ -70,16 +67,12 @@ TEST(RunProgram, EndsWhenItIsToldTo) {
 }
 
 TEST(RunProgram, AMissingProgramIsAnError) {
-  ProgramOptions options;
-  for (const bool with_parent : {false, true}) {
-    options.end_with_parent = with_parent;
-    try {
-      run_program({"/no/such/program"}, options);
-      FAIL();
-    } catch (const std::system_error& error) {
-      EXPECT_EQ(error.code().value(), ENOENT);
-      EXPECT_THAT(error.what(), HasSubstr("/no/such/program cannot be started"));
-    }
+  try {
+    run_program({"/no/such/program"});
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code().value(), ENOENT);
+    EXPECT_THAT(error.what(), HasSubstr("/no/such/program cannot be started"));
   }
 }
 
