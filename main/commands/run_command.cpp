@@ -299,42 +299,33 @@ void take_over(const Run& earlier, const RunOptions& options, Checkpoint& kept, 
   say(fmt::format("{} of {} points are in {}", kept.count(), kept.planned(), *options.resume_file));
 }
 
-/// Measures what is not known yet, each operation in a process of its own.
-void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress,
-                      Run& run) {
-  std::size_t before = 0;
-  try {
-    for (const Plan& plan : plans) {
-      const auto warnings = isolation.measure(plan, kept, [&](const Plan& of, std::size_t position) {
-        progress.point(before + position, kept.planned(), of.points[position].name);
-      });
-      run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
-      before += plan.points.size();
-    }
-  } catch (...) {  // the system allows no further process, say: what is finished must not go with it
-    kept.write();
-    throw;
-  }
-}
-
-/// Measures all points before Google Benchmark's reporters see any: isolated, and with sizes that verdicts ask for.
+/// Measures what is not known yet before Google Benchmark's reporters see any: isolated, and with sizes that verdicts
+/// ask for.
 void measure_first(const RunOptions& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
                    std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress, Run& run) {
   const bench::GoogleFlags no_flags;
   do {
     kept.replan(plans);
-    if (isolation) {
-      if (added) isolation->set_added(added->all());
-      if (Interruption::noted() == 0) measure_isolated(*isolation, plans, kept, progress, run);
-    } else {
-      GoogleOutputs none(no_flags);
-      Run passed;
-      for (std::size_t i = 0; i < plans.size(); ++i)
-        measure(plans[i], true, run.calibrations[i], options, none, progress, kept, passed);
+    if (isolation && added) isolation->set_added(added->all());
+    std::size_t before = 0;
+    Run passed;
+    try {
+      for (std::size_t i = 0; i < plans.size() && Interruption::noted() == 0; before += plans[i++].points.size()) {
+        if (!isolation) {
+          GoogleOutputs none(no_flags);
+          measure(plans[i], true, run.calibrations[i], options, none, progress, kept, passed);
+          continue;
+        }
+        const auto warnings = isolation->measure(plans[i], kept, [&](const Plan& of, std::size_t position) {
+          progress.point(before + position, kept.planned(), of.points[position].name);
+        });
+        run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+      }
+    } catch (...) {  // the system allows no further process, say: what is finished must not go with it
+      kept.write();
+      throw;
     }
-    if (Interruption::noted() != 0) {
-      stop(kept, progress);
-    }
+    if (Interruption::noted() != 0) stop(kept, progress);
     if (!added) return;
     Run known = kept.so_far();
     classifier::classify(known);
@@ -451,13 +442,11 @@ int run_operations(const RunOptions& options) {
 }
 
 void use_checks(Options& options, const OptionRow& row, const std::string& value) {
-  for (std::size_t start = 0; start <= value.size();) {
-    const std::size_t comma = std::min(value.find(',', start), value.size());
-    const std::string name = value.substr(start, comma - start);
+  std::istringstream names(value + ",");
+  for (std::string name; std::getline(names, name, ',');) {
     if (name != "activity" && name != "ncu-rule")
       throw UsageError(fmt::format("{} takes activity, ncu-rule or both, not '{}'.", row.flag, name));
     dynamic_cast<RunOptions&>(options).checks.push_back(name);
-    start = comma + 1;
   }
 }
 
@@ -514,8 +503,7 @@ OptionRows own_rows() {
   using enum Rank;
   return {
       {"--calibrate", "quick|full", "quick", "", common, once,
-       "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare "
-       "--calibrate is quick.",
+       "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare --calibrate is quick.",
        use::choice(&RunOptions::calibrate, std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
       {"--device", "cpu|cuda:N|all", "", "", common, once,
        "Where to measure. Without it: cuda:0 if there is one, else cpu.", use::text(&RunOptions::device)},
@@ -523,8 +511,7 @@ OptionRows own_rows() {
        "Run only the points whose name matches. A leading '-' inverts the choice.", use::text(&FilterOptions::filter)},
       {"--list", "", "", "", common, once, "List the points that would run, and stop.", use::set(&RunOptions::list)},
       {"--arg", "NAME=VALUES", "", "", common, repeatable,
-       "Replace the registered values of an argument in every operation that has it: n=1024,4096 or "
-       "n=2^10..2^26:4 or "
+       "Replace the registered values of an argument in every operation that has it: n=1024,4096 or n=2^10..2^26:4 or "
        "type=float. Repeatable.",
        [](Options& options, const OptionRow&, const std::string& value) {
          try {
@@ -534,26 +521,22 @@ OptionRows own_rows() {
          }
        }},
       {"--once", "N", "1", "", other, once,
-       "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, "
-       "between "
+       "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, between "
        "cudaProfilerStart and cudaProfilerStop.",
        use::count(&RunOptions::once, 1, 100'000)},
       {"--time", "device|stream|latency|all", "", "", common, once,
-       "Which time of a GPU operation to measure. stream: launched back to back. device: the "
-       "operation alone. latency: "
-       "from launch to finished. all: the three. Without it: stream, with device beside it.",
+       "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. "
+       "latency: from launch to finished. all: the three. Without it: stream, with device beside it.",
        use::choice(&RunOptions::modes, std::vector<std::vector<TimingMode>>{{TimingMode::device},
                                                                             {TimingMode::stream},
                                                                             {TimingMode::latency},
                                                                             {TimingMode::stream, TimingMode::device,
                                                                              TimingMode::latency}})},
       {"--cache", "warm|cold", "", "warm", common, once,
-       "What an execution finds in the caches. warm: its data, left there by the execution before. "
-       "cold: none of it.",
+       "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
       {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
-       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by "
-       "pipe. units: how "
+       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
        use::metrics(&RunOptions::metrics)},
       ceiling_file_row(),
@@ -561,15 +544,12 @@ OptionRows own_rows() {
       {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
       {"--adaptive", "SIZES", "16", "", other, once,
-       "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each "
-       "boundary is within "
+       "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
       {"--check", "activity|ncu-rule,...", "activity", "", other, once,
-       "A second opinion, after all timing. activity (the bare --check): hold device times against "
-       "the driver's own "
-       "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the "
-       "SpeedOfLight rule of "
+       "A second opinion, after all timing. activity (the bare --check): hold device times against the driver's own "
+       "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the SpeedOfLight rule of "
        "Nsight Compute says beside each verdict.",
        use_checks},
       kernels_row(use::set(&RunOptions::kernels)),
@@ -582,8 +562,7 @@ OptionRows own_rows() {
        "Show what changed since the last run of this program on these devices, which the cache keeps.",
        use::choice(&RunOptions::since_last, std::vector{true, false})},
       {"--isolate", "", "", "", other, once,
-       "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one "
-       "point.",
+       "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one point.",
        use::set(&RunOptions::isolate)},
       {"--isolate-timeout", "SECONDS", "", "", other, once,
        "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",

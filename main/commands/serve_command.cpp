@@ -81,17 +81,13 @@ class Site {
   /// The file that a parameter names; without one, where `or_newest`, the newest of its kind.
   ServedFile file(const httplib::Request& request, std::initializer_list<FileKind> kinds, bool or_newest = false,
                   const char* parameter = "file") const {
-    const auto fits = [&](const ServedFile& one) { return std::ranges::find(kinds, one.kind) != kinds.end(); };
-    if (!request.has_param(parameter)) {
-      if (!or_newest) throw Refused(400, fmt::format("Say which file: ?{}=PATH, as /api/runs lists it.", parameter));
-      for (const ServedFile& one : serve::served_files(folder_))
-        if (fits(one)) return one;
-      throw Refused(404, "The folder has no file of this kind.");
-    }
-    const auto found = serve::served_file(folder_, request.get_param_value(parameter));
-    if (!found || !fits(*found))
-      throw Refused(404, "The folder has no such file of this kind; /api/runs lists what it has.");
-    return *found;
+    const bool named = request.has_param(parameter);
+    if (!named && !or_newest)
+      throw Refused(400, fmt::format("Say which file: ?{}=PATH, as /api/runs lists it.", parameter));
+    const std::string path = request.get_param_value(parameter);
+    for (ServedFile& one : serve::served_files(folder_))
+      if (std::ranges::find(kinds, one.kind) != kinds.end() && (!named || one.path == path)) return std::move(one);
+    throw Refused(404, "The folder has no such file of this kind; /api/runs lists what it has.");
   }
 
   Timeline timeline(const ServedFile& file) {

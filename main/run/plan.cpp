@@ -30,7 +30,7 @@ std::size_t count_points(const std::vector<Plan>& plans) {
 }  // namespace
 
 PointKey Keys::next(const std::string& device, const std::string& name, int repetition) {
-  PointKey key{device, name, repetition, 0};
+  PointKey key{device, printable(name), repetition, 0};  // as it comes back from a file
   key.occurrence = seen_[key]++;
   return key;
 }

@@ -18,7 +18,7 @@ namespace gpubench {
 
 struct PointKey {
   std::string device;
-  std::string name;  ///< Google Benchmark's full name: it holds the operation and its arguments
+  std::string name;  ///< Google Benchmark's full name, printable: it holds the operation and its arguments
   int repetition = 0;
   int occurrence = 0;  ///< counts points of the same name, which a program may register twice
   friend auto operator<=>(const PointKey&, const PointKey&) = default;

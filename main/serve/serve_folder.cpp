@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view store_name = ".gpubench";
-
 /// How a file begins, unpacked where gzip packed it.
 std::string head_of(const fs::path& file) {
   struct Close {
@@ -55,16 +53,11 @@ bool is_store(const fs::path& folder) {
   return false;
 }
 
-/// The place within the folder, both without links; absent for what lies outside.
-std::optional<std::string> place_in(const fs::path& folder, const fs::path& file) {
+/// Whether it lies in the folder, both without links.
+bool is_in(const fs::path& folder, const fs::path& file) {
   std::error_code error;
-  const fs::path root = fs::canonical(folder, error);
-  if (error) return std::nullopt;
-  const fs::path real = fs::canonical(file, error);
-  if (error) return std::nullopt;
-  const auto [end, rest] = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
-  if (end != root.end()) return std::nullopt;
-  return real.lexically_relative(root).generic_string();
+  const fs::path root = fs::canonical(folder, error), real = error ? fs::path() : fs::canonical(file, error);
+  return !error && std::ranges::mismatch(root, real).in1 == root.end();
 }
 
 ServedFile described(FileKind kind, std::string path, const fs::path& file) {
@@ -117,7 +110,7 @@ std::vector<ServedFile> served_files(const fs::path& folder) {
       continue;
     }
     if (name.starts_with('.') || !place->is_regular_file(ignored)) continue;
-    if (place->is_symlink(ignored) && !place_in(folder, path)) continue;
+    if (place->is_symlink(ignored) && !is_in(folder, path)) continue;
     ServedFile file = described(FileKind::run, relative, path);
     auto& [stamp, kind] = known[path.string()];
     if (stamp != file.stamp) {
@@ -132,26 +125,6 @@ std::vector<ServedFile> served_files(const fs::path& folder) {
     return a.modified_utc != b.modified_utc ? a.modified_utc > b.modified_utc : a.path < b.path;
   });
   return files;
-}
-
-std::optional<ServedFile> served_file(const fs::path& folder, std::string_view path) {
-  const fs::path relative{std::string(path)};
-  if (path.empty() || path.find('\0') != std::string_view::npos || relative.is_absolute()) return std::nullopt;
-  for (const fs::path& part : relative) {
-    const std::string name = part.string();
-    if (name == ".." || (name.starts_with('.') && name != "." && name != store_name)) return std::nullopt;
-  }
-  const fs::path file = folder / relative;
-  if (!place_in(folder, file)) return std::nullopt;
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    if (!is_store(file)) return std::nullopt;
-    return described_store(relative.generic_string(), file);
-  }
-  if (!fs::is_regular_file(file, error)) return std::nullopt;
-  const auto kind = kind_of(file);
-  if (!kind) return std::nullopt;
-  return described(*kind, relative.generic_string(), file);
 }
 
 bool is_loopback(const std::string& address) {

@@ -30,10 +30,6 @@ inline constexpr int max_served_depth = 8;
 /// they begin; the newest first. Hidden folders are left out but for stores; links that lead out of the folder, too.
 std::vector<ServedFile> served_files(const std::filesystem::path& folder);
 
-/// The file of this path in the folder, where it is one that `served_files` lists. Absent for all else: ".." and links
-/// that lead out, hidden files, files of other kinds.
-std::optional<ServedFile> served_file(const std::filesystem::path& folder, std::string_view path);
-
 /// Whether a request with this Host header was meant for a server that is bound to this address: names of other sites
 /// may be made to lead here (DNS rebinding). Of an address that stands for all ("0.0.0.0") any number will do.
 bool is_own_host(std::string_view header, const std::string& bound);

@@ -82,7 +82,7 @@ TEST(Job, FiltersAreSafeForAnyName) {
   EXPECT_EQ(filter_for({"copy/n:1", "copy/n:2"}), "^copy.n.");
   EXPECT_EQ(filter_for({"sort<float, 4>/1"}), "^sort.float..4..1");
   EXPECT_EQ(filter_for({"a/b[(*\n/1"}), "^a.b...");
-  EXPECT_EQ(filter_for({"/1", "\xff/1"}), "^");
+  EXPECT_EQ(filter_for({"1", "\xff/1"}), "^");
 }
 
 }  // namespace
