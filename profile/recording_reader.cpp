@@ -32,6 +32,14 @@ constexpr std::uint32_t max_values_of_a_launch = 1024;
 /// Times beyond this are damage: 2200 A.D.
 constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
 
+/// As it is called, without the version that CUPTI adds: "cudaMemcpy" for "cudaMemcpy_v3020".
+std::string_view call_name(std::string_view name) {
+  const auto version = name.rfind("_v");
+  const bool is_one = version != std::string_view::npos && version + 2 < name.size() &&
+                      name.find_first_not_of("0123456789", version + 2) == std::string_view::npos;
+  return is_one ? name.substr(0, version) : name;
+}
+
 class Reader {
  public:
   Reader(MappedFile& mapping, std::string origin, bool goes_on, Recordings& recordings)
@@ -114,7 +122,7 @@ class Reader {
     if (record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes || record.number != names_.size())
       return false;
     names_.push_back(timeline_.names.number(bytes_.substr(at_, record.bytes)));
-    kinds_.push_back(std::nullopt);
+    calls_.push_back(std::nullopt);
     at_ += record.bytes;
     return true;
   }
@@ -226,9 +234,10 @@ class Reader {
                        track(TrackKind::other, -1, timeline::synchronization_track));
     if (record.kind == RecordKind::overhead)
       return add_slice(record, SliceKind::overhead, name, track(TrackKind::other, -1, record.thread));
-    auto& kind = kinds_[record.name];
-    if (!kind) kind = timeline::kind_of_call(text(record.name));
-    return add_slice(record, *kind, name, track(TrackKind::thread, -1, record.thread));
+    auto& known = calls_[record.name];
+    if (!known)
+      known = {timeline::kind_of_call(text(record.name)), timeline_.names.number(call_name(text(record.name)))};
+    return add_slice(record, known->first, known->second, track(TrackKind::thread, -1, record.thread));
   }
 
   bool add(const MarkerRecord& record) {
@@ -360,7 +369,7 @@ class Reader {
   std::uint32_t process_ = 0;
   bool ended_ = false;
   std::vector<std::uint32_t> names_ = {0};  ///< of the recording's numbers those of the timeline
-  std::vector<std::optional<SliceKind>> kinds_ = {SliceKind::call};
+  std::vector<std::optional<std::pair<SliceKind, std::uint32_t>>> calls_ = {std::pair{SliceKind::call, 0U}};
   struct Shape {
     std::int64_t place;  // in Timeline::shapes
     std::uint32_t name;

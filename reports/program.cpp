@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "classifier/model/model.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
@@ -14,12 +15,18 @@
 namespace gpubench::reports {
 namespace {
 
+constexpr double min_shown_share = 0.001;
+constexpr std::int64_t min_shown_bytes = std::int64_t{1} << 20U;
+
 std::string of_wall(double seconds, const GpuTime& gpu) {
   return gpu.wall_seconds > 0.0 ? format_percent(seconds / gpu.wall_seconds) : format_seconds(seconds);
 }
 
 std::string part_of(std::string_view what, double seconds, double overlap, const GpuTime& gpu) {
-  return fmt::format("{} {} ({} of it during kernels)", what, of_wall(seconds, gpu), format_percent(overlap / seconds));
+  const std::string text = fmt::format("{} {}", what, of_wall(seconds, gpu));
+  return overlap < min_shown_share * seconds
+             ? text
+             : fmt::format("{} ({} of it during kernels)", text, format_percent(overlap / seconds));
 }
 
 bool in_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -68,6 +75,16 @@ void tell_groups_apart(const std::vector<ProgramRow*>& rows, const std::vector<s
 }
 
 }  // namespace
+
+Work shown_work(const Measurement& measurement) {
+  Work work = measurement.work;
+  if (work.bytes() > 0.0 || work.total_flops() > 0.0) return work;
+  const classifier::CountedWork counted = classifier::counted_in(measurement);
+  work.bytes_read = counted.dram_read_bytes.value_or(0.0);
+  work.bytes_written = counted.dram_write_bytes.value_or(0.0);
+  work.flops = counted.flops;
+  return work;
+}
 
 std::vector<ProgramRow> program_rows(const Run& run) {
   std::vector<ProgramRow> rows;
@@ -141,8 +158,16 @@ std::string idle_text(const GpuTime& gpu) {
   const auto part = [&](const Idle& idle) {
     return fmt::format("{} {}", text_of(idle.cause), of_wall(idle.seconds, gpu));
   };
-  return fmt::format("{} idle{}{}", of_wall(gpu.wall_seconds - gpu.busy_seconds, gpu), gpu.idle.empty() ? "" : ": ",
-                     joined(gpu.idle, ", ", part));
+  std::vector<Idle> shown = gpu.idle;
+  std::erase_if(shown, [&](const Idle& idle) { return idle.seconds < min_shown_share * gpu.wall_seconds; });
+  return fmt::format("{} idle{}{}", of_wall(gpu.wall_seconds - gpu.busy_seconds, gpu), shown.empty() ? "" : ": ",
+                     joined(shown, ", ", part));
+}
+
+std::vector<ProgramMemory> shown_memory(const Program& program) {
+  std::vector<ProgramMemory> shown = program.memory;
+  std::erase_if(shown, [](const ProgramMemory& memory) { return memory.peak_bytes < min_shown_bytes; });
+  return shown;
 }
 
 std::string name_of(const ProgramMemory& memory) {

@@ -11,6 +11,9 @@
 
 namespace gpubench::reports {
 
+/// What an operation declares; of one that declares nothing, as a program's kernels, what was counted.
+Work shown_work(const Measurement& measurement);
+
 /// A kernel group of the program beside its point, which is null where the run has none of that name.
 struct ProgramRow {
   const ProgramKernel* kernel = nullptr;
@@ -33,6 +36,8 @@ std::string busy_text(const GpuTime& gpu);
 std::string idle_text(const GpuTime& gpu);
 /// In words: "late launches".
 std::string_view text_of(IdleCause cause);
+/// Of what is worth a line: a few bytes of pinned memory are not.
+std::vector<ProgramMemory> shown_memory(const Program& program);
 /// "peak 1.2 GiB at 3.20 s, 14 allocations, 12 MiB never freed"
 std::string memory_text(const ProgramMemory& memory);
 /// "device", "device of python3 (rank 1)"

@@ -100,7 +100,7 @@ void advise_on_grid(const PointAnalysis& it, List& list) {
   const double left = it.overhead_seconds + std::max(it.beside_launch / factor, it.binding.seconds);
   if (*waves < 1.0)
     list.add(AdviceCode::larger_grid, "launch more or smaller blocks: the grid is too small",
-             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), left);
+             fmt::format("{} on {} multiprocessors", plural(blocks, "block"), it.machine.units), left);
   else
     list.add(AdviceCode::even_last_wave,
              "fill the last wave of blocks: another block size, or blocks that fetch their work (a persistent kernel)",

@@ -176,8 +176,9 @@ std::string why_nothing(const profile::Recordings& recordings, const std::string
   return text;
 }
 
-/// Judges what was recorded, and reports on standard error: standard output is the program's.
-void report_program(const ProfileOptions& options, const std::filesystem::path& folder, const std::string& ended,
+/// Judges what was recorded, and reports on standard error: standard output is the program's. False where there was
+/// nothing to report.
+bool report_program(const ProfileOptions& options, const std::filesystem::path& folder, const std::string& ended,
                     const std::vector<AbsentCounter>& absent) {
   const profile::Recordings recordings = profile::read_recordings(folder);
   if (options.recording_folder && recordings.timeline.processes.empty()) {
@@ -194,7 +195,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   run.devices = profile::devices_of(recordings, here);
   if (run.devices.empty()) {
     say(why_nothing(recordings, program));
-    return;
+    return false;
   }
   find_program_ceilings(options, here, run);
   profile::GroupOptions groups;
@@ -208,14 +209,24 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   run.program->ended = ended;
   if (run.points.empty())
     run.warnings.push_back("No kernel is left: --kernels and --range chose none of those that ran.");
-  for (const std::string& warning : run.warnings) say(warning);
-  if (!options.quiet) write_error_stream(without_log_commands(reports::console(run, stderr_style(options))));
+  if (options.quiet)
+    for (const std::string& warning : run.warnings) say(warning);
+  else
+    write_error_stream(without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     if (is_timeline_file(file))
       timeline::write(recordings.timeline, file);
     else
       reports::write(run, file, options.chart, options.picture);
   });
+  return true;
+}
+
+/// The exit code where nothing was recorded: a file that was asked for and not written is an error.
+int code_of_nothing(const ProfileOptions& options) {
+  if (options.outputs.empty()) return exit_codes::fine;
+  say(fmt::format("{} not written", joined(options.outputs, ", ")));
+  return exit_codes::operation_failed;
 }
 
 /// The folder of --keep, made where it is not there. Throws UsageError where it holds a recording already.
@@ -234,11 +245,10 @@ int run_profile(const ProfileOptions& options) {
   (void)filter_of(options.kept_kernels);
   if (options.recording_folder) {
     try {
-      report_program(options, *options.recording_folder, "", {});
+      return report_program(options, *options.recording_folder, "", {}) ? exit_codes::fine : code_of_nothing(options);
     } catch (const profile::RecordingError& error) {
       throw UsageError(fmt::format("{} Give --recording the folder that --keep named.", error.what()));
     }
-    return exit_codes::fine;
   }
   profile::InjectionOptions injected;
   injected.max_bytes = static_cast<std::uint64_t>(options.max_recording_gib * 1073741824.0);
@@ -266,7 +276,7 @@ int run_profile(const ProfileOptions& options) {
     }
   }
   try {
-    report_program(options, folder, end.words, absent);
+    if (!report_program(options, folder, end.words, absent) && end.exit_code == 0) return code_of_nothing(options);
   } catch (const std::exception& error) {
     // The program's own failure goes before that of its report.
     say(words_of(error));

@@ -10,6 +10,7 @@
 #include "core/model/resources.h"
 #include "gpubench/work.h"
 #include "reports/charts/rows.h"
+#include "reports/program.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -57,8 +58,8 @@ struct Usage {
 Usage usage_of(const Run& run, const std::string& device) {
   Usage usage;
   for (const auto& point : run.points) {
-    const auto& work = point.measurement.work;
     if (point.measurement.device != device || !point.measurement.seconds()) continue;
+    const Work work = shown_work(point.measurement);
     for (const auto& [pipe, count] : work.flops)
       if (count > 0) usage.pipes.insert(pipe);
     if (!(work.total_flops() > 0 && work.bytes() > 0)) continue;

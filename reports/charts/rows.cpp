@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
+#include "reports/program.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports::charts {
@@ -133,7 +134,8 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
-  if (const Summary* const on_device = seconds_by(measurement, TimingMode::device)) put(row, "on_device", on_device->median);
+  if (const Summary* const on_device = seconds_by(measurement, TimingMode::device))
+    put(row, "on_device", on_device->median);
   put_course(row, measurement);
   if (measurement.conditions) put_text(row, "held", printable(joined(measurement.conditions->throttle_reasons, ", ")));
   put_text(row, "clock_hz_source", printable(measurement.clock_hz_source));
@@ -143,14 +145,14 @@ void put_time(Json& row, const Measurement& measurement) {
 }
 
 void put_work(Json& row, const Measurement& measurement) {
-  const auto& work = measurement.work;
+  const Work work = shown_work(measurement);
   const double bytes = work.bytes();
   const double flops = work.total_flops();
   if (bytes > 0) {
     put(row, "read", work.bytes_read);
     put(row, "written", work.bytes_written);
   }
-  put(row, "working_set", working_set(work));
+  put(row, "working_set", working_set(measurement.work));
   if (flops > 0) {
     put(row, "flops", flops);
     std::vector<std::string_view> pipes;
@@ -159,8 +161,9 @@ void put_work(Json& row, const Measurement& measurement) {
     row["pipes"] = joined(pipes, ", ");
   }
   if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
-  put(row, "bytes_per_second", bytes_per_second(measurement));
-  put(row, "flops_per_second", flops_per_second(measurement));
+  const double seconds = measurement.seconds() ? measurement.seconds()->median : 0.0;
+  if (seconds > 0 && bytes > 0) put(row, "bytes_per_second", bytes / seconds);
+  if (seconds > 0 && flops > 0) put(row, "flops_per_second", flops / seconds);
   if (flops > 0 && measurement.seconds() && measurement.seconds()->median_ci95.low > 0) {
     put(row, "rate_low", flops / measurement.seconds()->median_ci95.high);
     put(row, "rate_high", flops / measurement.seconds()->median_ci95.low);

@@ -73,10 +73,11 @@ std::string program_text(const Run& run, const ConsoleStyle& style) {
   text += lines(program.gpus, gpu_lines, style) + "\n" + kernel_table(run, style);
   if (!program.counters_reason.empty())
     text += paragraph("", "no counters: " + printable(program.counters_reason), color::dim, style);
-  if (!program.memory.empty()) text += "\n";
+  const auto memory = shown_memory(program);
+  if (!memory.empty()) text += "\n";
   return text +
          lines(
-             program.memory,
+             memory,
              [&](const ProgramMemory& memory) {
                return paragraph(printable(name_of(memory)) + " memory: ", memory_text(memory), color::none, style);
              },

@@ -200,9 +200,9 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, cha
 }
 
 std::string meta_of(const Context& context) {
-  return fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{} {}</span></p>",
-                     markup::escape(context.created_utc), markup::escape(context.host), markup::escape(context.program),
-                     markup::escape(context.gpubench_version));
+  return fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{}</span></p>",
+                     markup::escape(context.created_utc), markup::escape(context.host),
+                     markup::escape(sections::made_by(context)));
 }
 
 std::string environments(const Several& several) {

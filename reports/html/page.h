@@ -81,7 +81,9 @@ namespace sections {
 std::string title(const Run& run);  ///< plain text: devices and date
 /// Plain text, one line: "204 points of 12 operations: 120 memory, ..., 2 failed".
 std::string summary(const Run& run);
-std::string devices(const Run& run);       ///< names in the header, with what identifies them
+std::string devices(const Run& run);  ///< names in the header, with what identifies them
+/// "gpubench 0.2.0"; of another program "train.py, gpubench 0.2.0".
+std::string made_by(const Context& context);
 std::string runs(const Several& several);  ///< the table of several runs: what each is
 std::string comparison(const compare::Comparison& comparison);
 std::string findings(const Run& run);  ///< what to fix first, with links to the points

@@ -238,7 +238,7 @@ std::string program(const Run& run) {
   if (!program.counters_reason.empty())
     html += fmt::format("<p class=\"notice\"><strong>No counters:</strong> {}</p>\n", escape(program.counters_reason));
   html += kernels(run) + overview(program);
-  for (const ProgramMemory& memory : program.memory) html += memory_curve(program, memory);
+  for (const ProgramMemory& memory : shown_memory(program)) html += memory_curve(program, memory);
   return html + ranges(program) + tables(program) + "</section>\n";
 }
 

@@ -169,6 +169,11 @@ std::string devices(const Run& run) {
   return html.empty() ? "<div class=\"device\"><h1>gpubench</h1><p>no device</p></div>" : html;
 }
 
+std::string made_by(const Context& context) {
+  const std::string own = "gpubench " + context.gpubench_version;
+  return context.program.empty() || context.program == "gpubench" ? own : context.program + ", " + own;
+}
+
 std::string runs(const Several& several) {
   CaptionedTable table{
       "The runs; the others are compared with the first",
@@ -185,9 +190,9 @@ std::string runs(const Several& several) {
     const auto points = std::ranges::count_if(several.merged.points, [&](const Point& point) {
       return several.run_of_device.at(point.measurement.device) == i;
     });
-    table.rows.push_back({several.labels[i], joined(names, "; "), context.created_utc, context.host,
-                          context.program + " " + context.gpubench_version, joined(drivers, "; "),
-                          format_count(static_cast<double>(points)), joined(context.arguments, " ")});
+    table.rows.push_back({several.labels[i], joined(names, "; "), context.created_utc, context.host, made_by(context),
+                          joined(drivers, "; "), format_count(static_cast<double>(points)),
+                          joined(context.arguments, " ")});
   }
   return render(table);
 }

@@ -42,6 +42,20 @@ class OfAnyProgram(unittest.TestCase):
         self.assertIn("err\n", result.stderr)
         self.assertIn("did not use CUDA", result.stderr)
 
+    def test_a_failing_standard_error_changes_nothing(self):
+        for redirection in ("2>/dev/full", "2>&-"):
+            done = subprocess.run(f"'{PROGRAM}' profile -- sh -c 'exit 7' {redirection}", shell=True, timeout=300)
+            self.assertEqual(done.returncode, 7, redirection)
+
+    def test_a_report_that_is_asked_for_and_not_written_is_no_success(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "run.json"
+            result = gpubench(f"--out={report}", "--", "true")
+            self.assertFalse(report.exists())
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertEqual(gpubench(f"--out={report}", "--", "sh", "-c", "exit 7").returncode, 7)
+            self.assertEqual(gpubench("--", "true").returncode, 0)
+
     def test_it_reads_standard_input(self):
         self.assertEqual(gpubench("--", "cat", input="hello").stdout, "hello")
 
@@ -115,6 +129,21 @@ class OfAKeptRecording(unittest.TestCase):
         self.assertEqual(len(kernels), 624)
         again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=300)
         self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_a_failing_standard_error_leaves_the_report(self):
+        report = self.folder / "run.json"
+        done = subprocess.run(f"'{PROGRAM}' profile --recording={self.folder} --calibration={CALIBRATION} --out={report} 2>/dev/full",
+                              shell=True, timeout=300)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(report.read_text())["program"]["kernel_launches"], 624)
+
+    def test_nothing_is_said_twice_and_nothing_without_use(self):
+        with open(self.folder / "1.gprec", "r+b") as recording:
+            recording.truncate(recording.seek(0, 2) - 1)  # a warning: it has no end
+        result = gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}")
+        self.assertEqual(result.stderr.replace("\n         ", " ").count("has no end"), 1, result.stderr)
+        for useless in ("0.0 % of it", "<0.1 %,", "_v3020"):
+            self.assertNotIn(useless, result.stderr)
 
     def scaled(self, name, factor, count=3):
         """Runs of this recording as so many processes would write them, times of triad by this factor."""

@@ -145,6 +145,7 @@ TEST_F(Recording, ranges_that_never_end_last_to_the_end) {
   EXPECT_TRUE(recordings.timeline.slices[0].open);
   EXPECT_EQ(recordings.timeline.slices[0].end_ns(), 1000);
   EXPECT_EQ(recordings.timeline.slices[1].kind, SliceKind::synchronization);
+  EXPECT_EQ(recordings.timeline.names.text(recordings.timeline.slices[1].name), "cudaDeviceSynchronize");
 }
 
 TEST_F(Recording, keeps_waits_beside_the_calls_that_wait) {

@@ -56,6 +56,36 @@ TEST(ProgramReport, tells_kernels_of_one_short_name_apart) {
                                             "plain", "plain"));
 }
 
+TEST(ProgramReport, shows_counted_work_where_none_is_declared) {
+  Measurement measurement;
+  EXPECT_EQ(shown_work(measurement).bytes(), 0.0);
+  measurement.counters = {{.name = "dram_read_bytes", .value = 100.0, .unit = "bytes", .source = "cupti"},
+                          {.name = "dram_write_bytes", .value = 20.0, .unit = "bytes", .source = "cupti"},
+                          {.name = "flops_fp32", .value = 60.0, .unit = "FLOP", .source = "cupti"}};
+  EXPECT_EQ(shown_work(measurement).bytes(), 120.0);
+  EXPECT_EQ(shown_work(measurement).total_flops(), 60.0);
+  measurement.work.bytes_read = 7.0;
+  EXPECT_EQ(shown_work(measurement).bytes(), 7.0) << "declared";
+  EXPECT_EQ(shown_work(measurement).total_flops(), 0.0);
+}
+
+TEST(ProgramReport, has_no_lines_without_use) {
+  GpuTime gpu;
+  gpu.wall_seconds = 1.0;
+  gpu.busy_seconds = gpu.memory_seconds = 0.5;
+  gpu.idle = {{IdleCause::launch, 0.5, 3}, {IdleCause::copy, 0.0002, 1}};
+  EXPECT_EQ(busy_text(gpu), "50 % busy of 1.00 s: copies and fills 50 %");
+  EXPECT_EQ(idle_text(gpu), "50 % idle: late launches 50 %");
+  gpu.memory_overlap_seconds = 0.1;
+  EXPECT_EQ(busy_text(gpu), "50 % busy of 1.00 s: copies and fills 50 % (20 % of it during kernels)");
+  Program program;
+  program.memory.resize(2);
+  program.memory[0].peak_bytes = 9;
+  program.memory[1].peak_bytes = 1 << 30;
+  ASSERT_EQ(shown_memory(program).size(), 1U);
+  EXPECT_EQ(shown_memory(program)[0].peak_bytes, 1 << 30);
+}
+
 TEST(ProgramReport, of_a_program_without_a_kernel_says_so) {
   gpubench::Run run = program_run();
   run.points.clear();

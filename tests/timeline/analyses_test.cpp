@@ -351,14 +351,14 @@ TEST(Ranges, stay_bounded_whatever_their_names_and_nesting) {
 // Memory.
 
 timeline::MemoryEvent memory(std::int64_t time, std::uint64_t address, std::int64_t bytes, std::uint32_t source = 0,
-                           timeline::MemoryKind kind = timeline::MemoryKind::device) {
+                             timeline::MemoryKind kind = timeline::MemoryKind::device) {
   return {
       .time_ns = time, .address = address, .bytes = bytes, .process = 0, .source = source, .device = 0, .kind = kind};
 }
 
 TEST(Memory, has_a_peak_a_curve_and_what_was_never_freed) {
   Sample sample;
-  const auto library = sample.timeline.names.number("libtorch_cuda.so");
+  const auto library = sample.timeline.names.number("libmine.so");
   sample.slice(SliceKind::call, sample.thread, 0, 10, "cudaMalloc");
   sample.timeline.memory = {memory(1000, 0x10, 100, library), memory(2000, 0x20, 50),
                             memory(3000, 0x10, -100),         memory(4000, 0x99, -7),  // from before the recording
@@ -369,9 +369,20 @@ TEST(Memory, has_a_peak_a_curve_and_what_was_never_freed) {
             (ProgramMemory{"", "device", 3, 150, 2e-6, 70, {1e-6, 2e-6, 3e-6, 4e-6, 5e-6}, {100, 150, 50, 50, 70}}));
   EXPECT_EQ(program.memory[1].kind, "pinned");
   EXPECT_THAT(program.never_freed,
-              ElementsAre(NeverFreed{"", "device", 1, 50}, NeverFreed{"libtorch_cuda.so", "device", 1, 20},
+              ElementsAre(NeverFreed{"", "device", 1, 50}, NeverFreed{"libmine.so", "device", 1, 20},
                           NeverFreed{"", "pinned", 1, 8}));
   EXPECT_DOUBLE_EQ(program.wall_seconds, 6e-6);
+}
+
+TEST(Memory, of_a_caching_allocator_is_not_lost) {
+  Sample sample;
+  const auto pytorch = sample.timeline.names.number("libc10_cuda.so");
+  sample.slice(SliceKind::call, sample.thread, 0, 10, "cudaMalloc");
+  sample.timeline.memory = {memory(1000, 0x10, 100, pytorch), memory(2000, 0x20, 50)};
+  const Program program = timeline::analyze(sample.sorted());
+  EXPECT_EQ(program.memory[0].peak_bytes, 150);
+  EXPECT_EQ(program.memory[0].never_freed_bytes, 50);
+  EXPECT_THAT(program.never_freed, ElementsAre(NeverFreed{"", "device", 1, 50}));
 }
 
 TEST(Memory, curve_is_short_and_keeps_the_peak) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -52,6 +54,13 @@ class Curve {
   std::optional<Place> first_, highest_, last_;
   std::vector<Place> places_;
 };
+
+/// Libraries that keep the memory they take, and hand it out themselves: nothing of it is lost.
+bool is_caching_allocator(std::string_view library) {
+  return std::ranges::any_of(
+      std::to_array<std::string_view>({"libc10", "libtorch", "libtensorflow", "xla_", "libjax", "pjrt_", "cupy"}),
+      [&](std::string_view name) { return library.starts_with(name); });
+}
 
 struct Live {
   std::int64_t allocations = 0;
@@ -119,6 +128,10 @@ void add_memory(const Timeline& timeline, std::int64_t start_ns, const std::vect
   }
   for (const auto& [kind, here] : held)
     for (const auto& [address, event] : here) {
+      if (is_caching_allocator(timeline.names.text(event->source))) {
+        lives.at(kind).bytes -= event->bytes;
+        continue;
+      }
       NeverFreed& sum = never_freed[{event->source, kind.second}];
       ++sum.allocations;
       sum.bytes += event->bytes;
