@@ -1,20 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per vector extension, with GPUBENCH_ISA naming it. Eigen's functions are weak symbols: under one name
-// the linker would keep those of a single extension for all, so each compilation renames the whole of Eigen.
-#define GPUBENCH_EIGEN_NAME_(isa) Eigen_##isa
-#define GPUBENCH_EIGEN_NAME(isa) GPUBENCH_EIGEN_NAME_(isa)
-#define Eigen GPUBENCH_EIGEN_NAME(GPUBENCH_ISA)
-
-// Eigen leaves conversions to the compiler's defaults; it is not ours to warn about.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <Eigen/Core>
-
+#include "kernels/probes/host/eigen_of_isa.h"
 #include "kernels/probes/host/kernels.h"
 
 namespace gpubench::probes::GPUBENCH_ISA {
@@ -34,4 +19,3 @@ extern const GemmKernels gemms;
 const GemmKernels gemms = {.fp32 = gemm<float>, .fp64 = gemm<double>};
 
 }  // namespace gpubench::probes::GPUBENCH_ISA
-#pragma GCC diagnostic pop
