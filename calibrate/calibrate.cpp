@@ -13,7 +13,6 @@
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
 #include "core/base/time.h"
-#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/version.h"
 
@@ -73,36 +72,6 @@ Ceiling new_ceiling(std::string resource, std::string unit, CeilingGroup group, 
   return ceiling;
 }
 
-int ridge_step(std::span<const int> steps, const Ceiling& read, const Ceiling& fp32) {
-  return *std::ranges::min_element(
-      steps, {}, [&](int step) { return std::abs(std::log(flops_per_byte(step) * read.value / fp32.value)); });
-}
-
-std::string ridge_method(int multiply_adds, std::string_view from) {
-  return fmt::format(
-      "{} single-precision multiply-adds on each float read{}, {} FLOP/B: here the ceilings of dram-read and "
-      "fp32 alone would take the same time",
-      multiply_adds, from, format_number(flops_per_byte(multiply_adds)));
-}
-
-void add_ridge(Calibration& calibration, Ceiling bytes, int multiply_adds) {
-  const double intensity = flops_per_byte(multiply_adds);
-  Ceiling flops = bytes;
-  flops.resource = "ridge-fp32-sustained";
-  flops.unit = "FLOP/s";
-  flops.work_unit = "FLOP";
-  flops.group = CeilingGroup::compute;
-  flops.value *= intensity;
-  flops.ci95 = {bytes.ci95.low * intensity, bytes.ci95.high * intensity};
-  *flops.work_per_run *= intensity;
-  flops.theoretical_limit.reset();
-  const Ceiling* const fp32 = calibration.find("fp32");
-  if (fp32 != nullptr && fp32->theoretical_limit && fp32->clock_hz && flops.clock_hz)
-    flops.theoretical_limit = *fp32->theoretical_limit * *flops.clock_hz / *fp32->clock_hz;
-  calibration.ceilings.push_back(std::move(bytes));
-  calibration.ceilings.push_back(std::move(flops));
-}
-
 double step_height(std::span<const double> figures) {
   if (figures.size() < 3) return 0.0;
   const auto count = static_cast<double>(figures.size());
@@ -155,7 +124,7 @@ Calibration calibrate(const Device& device, const CalibrationOptions& options) {
   const double start = steady_seconds();
   const std::string created = utc_now();
   Calibration calibration =
-      device.kind == DeviceKind::gpu ? calibrate_cuda(device, options) : calibrate_host(device, options);
+      device.kind == DeviceKind::gpu ? calibrate_gpu(device, options) : calibrate_host(device, options);
   calibration.device = device;
   calibration.mode = options.mode == Mode::quick ? "quick" : "full";
   calibration.created_utc = created;
@@ -190,11 +159,11 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
 }
 
 #ifndef GPUBENCH_WITH_CUDA
-Calibration calibrate_cuda(const Device&, const CalibrationOptions&) {
+Calibration calibrate_gpu(const Device&, const CalibrationOptions&) {
   throw std::runtime_error(
       "this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }
-DriftSampler cuda_drift_sampler(const Device&) { throw NoDriftSamples("this gpubench was built without CUDA"); }
+DriftSampler gpu_drift_sampler(const Device&) { throw NoDriftSamples("this gpubench was built without CUDA"); }
 #endif
 
 }  // namespace gpubench::calibrate

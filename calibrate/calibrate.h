@@ -36,7 +36,7 @@ Calibration calibrate(const Device& device, const CalibrationOptions& options);
 
 // Per kind of device; `calibrate` chooses. The CUDA one throws std::runtime_error in a build without CUDA.
 Calibration calibrate_host(const Device& device, const CalibrationOptions& options);
-Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options);
+Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options);
 
 /// Puts what several processes measured in front of a calibration's ceilings, in place of its own, which count as one
 /// process more. Each ceiling is the median with the 95 % interval of the processes' mean by Student's t, widened to

@@ -18,6 +18,15 @@ inline constexpr double mebibyte = 1024.0 * 1024.0;
 inline constexpr double gibibyte = 1024.0 * mebibyte;
 inline constexpr const char* no_memory = "there is not enough memory for it";
 
+/// One sample of a probe.
+struct Reading {
+  double value = 0.0;                   ///< in the ceiling's unit
+  std::optional<double> clock_hz = {};  ///< of what worked
+  double work = 0.0;                    ///< of one run, in the ceiling's work unit; 0 where it is set beforehand
+  bool steady = true;                   ///< the clock did not change meanwhile, as far as is known
+  std::optional<double> cycles = {};    ///< the value in cycles, for latencies
+};
+
 /// A device under calibration: groups of probes write what they find to `calibration`.
 class CalibrationContext {
  public:
@@ -55,13 +64,6 @@ Ceiling new_ceiling(std::string resource, std::string unit, CeilingGroup group, 
 
 /// FLOP per byte of so many single-precision multiply-adds on each float read.
 constexpr double flops_per_byte(int multiply_adds) { return 2.0 * multiply_adds / sizeof(float); }
-/// The number of multiply-adds at which memory and arithmetic would take the same time, or what comes nearest.
-int ridge_step(std::span<const int> steps, const Ceiling& read, const Ceiling& fp32);
-std::string ridge_method(int multiply_adds, std::string_view from);
-/// Adds the ceiling of bytes at the ridge, and that of the multiply-adds which went with them (ridge-fp32-sustained).
-/// The latter's limit is that of `fp32` at the clock of these runs.
-void add_ridge(Calibration& calibration, Ceiling bytes, int multiply_adds);
-
 /// The height of the steps in which figures climb that should lie on a line: sqrt(12) times their rms distance from the
 /// line through them. For an even staircase with many figures on each step this is its height. 0 below three figures.
 double step_height(std::span<const double> figures);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -28,44 +29,18 @@ struct Curve {
   std::vector<double> y;  ///< log of the bandwidth
 };
 
-/// Sums that give the squared residuals of a constant or a line over any range in constant time.
-class LadderResiduals {
- public:
-  explicit LadderResiduals(const Curve& curve)
-      : sums_(curve.x.size() + 1), first_y_(curve.y.empty() ? 0.0 : curve.y.front()) {
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      const double x = curve.x[i] - curve.x.front();
-      const double y = curve.y[i] - curve.y.front();
-      const Sums& last = sums_[i];
-      sums_[i + 1] = {last.n + 1, last.x + x, last.y + y, last.xx + x * x, last.xy + x * y, last.yy + y * y};
-    }
+/// Sums over the first rungs, whose differences give the squared residuals of a constant or a line over any range.
+struct Sums {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  [[nodiscard]] double of_constant() const { return std::max(0.0, yy - y * y / n); }
+  [[nodiscard]] double of_line() const {
+    const double square = xx - x * x / n;
+    const double product = xy - x * y / n;
+    return n < 3 || square <= 0.0 ? 0.0 : std::max(0.0, of_constant() - product * product / square);
   }
-  [[nodiscard]] double constant(std::size_t begin, std::size_t end) const {
-    const Sums s = over(begin, end);
-    return std::max(0.0, s.yy - s.y * s.y / s.n);
+  friend Sums operator-(const Sums& a, const Sums& b) {
+    return {a.n - b.n, a.x - b.x, a.y - b.y, a.xx - b.xx, a.xy - b.xy, a.yy - b.yy};
   }
-  [[nodiscard]] double mean(std::size_t begin, std::size_t end) const {
-    const Sums s = over(begin, end);
-    return first_y_ + s.y / s.n;
-  }
-  [[nodiscard]] double line(std::size_t begin, std::size_t end) const {
-    const Sums s = over(begin, end);
-    const double xx = s.xx - s.x * s.x / s.n;
-    const double xy = s.xy - s.x * s.y / s.n;
-    return end - begin < 3 || xx <= 0.0 ? 0.0 : std::max(0.0, constant(begin, end) - xy * xy / xx);
-  }
-
- private:
-  struct Sums {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  };
-  [[nodiscard]] Sums over(std::size_t begin, std::size_t end) const {
-    const Sums& a = sums_[begin];
-    const Sums& b = sums_[end];
-    return {b.n - a.n, b.x - a.x, b.y - a.y, b.xx - a.xx, b.xy - a.xy, b.yy - a.yy};
-  }
-  std::vector<Sums> sums_;
-  double first_y_;
 };
 
 /// Variance of one rung about its plateau: differences of neighbours see the scatter and few of the steps, so their
@@ -83,11 +58,17 @@ class Splitter {
   Splitter(const Curve& curve, const LevelOptions& options, double variance)
       : curve_(curve),
         options_(options),
-        residuals_(curve),
         variance_(variance),
         penalty_(std::log(static_cast<double>(curve.x.size()))),
+        sums_(curve.x.size() + 1),
         highest_before_(curve.x.size() + 1, -infinite) {
-    for (std::size_t i = 0; i < curve.y.size(); ++i) highest_before_[i + 1] = std::max(highest_before_[i], curve.y[i]);
+    for (std::size_t i = 0; i < curve.y.size(); ++i) {
+      const double x = curve.x[i] - curve.x.front();
+      const double y = curve.y[i] - curve.y.front();
+      const Sums& last = sums_[i];
+      sums_[i + 1] = {last.n + 1, last.x + x, last.y + y, last.xx + x * x, last.xy + x * y, last.yy + y * y};
+      highest_before_[i + 1] = std::max(highest_before_[i], curve.y[i]);
+    }
   }
 
   /// Criterion and plateaus for 1, 2, ... plateaus; infinite where there is no such split.
@@ -123,19 +104,18 @@ class Splitter {
     std::size_t previous_end = 0;  ///< of the plateau before; between the two lies a ramp
   };
 
-  /// A plateau costs its height and its end; a ramp its two coefficients and its end.
-  [[nodiscard]] double plateau_cost(std::size_t begin, std::size_t end) const {
-    return residuals_.constant(begin, end) / variance_ + 2.0 * penalty_;
-  }
+  /// A ramp costs its two coefficients and its end.
   [[nodiscard]] double ramp_cost(std::size_t begin, std::size_t end) const {
-    return begin == end ? 0.0 : residuals_.line(begin, end) / variance_ + 3.0 * penalty_;
+    return begin == end ? 0.0 : (sums_[end] - sums_[begin]).of_line() / variance_ + 3.0 * penalty_;
   }
 
   [[nodiscard]] SplitCell best_ending(const std::vector<SplitCell>* before, std::size_t end) const {
     SplitCell best;
     for (std::size_t begin = 0; begin + options_.shortest_plateau <= end; ++begin) {
-      const double plateau = plateau_cost(begin, end);
-      const double highest_rise = residuals_.mean(begin, end) + std::log(options_.min_step);
+      // A plateau costs its height and its end.
+      const Sums sums = sums_[end] - sums_[begin];
+      const double plateau = sums.of_constant() / variance_ + 2.0 * penalty_;
+      const double highest_rise = curve_.y.front() + sums.y / sums.n + std::log(options_.min_step);
       for (std::size_t ramp_begin = begin + 1; ramp_begin-- > 0;) {
         if (curve_.x[begin] - curve_.x[ramp_begin] > options_.longest_ramp_octaves) break;
         if (before == nullptr && ramp_begin != 0)
@@ -152,9 +132,9 @@ class Splitter {
 
   const Curve& curve_;
   const LevelOptions& options_;
-  LadderResiduals residuals_;
   double variance_;
   double penalty_;
+  std::vector<Sums> sums_;
   std::vector<double> highest_before_;  ///< of the rungs before each
 };
 
@@ -249,7 +229,7 @@ std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const Leve
     const auto ranges = choose(curve, options, plateaus);
     for (std::size_t i = 0; i + 1 < ranges.size(); ++i) ends[i].push_back(halfway(curve, ranges[i], ranges[i + 1]));
   }
-  for (auto& values : ends) std::sort(values.begin(), values.end());
+  for (auto& values : ends) std::ranges::sort(values);
   return ends;
 }
 
@@ -290,7 +270,7 @@ std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int de
 LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
   require_valid(ladder);
   std::vector<std::size_t> all(ladder.sweeps.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  std::iota(all.begin(), all.end(), std::size_t{0});
   const Curve curve = curve_of(ladder, all);
   const std::size_t count = curve.x.size();
 

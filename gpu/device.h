@@ -79,6 +79,10 @@ class Gpu {
 
   /// One reading by the driver's management library. Never throws for lack of it.
   virtual DeviceConditions conditions() = 0;
+  /// The same, each by itself, which is quick: bits as in gpu/readings.h, degrees Celsius and W.
+  virtual std::uint64_t throttle() { return 0; }
+  virtual std::optional<double> temperature() { return std::nullopt; }
+  virtual std::optional<double> power() { return std::nullopt; }
   /// What share of the GPU this process had since a time: DeviceConditions::gpu_share, or why it is not known.
   virtual void add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions) = 0;
 

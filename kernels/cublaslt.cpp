@@ -12,7 +12,6 @@
 #include <chrono>
 #include <limits>
 #include <thread>
-#include <variant>
 
 #include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
@@ -131,21 +130,14 @@ Types types_of(NumberFormat type) {
   return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 }
 
-/// A number in the type that a product's scale factors have.
-struct Scale {
-  Scale(cudaDataType_t type, int value) {
-    if (type == CUDA_R_64F)
-      number = static_cast<double>(value);
-    else if (type == CUDA_R_32I)
-      number = std::int32_t{value};
-    else
-      number = static_cast<float>(value);
-  }
-  [[nodiscard]] const void* get() const {
-    return std::visit([](const auto& held) { return static_cast<const void*>(&held); }, number);
-  }
-  std::variant<float, double, std::int32_t> number;
-};
+/// 0 or 1 in the type that a product's scale factors have.
+const void* scale_of(cudaDataType_t type, bool one) {
+  static constexpr float floats[] = {0.0F, 1.0F};
+  static constexpr double doubles[] = {0.0, 1.0};
+  static constexpr std::int32_t integers[] = {0, 1};
+  if (type == CUDA_R_64F) return doubles + one;
+  return type == CUDA_R_32I ? static_cast<const void*>(integers + one) : floats + one;
+}
 
 }  // namespace
 
@@ -189,10 +181,8 @@ struct GemmPlan::Plan {
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, Stream stream) const { return run(which, a, b, c, stream); }
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second, void* result,
                      Stream stream) const {
-    const Scale one(scale, 1);
-    const Scale zero(scale, 0);
-    return library->cublasLtMatmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(),
-                                   result, result_layout, result, result_layout, &which,
+    return library->cublasLtMatmul(library->handle, operation, scale_of(scale, true), second, layout, first, layout,
+                                   scale_of(scale, false), result, result_layout, result, result_layout, &which,
                                    const_cast<std::byte*>(workspace.data()), workspace.size(), stream);
   }
 

@@ -11,15 +11,11 @@
 #include <thread>
 #include <utility>
 
-#include "bench/memory/host_memory.h"
 #include "bench/timing/launch_overhead.h"
-#include "calibrate/calibration_context.h"
-#include "core/base/load.h"
+#include "calibrate/host/calibration_context.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
-#include "kernels/probes/host/kernels.h"
-#include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -118,9 +114,7 @@ class HostDriftSampler {
   void open_memory() {
     if (memory_) return;
     const auto cache = static_cast<double>(device_.last_level_cache_bytes);
-    const double wanted = std::max(4.0 * cache, 256.0 * mebibyte);
-    const auto available = static_cast<double>(detail::free_host_bytes());
-    const double given = available > 0.0 ? std::min(wanted, available / 4.0) : wanted;
+    const auto [wanted, given] = stream_memory(cache);
     try {
       memory_ = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), isa_, touch_seconds);
     } catch (const std::bad_alloc&) {
@@ -133,6 +127,16 @@ class HostDriftSampler {
           fmt::format("only {:.0f} MiB of memory could be had in {} s, too few beside caches of {:.0f}",
                       bytes / mebibyte, touch_seconds, cache / mebibyte));
     }
+  }
+
+  /// As many samples as the time allows, between few and enough.
+  template <class Sample>
+  static std::vector<double> samples_in(double seconds, const Sample& sample) {
+    std::vector<double> values;
+    const double end = probes::now_seconds() + seconds;
+    while (values.size() < host_samples && (values.size() < min_samples || probes::now_seconds() < end))
+      values.push_back(sample());
+    return values;
   }
 
   DriftSamples stream(const Ceiling& stored) {
@@ -149,22 +153,19 @@ class HostDriftSampler {
     DriftSamples result;
     double best_median = 0.0;
     for (const auto& loop : loops) {
-      std::vector<double> rates;
-      const double start = probes::now_seconds();
-      const double limit = set_seconds / static_cast<double>(loops.size());
-      while (rates.size() < host_samples && (rates.size() < min_samples || probes::now_seconds() < start + limit)) {
+      auto rates = samples_in(set_seconds / static_cast<double>(loops.size()), [&] {
         memory_->stream_rate(loop);
         double best = 0.0;
         for (int window = 0; window < windows; ++window) best = std::max(best, memory_->stream_rate(loop));
-        rates.push_back(best);
-      }
-      if (const double median = statistics::median(rates); median > best_median) {
-        best_median = median;
-        result.values = std::move(rates);
-        result.method = fmt::format("median of {} samples, each the best of {} windows of {:.0f} MiB, {} threads: {}",
-                                    result.values.size(), windows, memory_->window_bytes() / mebibyte,
-                                    memory_->threads(), loop.how);
-      }
+        return best;
+      });
+      const double median = statistics::median(rates);
+      if (median <= best_median) continue;
+      best_median = median;
+      result.method =
+          fmt::format("median of {} samples, each the best of {} windows of {:.0f} MiB, {} threads: {}", rates.size(),
+                      windows, memory_->window_bytes() / mebibyte, memory_->threads(), loop.how);
+      result.values = std::move(rates);
     }
     return result;
   }
@@ -185,15 +186,14 @@ class HostDriftSampler {
     const auto loops = probes::arithmetic_loops(isa_);
     const auto loop = std::ranges::find(loops, "fp32", &probes::ArithmeticLoop::resource);
     if (loop == loops.end()) throw NoDriftSamples("this version has no loop that measures it");
-    const double start = probes::now_seconds();
-    const auto in_time = [&] { return probes::now_seconds() < start + set_seconds; };
-    while (result.values.size() < host_samples && (result.values.size() < min_samples || in_time())) {
+    const double end = probes::now_seconds() + set_seconds;
+    result.values = samples_in(set_seconds, [&] {
       double best = 0.0;
       // On a busy machine one run may take as long as twenty.
-      for (int run = 0; run < arithmetic_tries && (run == 0 || in_time()); ++run)
+      for (int run = 0; run < arithmetic_tries && (run == 0 || probes::now_seconds() < end); ++run)
         best = std::max(best, probes::arithmetic_sample(*loop, arithmetic_seconds).per_second);
-      result.values.push_back(best);
-    }
+      return best;
+    });
     result.method = fmt::format("median of {} samples, each the best of up to {} runs of {:g} ms, {} threads",
                                 result.values.size(), arithmetic_tries, 1e3 * arithmetic_seconds, probes::team_size());
     return result;
@@ -280,7 +280,7 @@ DriftCheck check_drift(const Device& device, const Calibration& stored) {
   DriftCheck check;
   try {
     check =
-        check_drift(stored, device.kind == DeviceKind::gpu ? cuda_drift_sampler(device) : host_drift_sampler(device));
+        check_drift(stored, device.kind == DeviceKind::gpu ? gpu_drift_sampler(device) : host_drift_sampler(device));
   } catch (const NoDriftSamples& reason) {
     check.calibration_utc = stored.created_utc;
     check.not_checked = {reason.what()};
@@ -316,7 +316,7 @@ Together measure_together(const std::vector<Calibration>& calibrations) {
   std::vector<Calibration> gpus;
   std::ranges::copy_if(calibrations, std::back_inserter(gpus),
                        [](const Calibration& one) { return one.device.kind == DeviceKind::gpu; });
-  return gpus.size() > 1 ? measure_together(gpus, cuda_drift_sampler) : Together{};
+  return gpus.size() > 1 ? measure_together(gpus, gpu_drift_sampler) : Together{};
 }
 
 DriftSampler host_drift_sampler(const Device& device) {

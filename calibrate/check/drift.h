@@ -51,7 +51,7 @@ DriftCheck check_drift(const Device& device, const Calibration& stored);
 
 /// Takes samples of a device by the probes that calibrate it. Opening it may throw NoDriftSamples.
 DriftSampler host_drift_sampler(const Device& device);
-DriftSampler cuda_drift_sampler(const Device& device);
+DriftSampler gpu_drift_sampler(const Device& device);
 
 // Several GPUs under load at once, beside what each reached alone: shared power, cooling and switches show.
 

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <thread>
 
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
+#include "gpu/readings.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -54,46 +56,39 @@ void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& val
 
 constexpr double trial_seconds = 1e-3;
 
-int device_index() {
-  int index = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
-  return index;
-}
-
-std::string bus_id(int index) {
-  std::array<char, 32> text{};
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index));
-  return text.data();
+/// 9 and 0 of "sm_90".
+int capability_of(const Device& device) {
+  return number_in<int>(
+             std::string_view(device.architecture).substr(std::min<std::size_t>(3, device.architecture.size())))
+      .value_or(0);
 }
 
 }  // namespace
 
-ProbeClock::ProbeClock(Stream stream, int multiprocessors)
-    : stream_(stream),
-      multiprocessors_(multiprocessors),
-      readings_(static_cast<std::size_t>(multiprocessors * probes::max_blocks)) {}
+ProbeClock::ProbeClock(bench::Gpu& gpu)
+    : gpu_(gpu), readings_(static_cast<std::size_t>(gpu.device().units * probes::max_blocks)) {}
 
 std::vector<probes::ClockReading> ProbeClock::last(int count) {
   std::vector<probes::ClockReading> readings(static_cast<std::size_t>(count));
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  gpu_.wait();
   detail::copy_from_device(readings.data(), readings_.data(), readings.size() * sizeof(probes::ClockReading));
   return readings;
 }
 
 double ProbeClock::now() {
-  GPUBENCH_CUDA_CHECK(probes::launch_clock(clock_nanoseconds, multiprocessors_, readings_.data(), stream_));
-  return read(multiprocessors_);
+  probes::launch_clock(clock_nanoseconds, gpu_.device().units, readings_.data(), gpu_.stream());
+  return read(gpu_.device().units);
 }
 
 std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds,
                                          bench::EventTimer& timer) {
   const double beside = std::min(0.4 * seconds, max_seconds_beside);
-  GPUBENCH_CUDA_CHECK(
-      probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
+  const int multiprocessors = gpu_.device().units;
+  probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors, readings_.data(), side_.get());
   const double together = timer.seconds(enqueue);
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(side_.get()));
+  probes::wait_for_gpu();
   if (together > seconds + 0.5 * beside) return std::nullopt;  // it had to wait for the readers to end
-  return read(multiprocessors_);
+  return read(multiprocessors);
 }
 
 Reading reading_over(const probes::ClockReading& passed, int count) {
@@ -104,16 +99,15 @@ Reading reading_over(const probes::ClockReading& passed, int count) {
   return reading;
 }
 
-void SustainedLoad::visit(CudaCalibrationContext& bench, double share) {
+void SustainedLoad::visit(GpuCalibrationContext& bench, double share) {
   try {
     run(bench, share * probe_->sustained_seconds);
-  } catch (const CudaError& error) {
-    (void)cudaGetLastError();  // told; not to be told again by a later call
+  } catch (const GpuError& error) {
     failure_ = error.what();
   }
 }
 
-void SustainedLoad::run(CudaCalibrationContext& bench, double seconds) {
+void SustainedLoad::run(GpuCalibrationContext& bench, double seconds) {
   const double start = steady_seconds();
   const double half = start + 0.5 * seconds;
   const std::size_t before = rates_.size();
@@ -125,16 +119,16 @@ void SustainedLoad::run(CudaCalibrationContext& bench, double seconds) {
     if (!settled) continue;
     rates_.push_back(*probe_->ceiling.work_per_run / took);
     if (probe_->clock_readings > 0) clocks_.push_back(bench.clock.read(probe_->clock_readings));
-    throttled_ |= bench.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+    throttled_ |= bench.gpu->throttle() & any_throttle;
   }
   rates_of_visits_.push_back(static_cast<std::int64_t>(rates_.size() - before));
   if (clocks_.size() == clocks_before)
     if (const auto beside = bench.clock.during(probe_->enqueue, took, bench.timer)) clocks_.push_back(*beside);
   // While the last repetition runs: idle, the board falls to a fraction of it.
   probe_->enqueue();
-  power_ = bench.nvml.power().value;
-  temperature_ = bench.nvml.temperature().value;
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  power_ = bench.gpu->power();
+  temperature_ = bench.gpu->temperature();
+  bench.gpu->wait();
   seconds_ += seconds;
 }
 
@@ -155,48 +149,38 @@ Ceiling SustainedLoad::ceiling(int multiprocessors) const {
   return ceiling;
 }
 
-CudaCalibrationContext::CudaCalibrationContext(const Device& its_device, const CalibrationOptions& its_options)
+GpuCalibrationContext::GpuCalibrationContext(const Device& its_device, const CalibrationOptions& its_options)
     : CalibrationContext(its_device, its_options),
+      index(number_in<int>(std::string_view(its_device.id).substr(gpu_prefix.size())).value_or(0)),
+      major(capability_of(its_device) / 10),
+      minor(capability_of(its_device) % 10),
       gpu(bench::open_gpu(its_device)),
       stream(gpu->stream()),
-      timer(stream),
-      clock(stream, its_device.units),
-      nvml(bus_id(device_index())),
-      sink(2) {
-  index = device_index();
-  major = device_attribute(cudaDevAttrComputeCapabilityMajor, index);
-  minor = device_attribute(cudaDevAttrComputeCapabilityMinor, index);
-}
+      timer(bench::event_timer(*gpu)),
+      clock(*gpu),
+      sink(2) {}
 
-void CudaCalibrationContext::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
-  if (!CalibrationContext::attempt(resources, part)) (void)cudaGetLastError();
-}
-
-std::function<void()> CudaCalibrationContext::as_graph(const std::function<void()>& enqueue) {
-  const auto captured = bench::capture([&](Stream, std::int64_t) { enqueue(); }, 1, stream);
-  if (!captured) throw CudaError("CUDA cannot capture it in a graph");
-  const auto graph = std::make_shared<bench::GraphExec>(*captured);
-  graph->launch(stream);  // the first launch sets it up
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return [graph, on = stream] { graph->launch(on); };
-}
-
-std::byte* CudaCalibrationContext::keep(std::size_t bytes) { return kept_.emplace_back(bytes).data(); }
-
-probes::Launched CudaCalibrationContext::launch(const LoopKernel& kernel, std::int64_t loops) {
-  probes::Launched launched;
-  const cudaError_t error = kernel({loops, multiprocessors(), clock.readings(), sink.data(), stream}, launched);
-  if (error == cudaErrorNotSupported) {
-    (void)cudaGetLastError();
-    throw CudaError(fmt::format("not there on compute capability {}.{}, or not built for it", major, minor));
+void GpuCalibrationContext::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
+  if (CalibrationContext::attempt(resources, part)) return;
+  try {
+    gpu->check_launches();
+  } catch (const GpuError&) {  // told
   }
-  check_cuda(error, "launching a probe");
-  return launched;
 }
 
-CudaCalibrationContext::Sized CudaCalibrationContext::sized(const LoopKernel& kernel, double seconds) {
+std::function<void()> GpuCalibrationContext::as_graph(const std::function<void()>& enqueue) {
+  std::shared_ptr<bench::Graph> graph = gpu->capture([&](Stream, std::int64_t) { enqueue(); }, 1);
+  if (!graph) throw GpuError("it cannot be captured in a graph");
+  graph->launch();  // the first launch sets it up
+  gpu->wait();
+  return [graph] { graph->launch(); };
+}
+
+std::byte* GpuCalibrationContext::keep(std::size_t bytes) { return kept_.emplace_back(bytes).data(); }
+
+GpuCalibrationContext::Sized GpuCalibrationContext::sized(const LoopKernel& kernel, double seconds) {
   Sized result;
-  const auto run = [&] { result.seconds = timer.seconds([&] { result.launched = launch(kernel, result.loops); }); };
+  const auto run = [&] { result.seconds = timer.seconds([&] { result.launched = kernel(loops(result.loops)); }); };
   run();  // loads the kernel, too
   run();
   while (result.seconds < 0.5 * seconds && result.loops < std::int64_t{1} << 40) {
@@ -207,35 +191,38 @@ CudaCalibrationContext::Sized CudaCalibrationContext::sized(const LoopKernel& ke
   return result;
 }
 
-void CudaCalibrationContext::add_loops(Probe probe, const LoopKernel& kernel, double seconds) {
+void GpuCalibrationContext::add_loops(Probe probe, const LoopKernel& kernel, double seconds) {
   const Sized size = sized(kernel, seconds);
   probe.ceiling.work_per_run = size.launched.work;
   probe.clock_readings = size.launched.clock_readings;
-  probe.enqueue = [this, kernel, loops = size.loops] { (void)launch(kernel, loops); };
+  probe.enqueue = [this, kernel, count = size.loops] { (void)kernel(loops(count)); };
   probes.push_back(std::move(probe));
 }
 
-std::size_t CudaCalibrationContext::fastest(const std::vector<LoopKernel>& kernels) {
-  std::optional<CudaError> failure;
+double GpuCalibrationContext::rate(const LoopKernel& kernel) {
+  const Sized size = sized(kernel, trial_seconds);
+  return size.launched.work / size.seconds;
+}
+
+std::size_t GpuCalibrationContext::fastest(std::size_t count, const std::function<double(std::size_t)>& rate) {
+  std::optional<GpuError> failure;
   std::optional<std::size_t> best;
   double best_rate = 0.0;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     try {
-      const Sized size = sized(kernels[i], trial_seconds);
-      if (const double rate = size.launched.work / size.seconds; rate > best_rate) {
-        best_rate = rate;
+      if (const double found = rate(i); found > best_rate) {
+        best_rate = found;
         best = i;
       }
-    } catch (const CudaError& error) {
+    } catch (const GpuError& error) {
       if (!failure) failure = error;
-      (void)cudaGetLastError();
     }
   }
   if (best) return *best;
-  throw failure.value_or(CudaError("there is no kernel to try"));
+  throw failure.value_or(GpuError("there is no kernel to try"));
 }
 
-void CudaCalibrationContext::sample_rate(Probe& probe) {
+void GpuCalibrationContext::sample_rate(Probe& probe) {
   const double seconds = timer.seconds(probe.enqueue);
   probe.values.push_back(*probe.ceiling.work_per_run / seconds);
   if (probe.clock_readings > 0) {
@@ -247,7 +234,7 @@ void CudaCalibrationContext::sample_rate(Probe& probe) {
   probe.clocks.push_back(hertz ? *hertz : clock.now());
 }
 
-void CudaCalibrationContext::sample(Probe& probe) {
+void GpuCalibrationContext::sample(Probe& probe) {
   if (!probe.failure.empty()) return;
   try {
     std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
@@ -255,17 +242,17 @@ void CudaCalibrationContext::sample(Probe& probe) {
       sample_rate(probe);
     else
       take(probe, probe.measure());
-  } catch (const std::runtime_error& error) {  // CudaError, OutOfMemory
+  } catch (const std::runtime_error& error) {  // GpuError, OutOfMemory
     probe.failure = error.what();
     return;
   }
-  const auto reasons = nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  const auto reasons = gpu->throttle() & any_throttle;
   if (reasons != 0) ++probe.throttled_samples;
   probe.throttled |= reasons;
-  probe.temperature = nvml.temperature().value;
+  probe.temperature = gpu->temperature();
 }
 
-Ceiling CudaCalibrationContext::ceiling_of(const Probe& probe) const {
+Ceiling GpuCalibrationContext::ceiling_of(const Probe& probe) const {
   Ceiling ceiling = probe.ceiling;
   sum_up(ceiling, probe, probe.values, probe.clocks, multiprocessors());
   if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
@@ -281,19 +268,19 @@ Ceiling CudaCalibrationContext::ceiling_of(const Probe& probe) const {
   return ceiling;
 }
 
-void CudaCalibrationContext::measure_now(Probe probe, int repeats) {
+void GpuCalibrationContext::measure_now(Probe probe, int repeats) {
   for (int i = 0; i < repeats; ++i) sample(probe);
   conclude(probe);
 }
 
-void CudaCalibrationContext::conclude(const Probe& probe) {
+void GpuCalibrationContext::conclude(const Probe& probe) {
   if (!probe.failure.empty())
     absent(probe.ceiling.resource, probe.failure);
   else
     calibration.ceilings.push_back(ceiling_of(probe));
 }
 
-void CudaCalibrationContext::measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats) {
+void GpuCalibrationContext::measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats) {
   Probe probe;
   probe.ceiling = std::move(ceiling);
   probe.measure = std::move(measure);

@@ -2,18 +2,13 @@
 // What the probes of a GPU's calibration have in common: a timer, the SM clock, and samples that become a ceiling.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <cstring>
-
 #include "calibrate/calibration_context.h"
 #include "core/base/units.h"
 #include "core/model/calibration.h"
-#include "gpu/cuda/handles.h"
-#include "gpu/cuda/nvml.h"
 #include "gpu/device.h"
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda/clock.h"
+#include "kernels/probes/cuda/transfers.h"
 
 namespace gpubench::calibrate {
 
@@ -23,7 +18,7 @@ inline constexpr double l2_port_bytes = 64.0;   ///< that L2 sends a multiproces
 /// The SM clock from inside kernels: cycles over time, the mean of all multiprocessors.
 class ProbeClock {
  public:
-  ProbeClock(Stream stream, int multiprocessors);
+  explicit ProbeClock(bench::Gpu& gpu);
 
   /// Where a kernel leaves its readings; room for probes::max_blocks on each multiprocessor.
   [[nodiscard]] probes::ClockReading* readings() { return readings_.data(); }
@@ -39,17 +34,9 @@ class ProbeClock {
   std::optional<double> during(const std::function<void()>& enqueue, double seconds, bench::EventTimer& timer);
 
  private:
-  Stream stream_;
-  bench::OwnedStream side_;
-  int multiprocessors_;
+  bench::Gpu& gpu_;
+  probes::SideStream side_;
   DeviceVector<probes::ClockReading> readings_;
-};
-
-/// One sample of a probe.
-struct Reading {
-  double value = 0.0;                   ///< in the ceiling's unit
-  std::optional<double> clock_hz = {};  ///< SM clock
-  std::optional<double> cycles = {};    ///< the value in SM cycles, for latencies
 };
 
 /// A mean of `count` things in a kernel that left this reading of its clocks.
@@ -81,15 +68,15 @@ struct Probe {
   std::string failure;  ///< why it was given up; empty while it works
 };
 
-class CudaCalibrationContext;
+class GpuCalibrationContext;
 
 /// A probe that runs without rest, once or in several visits apart in time.
 class SustainedLoad {
  public:
   explicit SustainedLoad(const Probe& probe) : probe_(&probe) {}
-  /// Runs it for a share of its sustained_seconds; what it does in the second half counts. A CUDA error ends it and
-  /// goes to `failure`.
-  void visit(CudaCalibrationContext& bench, double share);
+  /// Runs it for a share of its sustained_seconds; what it does in the second half counts. An error of the GPU ends it
+  /// and goes to `failure`.
+  void visit(GpuCalibrationContext& bench, double share);
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// RESOURCE-sustained
   [[nodiscard]] std::string resource() const { return probe_->ceiling.resource + "-sustained"; }
@@ -97,7 +84,7 @@ class SustainedLoad {
   [[nodiscard]] Ceiling ceiling(int multiprocessors) const;
 
  private:
-  void run(CudaCalibrationContext& bench, double seconds);
+  void run(GpuCalibrationContext& bench, double seconds);
 
   const Probe* probe_;
   std::vector<double> rates_;
@@ -110,44 +97,21 @@ class SustainedLoad {
   std::string failure_;
 };
 
-/// Pinned and mapped host memory, every page touched. Throws CudaError.
-class PinnedMemory {
- public:
-  explicit PinnedMemory(std::size_t bytes) {
-    GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory_, bytes, cudaHostAllocMapped));
-    std::memset(memory_, 1, bytes);
-  }
-  ~PinnedMemory() { (void)cudaFreeHost(memory_); }
-  PinnedMemory& operator=(PinnedMemory&&) = delete;  ///< not copied, not moved
-
-  [[nodiscard]] std::byte* on_host() const { return static_cast<std::byte*>(memory_); }
-  /// The same memory as kernels address it.
-  [[nodiscard]] std::byte* on_device() const {
-    void* address = nullptr;
-    GPUBENCH_CUDA_CHECK(cudaHostGetDevicePointer(&address, memory_, 0));
-    return static_cast<std::byte*>(address);
-  }
-
- private:
-  void* memory_ = nullptr;
-};
-
 /// A kernel of kernels/probes that loops.
-using LoopKernel = std::function<cudaError_t(const probes::LoopLaunch&, probes::Launched&)>;
+using LoopKernel = std::function<probes::Launched(const probes::LoopLaunch&)>;
 
 /// One GPU under calibration. Groups add probes, which are then sampled in turn, or write straight to `calibration`.
-class CudaCalibrationContext : public CalibrationContext {
+class GpuCalibrationContext : public CalibrationContext {
  public:
-  CudaCalibrationContext(const Device& device, const CalibrationOptions& options);
+  GpuCalibrationContext(const Device& device, const CalibrationOptions& options);
 
-  int index = 0;  ///< of the device, as CUDA counts
-  int major = 0;
-  int minor = 0;
+  int index;  ///< of the device among GPUs
+  int major;  ///< of the compute capability
+  int minor;
   std::unique_ptr<bench::Gpu> gpu;
   Stream stream;
-  bench::CudaEventTimer timer;
+  bench::EventTimer timer;
   ProbeClock clock;
-  bench::Nvml nvml;
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs
   DeviceVector<float> pool;   ///< the larger part of the memory, random data; empty until the memory group made it
   std::vector<Probe> probes;
@@ -155,21 +119,38 @@ class CudaCalibrationContext : public CalibrationContext {
   [[nodiscard]] int multiprocessors() const { return device.units; }
   [[nodiscard]] float* float_sink() { return reinterpret_cast<float*>(sink.data()); }
 
-  /// As the base's, and takes a CUDA error away, so that no later call tells it again.
+  /// As the base's, and takes the GPU's error away, so that no later call tells it again.
   void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
 
-  /// The same work as a launch of a CUDA graph, which this does once. Throws CudaError.
+  /// Of a launch with the context's own clock and sink.
+  [[nodiscard]] probes::LoopLaunch loops(std::int64_t count) {
+    return {count, multiprocessors(), clock.readings(), sink.data(), stream};
+  }
+  /// The same work as a launch of a graph, which this does once. Throws GpuError.
   std::function<void()> as_graph(const std::function<void()>& enqueue);
-  /// Device memory that lives as long as the workbench.
+  /// Device memory that lives as long as the context.
   std::byte* keep(std::size_t bytes);
 
   /// Adds a probe of a kernel that loops, with as many loops as take `seconds`; sets its work and how its clock is
-  /// read. Throws CudaError.
-  void add_loops(Probe probe, const LoopKernel& kernel, double seconds = 4e-3);
-  /// The place of the fastest of some kernels, each tried for a millisecond. Throws the first one's CudaError when all
-  /// fail.
-  std::size_t fastest(const std::vector<LoopKernel>& kernels);
-  /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
+  /// read. Throws GpuError.
+  void add_loops(Probe probe, const LoopKernel& kernel, double seconds = sample_seconds);
+  /// The place of the fastest of so many ways, by the rate of each. Throws the first one's GpuError when all fail.
+  std::size_t fastest(std::size_t count, const std::function<double(std::size_t)>& rate);
+  /// The rate of a kernel that is tried for a millisecond.
+  double rate(const LoopKernel& kernel);
+  /// Adds a probe of the fastest of some kernels, each tried, with the launch shape in words.
+  template <class Shape, class Kernel, class Text>
+  void add_fastest(Probe probe, std::span<const Shape> shapes, const Kernel& kernel, const Text& text,
+                   double seconds = sample_seconds) {
+    const auto of = [&](std::size_t i) -> LoopKernel {
+      return [kernel, shape = shapes[i]](const probes::LoopLaunch& launch) { return kernel(shape, launch); };
+    };
+    const std::size_t best =
+        shapes.size() == 1 ? 0 : fastest(shapes.size(), [&](std::size_t i) { return rate(of(i)); });
+    probe.ceiling.shape = text(shapes[best]);
+    add_loops(std::move(probe), of(best), seconds);
+  }
+  /// Takes one sample and the clock with it. An error of the GPU ends the probe: it goes to `failure`.
   void sample(Probe& probe);
   /// The median of the samples with the interval that holds them all, its limit at the clock read, and what bears on
   /// it.
@@ -178,7 +159,7 @@ class CudaCalibrationContext : public CalibrationContext {
   void conclude(const Probe& probe);
   /// Samples a probe that is not among `probes`, and adds its ceiling.
   void measure_now(Probe probe, int repeats);
-  /// The same for something that takes its samples by itself. A CUDA error makes it absent.
+  /// The same for something that takes its samples by itself. An error of the GPU makes it absent.
   void measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats);
 
  private:
@@ -188,7 +169,6 @@ class CudaCalibrationContext : public CalibrationContext {
     probes::Launched launched;
   };
   void sample_rate(Probe& probe);
-  probes::Launched launch(const LoopKernel& kernel, std::int64_t loops);
   Sized sized(const LoopKernel& kernel, double seconds);
 
   std::vector<DeviceVector<std::byte>> kept_;
@@ -196,31 +176,31 @@ class CudaCalibrationContext : public CalibrationContext {
 
 // The groups. Each names what it cannot measure, with the reason; none throws.
 
-void add_memory_probes(CudaCalibrationContext& bench);      ///< DRAM, and the pool that others use
-void add_cache_probes(CudaCalibrationContext& bench);       ///< near L2, L1, shared and constant memory
-void measure_ladders(CudaCalibrationContext& bench);        ///< levels of caches, of the GPU and of one multiprocessor
-void add_vector_probes(CudaCalibrationContext& bench);      ///< multiply-adds by type, special functions, division
-void add_matrix_probes(CudaCalibrationContext& bench);      ///< mma.sync and wgmma
-void add_product_probes(CudaCalibrationContext& bench);     ///< cuBLASLt
-void add_atomics_probes(CudaCalibrationContext& bench);     ///< global and shared
-void add_random_probes(CudaCalibrationContext& bench);      ///< reads and updates at random places
-void add_copy_probes(CudaCalibrationContext& bench);        ///< copies and fills by the driver's commands
-void measure_latencies(CudaCalibrationContext& bench);      ///< pointer chases and their curve
-void measure_launch_step(CudaCalibrationContext& bench);    ///< before any other stream is used
-void add_block_start_probe(CudaCalibrationContext& bench);  ///< what one block of a grid costs
-void measure_overheads(CudaCalibrationContext& bench);      ///< launches, events, synchronisation, small copies
+void add_memory_probes(GpuCalibrationContext& bench);      ///< DRAM, and the pool that others use
+void add_cache_probes(GpuCalibrationContext& bench);       ///< near L2, L1, shared and constant memory
+void measure_ladders(GpuCalibrationContext& bench);        ///< levels of caches, of the GPU and of one multiprocessor
+void add_vector_probes(GpuCalibrationContext& bench);      ///< multiply-adds by type, special functions, division
+void add_matrix_probes(GpuCalibrationContext& bench);      ///< mma.sync and wgmma
+void add_product_probes(GpuCalibrationContext& bench);     ///< cuBLASLt
+void add_atomics_probes(GpuCalibrationContext& bench);     ///< global and shared
+void add_random_probes(GpuCalibrationContext& bench);      ///< reads and updates at random places
+void add_copy_probes(GpuCalibrationContext& bench);        ///< copies and fills by the driver's commands
+void measure_latencies(GpuCalibrationContext& bench);      ///< pointer chases and their curve
+void measure_launch_step(GpuCalibrationContext& bench);    ///< before any other stream is used
+void add_block_start_probe(GpuCalibrationContext& bench);  ///< what one block of a grid costs
+void measure_overheads(GpuCalibrationContext& bench);      ///< launches, events, synchronisation, small copies
 void measure_links_of_process(
-    CudaCalibrationContext& bench);                 ///< pageable and managed host memory: where it lies is by chance
-void measure_links(CudaCalibrationContext& bench);  ///< pinned host memory and other GPUs
-void measure_intensities(CudaCalibrationContext& bench);  ///< memory and arithmetic together
+    GpuCalibrationContext& bench);                 ///< pageable and managed host memory: where it lies is by chance
+void measure_links(GpuCalibrationContext& bench);  ///< pinned host memory and other GPUs
+void measure_intensities(GpuCalibrationContext& bench);  ///< memory and arithmetic together
 /// Counts the work of all probes that have a ceiling, as far as the time allows.
-void confirm(CudaCalibrationContext& bench, double seconds);
+void confirm(GpuCalibrationContext& bench, double seconds);
 
 // For a drift check: the one probe that measures what a stored ceiling did, with its launch shape where that is still
-// tried. Without effect where no probe has its name. They throw CudaError and OutOfMemory.
+// tried. Without effect where no probe has its name. They throw GpuError and OutOfMemory.
 
-void add_memory_probe_like(CudaCalibrationContext& bench, const Ceiling& stored);
-void add_vector_probe_like(CudaCalibrationContext& bench, const Ceiling& stored);
-void warm_up(CudaCalibrationContext& bench, double seconds);  ///< brings the clocks up from idle, by arithmetic
+void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored);
+void add_vector_probe_like(GpuCalibrationContext& bench, const Ceiling& stored);
+void warm_up(GpuCalibrationContext& bench, double seconds);  ///< brings the clocks up from idle, by arithmetic
 
 }  // namespace gpubench::calibrate

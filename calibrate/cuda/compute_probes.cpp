@@ -23,14 +23,14 @@ constexpr double matrix_rest_seconds = 15e-3;
 
 bool multiplies(VectorOperation operation) { return operation <= VectorOperation::int32; }
 
-/// Metrics whose sum times a factor is a vector operation's work; none for a division, which is a sequence.
+/// Metrics whose sum times a factor is a vector operation's work.
 void set_counted(Probe& probe, VectorOperation operation) {
   if (operation < VectorOperation::int32) {
     probe.counted = {{std::string(find_resource(name_of(operation))->counter)}};
   } else if (operation == VectorOperation::int32) {
     probe.counted = {{"smsp__sass_thread_inst_executed_op_integer_pred_on.sum"}};
     probe.counted_factor = 2.0;
-  } else if (operation != VectorOperation::division) {
+  } else {
     const char* const pipe = operation == VectorOperation::alu ? "alu" : "xu";
     for (const char* const unit : {"smsp", "sm"})
       probe.counted.push_back({fmt::format("{}__inst_executed_pipe_{}.sum", unit, pipe)});
@@ -39,21 +39,13 @@ void set_counted(Probe& probe, VectorOperation operation) {
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_vector(CudaCalibrationContext& bench, VectorOperation operation, const std::string& resource,
+void add_vector(GpuCalibrationContext& bench, VectorOperation operation, const std::string& resource,
                 const std::string& shape = "") {
   if (operation == VectorOperation::bf16 && bench.major < 8)
-    throw CudaError("BF16 arithmetic needs compute capability 8.0");
-  const auto all_shapes = probes::vector_shapes(operation);
-  std::vector<BlockShape> shapes(all_shapes.begin(), all_shapes.end());
-  const auto is_it = [&](BlockShape one) { return probes::vector_shape_text(operation, one) == shape; };
-  if (const auto same = std::ranges::find_if(shapes, is_it); same != shapes.end()) shapes = {*same};
-  std::vector<LoopKernel> kernels;
-  kernels.reserve(shapes.size());
-  for (const BlockShape one : shapes)
-    kernels.emplace_back([operation, one](const probes::LoopLaunch& launch, probes::Launched& launched) {
-      return probes::launch_vector(operation, one, launch, launched);
-    });
-  const std::size_t best = kernels.size() == 1 ? 0 : bench.fastest(kernels);
+    throw GpuError("BF16 arithmetic needs compute capability 8.0");
+  auto shapes = probes::vector_shapes(operation);
+  const auto text = [operation](BlockShape one) { return probes::vector_shape_text(operation, one); };
+  if (const auto same = std::ranges::find(shapes, shape, text); same != shapes.end()) shapes = {same, 1};
   const bool counts_flops = multiplies(operation) && operation != VectorOperation::int32;
   Probe probe;
   probe.ceiling = new_ceiling(resource, counts_flops ? "FLOP/s" : "op/s", CeilingGroup::compute,
@@ -62,7 +54,6 @@ void add_vector(CudaCalibrationContext& bench, VectorOperation operation, const 
                               : operation == VectorOperation::alu
                                   ? "exclusive or and maximum of 32-bit integers in registers, in turn"
                                   : "single-precision operations in registers");
-  probe.ceiling.shape = probes::vector_shape_text(operation, shapes[best]);
   probe.ceiling.load = Load::burst;
   if (operation == VectorOperation::fp16 || operation == VectorOperation::bf16)
     probe.ceiling.method += ", two pairs in an instruction";
@@ -71,11 +62,14 @@ void add_vector(CudaCalibrationContext& bench, VectorOperation operation, const 
     probe.limit_for_clock = limit;
   set_counted(probe, operation);
   if (multiplies(operation)) probe.sustained_seconds = 0.4;
-  bench.add_loops(std::move(probe), kernels[best], burst_seconds);
+  const auto kernel = [operation](BlockShape one, const probes::LoopLaunch& launch) {
+    return probes::launch_vector(operation, one, launch);
+  };
+  bench.add_fastest(std::move(probe), shapes, kernel, text, burst_seconds);
 }
 
-using MatrixLaunch = cudaError_t (*)(NumberFormat, BlockShape, const void*, const void*, void*,
-                                     const probes::LoopLaunch&, probes::Launched&);
+using MatrixLaunch = probes::Launched (*)(NumberFormat, BlockShape, const void*, const void*, void*,
+                                          const probes::LoopLaunch&);
 
 /// One way to the tensor cores.
 struct Path {
@@ -87,7 +81,7 @@ struct Path {
   double sustained_seconds;
 };
 
-void add_matrix(CudaCalibrationContext& bench, const Path& path, NumberFormat type) {
+void add_matrix(GpuCalibrationContext& bench, const Path& path, NumberFormat type) {
   const bool is_mma = path.launch == probes::launch_mma;
   const std::size_t bytes_a =
       is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
@@ -98,17 +92,16 @@ void add_matrix(CudaCalibrationContext& bench, const Path& path, NumberFormat ty
   std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));
   detail::draw_normal_device(random_a, type, bytes_a / bytes_of(type), 11);
   detail::draw_normal_device(random_b, type, bytes_b / bytes_of(type), 12);
-  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(zeros, 0, std::max(bytes_a, bytes_b), bench.stream));
+  probes::enqueue_fill(zeros, 0, std::max(bytes_a, bytes_b), bench.stream);
   const auto kernel = [&path, type](BlockShape shape, const void* a, const void* b) -> LoopKernel {
-    return [launch = path.launch, type, shape, a, b](const probes::LoopLaunch& how, probes::Launched& launched) {
-      return launch(type, shape, a, b, nullptr, how, launched);
+    return [launch = path.launch, type, shape, a, b](const probes::LoopLaunch& how) {
+      return launch(type, shape, a, b, nullptr, how);
     };
   };
   const auto shapes = path.shapes();
-  std::vector<LoopKernel> kernels;
-  for (const BlockShape shape : shapes) kernels.push_back(kernel(shape, zeros, zeros));
-  if (kernels.empty()) throw CudaError("built without code for Hopper (compute capability 9.0)");
-  const BlockShape best = shapes[bench.fastest(kernels)];
+  if (shapes.empty()) throw GpuError("built without code for Hopper (compute capability 9.0)");
+  const BlockShape best =
+      shapes[bench.fastest(shapes.size(), [&](std::size_t i) { return bench.rate(kernel(shapes[i], zeros, zeros)); })];
 
   Probe probe;
   probe.ceiling = new_ceiling("", is_integer(type) ? "op/s" : "FLOP/s", CeilingGroup::compute,
@@ -157,9 +150,9 @@ double flops_of(std::int64_t n) {
 }
 
 /// Rests, then times one product: the first after another would find a lower clock.
-double trial_rate(CudaCalibrationContext& bench, const GemmPlan& plan, std::int64_t n) {
+double trial_rate(GpuCalibrationContext& bench, const GemmPlan& plan, std::int64_t n) {
   plan.run(bench.stream);
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
+  bench.gpu->wait();
   Probe probe;
   probe.rest_seconds = product_rest_seconds;
   const int products = static_cast<int>(std::clamp(8.0 * 4096.0 / static_cast<double>(n), 1.0, 8.0));
@@ -171,12 +164,12 @@ double trial_rate(CudaCalibrationContext& bench, const GemmPlan& plan, std::int6
     return Reading{*probe.ceiling.work_per_run / seconds};
   };
   bench.sample(probe);
-  if (!probe.failure.empty()) throw CudaError(probe.failure);
+  if (!probe.failure.empty()) throw GpuError(probe.failure);
   return probe.values.front();
 }
 
-void add_product(CudaCalibrationContext& bench, const kernels::CublasLt& library, NumberFormat format) {
-  if (!library.reason().empty()) throw CudaError(library.reason());
+void add_product(GpuCalibrationContext& bench, const kernels::CublasLt& library, NumberFormat format) {
+  if (!library.reason().empty()) throw GpuError(library.reason());
   const auto products = std::make_shared<Products>();
   const std::size_t count = static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[0]);
   const std::size_t bytes = count * bytes_of(format);
@@ -185,18 +178,15 @@ void add_product(CudaCalibrationContext& bench, const kernels::CublasLt& library
   products->c = DeviceVector<std::byte>(count * kernels::result_bytes(format));
   detail::draw_normal_device(products->a.data(), format, count, 1);
   detail::draw_normal_device(products->b.data(), format, count, 2);
-  std::size_t best = 0;
-  double best_rate = 0.0;
+  std::vector<double> rates;
   for (const std::int64_t n : sizes) {
     products->plans.push_back(std::make_unique<GemmPlan>(library, format, n, products->a.data(), products->b.data(),
                                                          products->c.data(), bench.stream));
-    const double rate = trial_rate(bench, *products->plans.back(), n);
-    if (rate <= best_rate) continue;
-    best_rate = rate;
-    best = products->plans.size() - 1;
+    rates.push_back(trial_rate(bench, *products->plans.back(), n));
   }
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(rates) - rates.begin());
   const std::int64_t n = sizes[best];
-  const int repeats = static_cast<int>(std::clamp(std::ceil(product_seconds * best_rate / flops_of(n)), 1.0, 1000.0));
+  const int repeats = static_cast<int>(std::clamp(std::ceil(product_seconds * rates[best] / flops_of(n)), 1.0, 1000.0));
   Probe probe;
   probe.ceiling = new_ceiling(
       fmt::format("tensor-{}", name_of(format)), is_integer(format) ? "op/s" : "FLOP/s", CeilingGroup::compute,
@@ -225,7 +215,7 @@ void add_product(CudaCalibrationContext& bench, const kernels::CublasLt& library
     zeros.ceiling.conditions = "zeros";
     zeros.sustained_seconds = 0.0;
     products->zeros = DeviceVector<std::byte>(static_cast<std::size_t>(n * n) * bytes_of(format));
-    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(products->zeros.data(), 0, products->zeros.bytes(), bench.stream));
+    probes::enqueue_fill(products->zeros.data(), 0, products->zeros.bytes(), bench.stream);
     zeros.enqueue = [products, stream = bench.stream, plan = products->plans[best].get(), repeats] {
       for (int i = 0; i < repeats; ++i)
         plan->run(products->zeros.data(), products->zeros.data(), products->c.data(), stream);
@@ -237,105 +227,28 @@ void add_product(CudaCalibrationContext& bench, const kernels::CublasLt& library
 
 constexpr int intensity_repeats = 5;
 constexpr double intensity_seconds = 3e-3;
-constexpr double ridge_seconds = 0.8;
 constexpr double max_bytes = 4.0 * gibibyte;
-
-class Intensities {
- public:
-  explicit Intensities(CudaCalibrationContext& bench)
-      : bench_(bench),
-        count_(static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
-               probes::memory_granule * probes::memory_granule) {}
-
-  void run() {
-    if (count_ == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
-    // Visited before and after the others, so that its interval holds what their heat does.
-    const Ceiling* const read = bench_.calibration.find("dram-read");
-    const Ceiling* const fp32 = bench_.calibration.find("fp32");
-    std::optional<int> ridge;
-    if (read != nullptr && fp32 != nullptr && read->value > 0.0 && fp32->value > 0.0)
-      ridge = ridge_step(probes::intensity_steps(), *read, *fp32);
-    std::optional<Probe> probe;
-    std::optional<SustainedLoad> load;
-    if (ridge) {
-      load.emplace(probe.emplace(ridge_probe(*ridge)));
-      load->visit(bench_, 0.5);
-    }
-    const auto steps = probes::intensity_steps();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      bench_.step("intensities", 0.8 * static_cast<double>(i) / static_cast<double>(steps.size()));
-      add_point(steps[i]);
-    }
-    if (!load) throw CudaError("it needs the ceilings of dram-read and fp32");
-    load->visit(bench_, 0.5);
-    if (!load->failure().empty()) throw CudaError(load->failure());
-    add_ridge(bench_.calibration, load->ceiling(bench_.multiprocessors()), *ridge);
-  }
-
- private:
-  Probe probe_of(int multiply_adds) {
-    const auto launch = [this, multiply_adds] {
-      check_cuda(
-          probes::launch_intensity(multiply_adds, bench_.pool.data(), count_, bench_.float_sink(), bench_.stream),
-          "launching an intensity probe");
-    };
-    launch();
-    const double once = bench_.timer.seconds(launch);
-    const int launches = static_cast<int>(std::clamp(std::ceil(intensity_seconds / once), 1.0, 100.0));
-    Probe probe;
-    probe.ceiling = new_ceiling("ridge-dram-read", "B/s", CeilingGroup::memory, "");
-    probe.ceiling.work_per_run = launches * 4.0 * static_cast<double>(count_);
-    probe.enqueue = [launch, launches] {
-      for (int i = 0; i < launches; ++i) launch();
-    };
-    return probe;
-  }
-
-  void add_point(int multiply_adds) {
-    Probe probe = probe_of(multiply_adds);
-    for (int i = 0; i < intensity_repeats; ++i) bench_.sample(probe);
-    if (!probe.failure.empty()) throw CudaError(probe.failure);
-    const Ceiling ceiling = bench_.ceiling_of(probe);
-    bench_.calibration.intensity_sweep.push_back({flops_per_byte(multiply_adds),
-                                                  ceiling.value * flops_per_byte(multiply_adds), ceiling.value,
-                                                  ceiling.clock_hz});
-  }
-
-  Probe ridge_probe(int step) {
-    Probe probe = probe_of(step);
-    probe.sustained_seconds = ridge_seconds;
-    probe.ceiling.method = ridge_method(step, " from " + format_bytes(4.0 * static_cast<double>(count_)));
-    probe.ceiling.conditions = "normal random data";
-    probe.ceiling.shape = "4 loads of 16 bytes a thread, 256 threads a block, grid covers the array once";
-    probe.limit = bench_.device.memory_bandwidth_limit;
-    return probe;
-  }
-
-  CudaCalibrationContext& bench_;
-  std::size_t count_;
-};
 
 }  // namespace
 
-void add_vector_probes(CudaCalibrationContext& bench) {
+void add_vector_probes(GpuCalibrationContext& bench) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i) {
     const auto operation = static_cast<VectorOperation>(i);
-    const bool quick = operation == VectorOperation::fp32 || operation == VectorOperation::fp64;
-    const std::string resource(name_of(operation));
+    // One pipe does all special functions at one rate; 2^x stands for them.
+    const bool is_special = operation == VectorOperation::exp2;
+    const bool quick = operation == VectorOperation::fp32 || operation == VectorOperation::fp64 || is_special;
+    const std::string resource(is_special ? name_of(special) : name_of(operation));
     if (quick || bench.full) bench.attempt({resource}, [&] { add_vector(bench, operation, resource); });
   }
-  // One pipe does all special functions at one rate; 2^x stands for them.
-  const std::string special_functions(name_of(special));
-  bench.attempt({special_functions}, [&] { add_vector(bench, VectorOperation::exp2, special_functions); });
 }
 
-void add_vector_probe_like(CudaCalibrationContext& bench, const Ceiling& stored) {
+void add_vector_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
       add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
 }
 
-void add_matrix_probes(CudaCalibrationContext& bench) {
+void add_matrix_probes(GpuCalibrationContext& bench) {
   using enum NumberFormat;
   const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
   const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
@@ -364,7 +277,7 @@ void add_matrix_probes(CudaCalibrationContext& bench) {
             : "there is no probe for it yet");
 }
 
-void add_product_probes(CudaCalibrationContext& bench) {
+void add_product_probes(GpuCalibrationContext& bench) {
   const kernels::CublasLt library;
   for (const NumberFormat format : formats) {
     if (!is_quick(format) && !bench.full) continue;
@@ -373,8 +286,38 @@ void add_product_probes(CudaCalibrationContext& bench) {
   }
 }
 
-void measure_intensities(CudaCalibrationContext& bench) {
-  bench.attempt({"ridge-dram-read-sustained", "ridge-fp32-sustained"}, [&] { Intensities(bench).run(); });
+void measure_intensities(GpuCalibrationContext& bench) {
+  const std::size_t count =
+      static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
+      probes::memory_granule * probes::memory_granule;
+  const auto add_point = [&](int multiply_adds) {
+    const auto launch = [&] {
+      probes::launch_intensity(multiply_adds, bench.pool.data(), count, bench.float_sink(), bench.stream);
+    };
+    launch();
+    const double once = bench.timer.seconds(launch);
+    const int launches = static_cast<int>(std::clamp(std::ceil(intensity_seconds / once), 1.0, 100.0));
+    Probe probe;
+    probe.ceiling = new_ceiling("intensities", "B/s", CeilingGroup::memory, "");
+    probe.ceiling.work_per_run = launches * 4.0 * static_cast<double>(count);
+    probe.enqueue = [&] {
+      for (int i = 0; i < launches; ++i) launch();
+    };
+    for (int i = 0; i < intensity_repeats; ++i) bench.sample(probe);
+    if (!probe.failure.empty()) throw GpuError(probe.failure);
+    const Ceiling ceiling = bench.ceiling_of(probe);
+    const double intensity = flops_per_byte(multiply_adds);
+    bench.calibration.intensity_sweep.push_back(
+        {intensity, ceiling.value * intensity, ceiling.value, ceiling.clock_hz});
+  };
+  bench.attempt({"intensities"}, [&] {
+    if (count == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
+    const auto steps = probes::intensity_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      bench.step("intensities", static_cast<double>(i) / static_cast<double>(steps.size()));
+      add_point(steps[i]);
+    }
+  });
 }
 
 }  // namespace gpubench::calibrate

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches by ladders of working sets: one that the whole GPU walks, and one of each multiprocessor by itself.
+// The L2 by a ladder of working sets, and latencies by pointer chases.
 #include <fmt/format.h>
 
 #include <bit>
 #include <cmath>
 
-#include "calibrate/cuda/calibration_context.h"
 #include "calibrate/calibration_context.h"
+#include "calibrate/cuda/calibration_context.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda/memory.h"
 
@@ -25,12 +25,11 @@ constexpr double far_to = 0.85;
 /// threads find what early ones have just fetched, and the cache seems twice its size.
 class GpuLadder {
  public:
-  GpuLadder(CudaCalibrationContext& bench, double launch_seconds)
+  GpuLadder(GpuCalibrationContext& bench, double launch_seconds)
       : bench_(bench), launch_seconds_(launch_seconds), cache_(bench.cache_bytes()) {}
 
   void run(int sweeps) {
-    std::size_t resident = 0;
-    GPUBENCH_CUDA_CHECK(probes::min_working_set(resident));
+    const std::size_t resident = probes::min_working_set();
     // A tenth more: in whole multiples of what is resident, each thread meets the same 16 bytes again and again.
     const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
     const std::size_t largest =
@@ -42,7 +41,7 @@ class GpuLadder {
     Ladder ladder;
     for (const std::size_t size : sizes_) ladder.working_set_bytes.push_back(static_cast<double>(size));
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      bench_.step("L2 cache", 0.5 * sweep / sweeps);
+      bench_.step("L2 cache", static_cast<double>(sweep) / sweeps);
       auto& rates = ladder.sweeps.emplace_back();
       for (const std::size_t size : sizes_)
         rates.push_back(rate_ = size > cache_ / 2 ? launches_rate(size) : passes_rate(size));
@@ -102,13 +101,10 @@ class GpuLadder {
     bench_.calibration.ceilings.push_back(std::move(ceiling));
   }
 
-  /// Passes over the set in one launch; the bytes they read in all.
+  /// Passes over the set in one launch.
   probes::Launched enqueue_passes(std::size_t bytes, double min_bytes) {
-    probes::Launched launched;
-    GPUBENCH_CUDA_CHECK(probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, min_bytes,
-                                                   bench_.float_sink(), bench_.clock.readings(), bench_.stream,
-                                                   launched));
-    return launched;
+    return probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, min_bytes,
+                                      bench_.float_sink(), bench_.clock.readings(), bench_.stream);
   }
 
   double passes_rate(std::size_t bytes) {
@@ -122,8 +118,8 @@ class GpuLadder {
 
   double launches_rate(std::size_t bytes) {
     const auto pass = [&] {
-      GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, pass_shape, nullptr, bench_.pool.data(),
-                                                nullptr, bytes / sizeof(float), bench_.float_sink(), bench_.stream));
+      probes::launch_memory(probes::MemoryPattern::read, pass_shape, nullptr, bench_.pool.data(), nullptr,
+                            bytes / sizeof(float), bench_.float_sink(), bench_.stream);
     };
     const double expected = launch_seconds_ + static_cast<double>(bytes) / rate_;
     const int launches = static_cast<int>(std::clamp(std::ceil(rung_seconds / expected), 4.0, 400.0));
@@ -135,7 +131,7 @@ class GpuLadder {
     return static_cast<double>(bytes) / std::max(seconds - launch_seconds_, 0.5 * seconds);
   }
 
-  CudaCalibrationContext& bench_;
+  GpuCalibrationContext& bench_;
   double launch_seconds_;
   std::size_t cache_;
   std::vector<std::size_t> sizes_;
@@ -144,45 +140,6 @@ class GpuLadder {
   std::string method_;
   double rate_ = 1e12;  ///< bytes per second of the last rung
 };
-
-/// From 8 KiB to twice what L2 holds for each multiprocessor; L2's share of lines is then in the far half, too.
-void run_unit_ladder(CudaCalibrationContext& bench, int sweeps) {
-  const auto units = static_cast<std::size_t>(bench.multiprocessors());
-  const std::size_t largest =
-      std::min(std::max(2 * bench.cache_bytes() / units, std::size_t{1} << 20), bench.pool.bytes() / units) /
-      probes::cache_granule * probes::cache_granule;
-  constexpr probes::CacheShape shape = {512, 16};  // one pass of its threads is one granule
-  if (largest < 8 * probes::cache_granule) return;
-  const auto sizes = rungs(probes::cache_granule, largest, rungs_per_octave, probes::cache_granule);
-  Ladder ladder;
-  for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
-  double rate = 1e13;
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    bench.step("L1 cache", 0.5 + 0.5 * sweep / sweeps);
-    auto& rates = ladder.sweeps.emplace_back();
-    for (const std::size_t size : sizes) {
-      probes::Launched launched;
-      const auto run = [&](std::int64_t loops) {
-        const double seconds = bench.timer.seconds([&] {
-          GPUBENCH_CUDA_CHECK(probes::launch_cache(
-              shape, bench.pool.data(), size,
-              {loops, bench.multiprocessors(), bench.clock.readings(), bench.sink.data(), bench.stream}, launched));
-        });
-        // By the kernel's own clocks: the pass that fills the cache is not counted.
-        double within = 0.0;
-        for (const auto& reading : bench.clock.last(launched.clock_readings))
-          within = std::max(within, 1e-9 * static_cast<double>(reading.nanoseconds));
-        return launched.work / (within > 0.0 ? std::min(within, seconds) : seconds);
-      };
-      run(1);
-      rate = run(static_cast<std::int64_t>(std::ceil(0.5 * rung_seconds * rate / launched.work)));
-      rates.push_back(rate);
-    }
-  }
-  LevelFit fit = find_levels(ladder);
-  bench.calibration.unit_ladder = std::move(fit.ladder);
-  for (FoundLevel& level : fit.levels) bench.calibration.unit_levels.push_back(std::move(level.level));
-}
 
 using probes::ChaseCache;
 
@@ -212,7 +169,7 @@ Ceiling latency(const std::string& resource, int steps, const std::string& metho
 
 class GpuLatencies {
  public:
-  explicit GpuLatencies(CudaCalibrationContext& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
+  explicit GpuLatencies(GpuCalibrationContext& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
 
   void levels() {
     shared();
@@ -248,8 +205,8 @@ class GpuLatencies {
         "half holds");
     std::size_t place = 0;
     const auto go_on = [this, memory, &place](int count) {
-      GPUBENCH_CUDA_CHECK(probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(),
-                                               bench_.clock.readings(), bench_.stream));
+      probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(), bench_.clock.readings(),
+                           bench_.stream);
       const double last = bench_.sink.to_host().front();  // the address of the line that comes next
       place = static_cast<std::size_t>(std::bit_cast<std::byte*>(last) - memory) / probes::line_bytes;
     };
@@ -258,14 +215,14 @@ class GpuLatencies {
       return reading_of(steps);
     };
     bench_.attempt({"latency-l2-far"}, [&] {
-      GPUBENCH_CUDA_CHECK(probes::launch_chain(memory, lines, ++seed_, bench_.stream));
+      probes::launch_chain(memory, lines, ++seed_, bench_.stream);
       go_on(static_cast<int>(2 * lines / probes::chase_unroll * probes::chase_unroll));
       bench_.measure_now(std::move(ceiling), measure, chase_repeats);
     });
   }
 
   void host() {
-    PinnedMemory memory(host_bytes);
+    probes::PinnedMemory memory(host_bytes);
     level("latency-host", {memory.on_device(), host_bytes, ChaseCache::past_l1, false, 2048},
           "64 MiB of pinned host memory, read over the bus");
   }
@@ -304,12 +261,12 @@ class GpuLatencies {
 
   Reading chase(const Chase& what) {
     const auto lines = static_cast<std::uint32_t>(what.set_bytes / probes::line_bytes);
-    GPUBENCH_CUDA_CHECK(probes::launch_chain(what.memory, lines, ++seed_, bench_.stream));
+    probes::launch_chain(what.memory, lines, ++seed_, bench_.stream);
     if (!what.warm) flush();
     // From another line each time, so that repeats on a large set meet other lines.
     const std::size_t from = static_cast<std::size_t>(seed_ * 2654435761U) % lines;
-    GPUBENCH_CUDA_CHECK(probes::launch_chase(what.cache, what.memory, from, what.warm ? what.set_bytes : 0, what.steps,
-                                             bench_.sink.data(), bench_.clock.readings(), bench_.stream));
+    probes::launch_chase(what.cache, what.memory, from, what.warm ? what.set_bytes : 0, what.steps, bench_.sink.data(),
+                         bench_.clock.readings(), bench_.stream);
     return reading_of(what.steps);
   }
 
@@ -318,40 +275,38 @@ class GpuLatencies {
     const std::size_t count =
         std::min(4 * cache_, bench_.pool.bytes() / 2) / sizeof(float) / probes::memory_granule * probes::memory_granule;
     if (count == 0) return;
-    GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, {256, 4, 1}, nullptr,
-                                              bench_.pool.data() + (bench_.pool.size() - count), nullptr, count,
-                                              bench_.float_sink(), bench_.stream));
+    probes::launch_memory(probes::MemoryPattern::read, {256, 4, 1}, nullptr,
+                          bench_.pool.data() + (bench_.pool.size() - count), nullptr, count, bench_.float_sink(),
+                          bench_.stream);
   }
 
   void shared() {
     constexpr int steps = 16384;
     const auto measure = [this] {
-      GPUBENCH_CUDA_CHECK(
-          probes::launch_shared_chase(steps, bench_.sink.data(), bench_.clock.readings(), bench_.stream));
+      probes::launch_shared_chase(steps, bench_.sink.data(), bench_.clock.readings(), bench_.stream);
       return reading_of(steps);
     };
     bench_.measure_now(latency("latency-shared", steps, "chase of addresses through 4 KiB of shared memory"), measure,
                        chase_repeats);
   }
 
-  CudaCalibrationContext& bench_;
+  GpuCalibrationContext& bench_;
   std::size_t cache_;
   std::uint64_t seed_ = 0;
 };
 
 }  // namespace
 
-void measure_ladders(CudaCalibrationContext& bench) {
+void measure_ladders(GpuCalibrationContext& bench) {
   const Ceiling* launch = bench.calibration.find("launch");
   if (bench.pool.size() == 0) return bench.absent({"l2"}, "there was no memory for DRAM's probes either");
   if (launch == nullptr)
     bench.absent({"l2"}, "the launch, which is to be taken off, could not be measured");
   else
     bench.attempt({"l2"}, [&, seconds = launch->value] { GpuLadder(bench, seconds).run(bench.full ? 9 : 5); });
-  if (bench.full) bench.attempt({"unit-ladder"}, [&] { run_unit_ladder(bench, 5); });
 }
 
-void measure_latencies(CudaCalibrationContext& bench) {
+void measure_latencies(GpuCalibrationContext& bench) {
   GpuLatencies latencies(bench);
   latencies.levels();
   bench.attempt({"latency-host"}, [&] { latencies.host(); });

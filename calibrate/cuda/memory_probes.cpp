@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRAM: reading, writing and their mixes, each with the fastest of many launches.
+// Memory: DRAM by its mixes of reads and writes, caches, atomics, random places, and the commands that copy and fill.
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "calibrate/cuda/calibration_context.h"
 #include "gpu/memory.h"
+#include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"
 
@@ -16,10 +17,11 @@ using probes::MemoryPattern;
 
 constexpr double max_memory_bytes = 12.0 * gibibyte;  ///< triad then has 4 GiB an array
 constexpr double share_of_free_memory = 0.6;
+constexpr const char* no_pool = "there was no memory for DRAM's probes either";
 
 struct MemoryCandidate {
   std::string shape;
-  std::function<cudaError_t()> launch;
+  std::function<void()> launch;
 };
 
 struct Pattern {
@@ -32,7 +34,7 @@ constexpr Pattern patterns[] = {{"dram-read", MemoryPattern::read, 1},
                                 {"dram-copy", MemoryPattern::copy, 2},
                                 {"dram-triad", MemoryPattern::triad, 3}};
 
-std::vector<MemoryCandidate> candidates_of(CudaCalibrationContext& bench, const Pattern& what, std::size_t count) {
+std::vector<MemoryCandidate> candidates_of(GpuCalibrationContext& bench, const Pattern& what, std::size_t count) {
   float* const a = bench.pool.data();
   const float* const b = what.arrays > 1 ? a + count : a;
   const float* const c = what.arrays > 2 ? a + 2 * count : a;
@@ -47,54 +49,40 @@ std::vector<MemoryCandidate> candidates_of(CudaCalibrationContext& bench, const 
                             return probes::launch_memory(pattern, shape, a, b, c, count, sink, stream);
                           }});
   }
-  for (const auto shape : probes::bulk_shapes(what.pattern))
-    candidates.push_back({fmt::format("bulk copies (TMA) of {} KiB, {} stages a block, {} on each multiprocessor",
-                                      shape.bytes / 1024, shape.stages, plural(shape.blocks, "block")),
-                          [=, pattern = what.pattern, multiprocessors = bench.multiprocessors()] {
-                            return probes::launch_bulk(pattern, shape, a, b, count, multiprocessors, stream);
-                          }});
   return candidates;
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_pattern(CudaCalibrationContext& bench, const Pattern& what, const std::string& size, const std::string& caveat,
+void add_pattern(GpuCalibrationContext& bench, const Pattern& what, const std::string& size, const std::string& caveat,
                  const std::string& shape = "") {
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
   auto candidates = candidates_of(bench, what, count);
   if (const auto same = std::ranges::find(candidates, shape, &MemoryCandidate::shape); same != candidates.end())
     candidates = {*same};
-  const MemoryCandidate* best = nullptr;
-  double best_seconds = 0.0;
-  std::size_t tried = 0;
-  for (const auto& candidate : candidates) {
-    if (const cudaError_t error = candidate.launch(); error == cudaErrorNotSupported) {
-      (void)cudaGetLastError();
-      continue;
-    } else {
-      check_cuda(error, "launching a memory probe");
-    }
+  int tried = 0;
+  std::vector<double> seconds(candidates.size());
+  const std::size_t place = bench.fastest(candidates.size(), [&](std::size_t i) {
+    candidates[i].launch();
     ++tried;
-    const double seconds = 0.5 * bench.timer.seconds([&] {
-      for (int i = 0; i < 2; ++i) check_cuda(candidate.launch(), "launching a memory probe");
+    seconds[i] = 0.5 * bench.timer.seconds([&] {
+      for (int k = 0; k < 2; ++k) candidates[i].launch();
     });
-    if (best != nullptr && seconds >= best_seconds) continue;
-    best_seconds = seconds;
-    best = &candidate;
-  }
-  if (best == nullptr) throw CudaError("no memory probe runs on this GPU");
-  const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / best_seconds), 1.0, 1000.0));
+    return 1.0 / seconds[i];
+  });
+  const MemoryCandidate& best = candidates[place];
+  const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / seconds[place]), 1.0, 1000.0));
   Probe probe;
   probe.ceiling = new_ceiling(
       what.resource, "B/s", CeilingGroup::memory,
       fmt::format("{} in {}, the best of {} launch shapes; samples of {} launch{}", size,
                   plural(static_cast<long long>(what.arrays), "array"), tried, launches, launches == 1 ? "" : "es"));
-  probe.ceiling.shape = best->shape;
+  probe.ceiling.shape = best.shape;
   probe.ceiling.conditions = what.pattern == MemoryPattern::write ? "values in [1, 2)" : "normal random data";
   probe.ceiling.work_per_run = launches * probes::memory_bytes(what.pattern, count);
   if (!caveat.empty()) probe.ceiling.caveats.push_back(caveat);
-  probe.enqueue = [launch = best->launch, launches] {
-    for (int i = 0; i < launches; ++i) check_cuda(launch(), "launching a memory probe");
+  probe.enqueue = [launch = best.launch, launches] {
+    for (int i = 0; i < launches; ++i) launch();
   };
   probe.limit = bench.device.memory_bandwidth_limit;
   probe.counted = {{"dram_read_bytes", "dram_write_bytes"}};
@@ -102,10 +90,8 @@ void add_pattern(CudaCalibrationContext& bench, const Pattern& what, const std::
   bench.probes.push_back(std::move(probe));
 }
 
-void make_pool(CudaCalibrationContext& bench, std::string& size, std::string& caveat) {
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+void make_pool(GpuCalibrationContext& bench, std::string& size, std::string& caveat) {
+  const std::size_t free_bytes = detail::free_device_bytes();
   constexpr std::size_t granule = 6 * probes::memory_granule;  // whole granules for two and for three arrays
   const double wanted = std::min(max_memory_bytes, share_of_free_memory * static_cast<double>(free_bytes));
   const std::size_t count = static_cast<std::size_t>(wanted / 4.0) / granule * granule;
@@ -123,114 +109,86 @@ constexpr std::size_t near_set_bytes = std::size_t{12} << 20;
 constexpr double near_pass_bytes = 256.0 * mebibyte;  ///< read by each "loop" of the L2 probe
 constexpr std::size_t l1_set_bytes = std::size_t{64} << 10;
 
-Probe cache_probe(const std::string& resource, const std::string& method) {
+Probe cache_probe(const std::string& resource, const std::string& method, double limit_for_clock,
+                  std::vector<std::vector<std::string>> counted, double counted_factor = 1.0) {
   Probe probe;
   probe.ceiling = new_ceiling(resource, "B/s", CeilingGroup::memory, method);
+  if (limit_for_clock > 0.0) probe.limit_for_clock = limit_for_clock;
+  probe.counted = std::move(counted);
+  probe.counted_factor = counted_factor;
   return probe;
 }
 
-void add_l2(CudaCalibrationContext& bench, std::size_t set, const char* resource,
-            std::span<const probes::WorkingSetShape> shapes, const char* what) {
-  std::vector<LoopKernel> kernels;
-  for (const auto shape : shapes)
-    kernels.emplace_back([&bench, shape, set](const probes::LoopLaunch& launch, probes::Launched& launched) {
-      return probes::launch_working_set(shape, bench.pool.data(), set,
-                                        static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
-                                        launch.clock, launch.stream, launched);
-    });
-  const std::size_t best = bench.fastest(kernels);
-  const auto shape = shapes[best];
-  Probe probe = cache_probe(resource, fmt::format("16-byte loads past L1 of {}, read again and again{}",
-                                                  format_bytes(static_cast<double>(set)), what));
-  probe.ceiling.shape =
-      fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
-                  shape.start == probes::WorkingSetStart::side_by_side
-                      ? "all blocks side by side through the set"
-                      : "one block a multiprocessor, each through the whole set from a start of its own");
-  probe.ceiling.conditions = "normal random data";
-  probe.limit_for_clock = l2_port_bytes;
-  if (shape.start != probes::WorkingSetStart::neighbours) {  // of merged requests there are fewer
-    probe.counted = {{"lts__t_sectors_srcunit_tex.sum"}};
-    probe.counted_factor = 32.0;
-    probe.work_is_as_counted = true;  // side by side a few are merged, too
-  }
-  bench.add_loops(std::move(probe), kernels[best]);
-}
-
-void add_l2(CudaCalibrationContext& bench) {
+void add_l2(GpuCalibrationContext& bench) {
   const std::size_t cache = bench.cache_bytes();
-  std::size_t smallest = 0;
-  GPUBENCH_CUDA_CHECK(probes::min_working_set(smallest));
   // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
   const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
-  if (set < smallest || set > bench.pool.bytes())
-    return bench.absent(
-        {"l2-near", "l2-merged"},
-        fmt::format("an L2 cache of {} is too small for a set that no two multiprocessors ask for at the "
-                    "same time",
+  if (set < probes::min_working_set() || set > bench.pool.bytes())
+    throw GpuError(
+        fmt::format("an L2 cache of {} is too small for a set that no two multiprocessors ask for at the same time",
                     format_bytes(static_cast<double>(cache))));
-  add_l2(bench, set, "l2-near", probes::working_set_shapes(), "");
-  add_l2(bench, set, "l2-merged", probes::merged_working_set_shapes(),
-         ": bytes that multiprocessors receive; those that follow each other ask for the same lines within a "
-         "microsecond, and their requests are merged on the way, so L2 itself delivers fewer");
+  Probe probe = cache_probe(
+      "l2-near",
+      fmt::format("16-byte loads past L1 of {}, read again and again", format_bytes(static_cast<double>(set))),
+      l2_port_bytes, {{"lts__t_sectors_srcunit_tex.sum"}}, 32.0);
+  probe.ceiling.conditions = "normal random data";
+  probe.work_is_as_counted = true;  // a few are merged
+  using Shape = probes::WorkingSetShape;
+  const auto kernel = [&bench, set](Shape shape, const probes::LoopLaunch& launch) {
+    return probes::launch_working_set(shape, bench.pool.data(), set,
+                                      static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
+                                      launch.clock, launch.stream);
+  };
+  const auto text = [](Shape shape) {
+    return fmt::format("{} loads in flight a thread, {} threads a block, all blocks side by side through the set",
+                       shape.loads, shape.threads);
+  };
+  bench.add_fastest(std::move(probe), probes::working_set_shapes(), kernel, text);
 }
 
-void add_l1(CudaCalibrationContext& bench) {
+void add_l1(GpuCalibrationContext& bench) {
   const std::size_t bytes = l1_set_bytes * static_cast<std::size_t>(bench.multiprocessors());
   if (bytes > bench.pool.bytes()) return bench.absent({"l1"}, "too little memory is free");
-  std::vector<LoopKernel> kernels;
-  for (const auto shape : probes::cache_shapes())
-    kernels.emplace_back([&bench, shape](const probes::LoopLaunch& launch, probes::Launched& launched) {
-      return probes::launch_cache(shape, bench.pool.data(), l1_set_bytes, launch, launched);
-    });
-  const std::size_t best = bench.fastest(kernels);
-  Probe probe = cache_probe("l1", "each multiprocessor reads 64 KiB of its own again and again");
-  probe.ceiling.shape = probes::cache_shape_text(probes::cache_shapes()[best]);
+  Probe probe = cache_probe("l1", "each multiprocessor reads 64 KiB of its own again and again",
+                            probes::local_bytes_limit(bench.major, bench.minor), {{"l1_bytes"}});
   probe.ceiling.conditions = "normal random data";
-  probe.limit_for_clock = probes::local_bytes_limit(bench.major, bench.minor);
-  probe.counted = {{"l1_bytes"}};
-  bench.add_loops(std::move(probe), kernels[best]);
+  const auto kernel = [&bench](probes::CacheShape shape, const probes::LoopLaunch& launch) {
+    return probes::launch_cache(shape, bench.pool.data(), l1_set_bytes, launch);
+  };
+  bench.add_fastest(std::move(probe), probes::cache_shapes(), kernel, probes::cache_shape_text);
 }
 
-void add_shared(CudaCalibrationContext& bench, int conflicts) {
-  Probe probe = cache_probe(conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts),
-                            conflicts == 1 ? "16-byte loads without bank conflicts"
-                                           : fmt::format("4-byte loads of which {} of a warp fall into one bank; bytes "
-                                                         "that threads get",
-                                                         conflicts));
-  probe.ceiling.shape = "one block of 1024 threads on each multiprocessor";
-  probe.limit_for_clock = static_cast<double>(probes::local_bytes_limit(bench.major, bench.minor)) / conflicts;
-  probe.counted = {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}};
-  probe.counted_factor = 128.0 / conflicts;
-  bench.add_loops(std::move(probe), [conflicts](const probes::LoopLaunch& launch, probes::Launched& launched) {
-    return probes::launch_shared(conflicts, launch, launched);
-  });
+constexpr const char* one_large_block = "one block of 1024 threads on each multiprocessor";
+
+void add_shared(GpuCalibrationContext& bench, int conflicts) {
+  const bool none = conflicts == 1;
+  Probe probe = cache_probe(none ? "shared" : fmt::format("shared-conflict-{}", conflicts),
+                            none ? "16-byte loads without bank conflicts"
+                                 : fmt::format("4-byte loads of which {} of a warp fall into one bank; bytes that "
+                                               "threads get",
+                                               conflicts),
+                            static_cast<double>(probes::local_bytes_limit(bench.major, bench.minor)) / conflicts,
+                            {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}}, 128.0 / conflicts);
+  probe.ceiling.shape = one_large_block;
+  bench.add_loops(std::move(probe),
+                  [conflicts](const probes::LoopLaunch& launch) { return probes::launch_shared(conflicts, launch); });
 }
 
-void add_lsu(CudaCalibrationContext& bench) {
-  Probe probe;
+void add_lsu(GpuCalibrationContext& bench) {
+  constexpr int load_bytes = 4;
+  Probe probe =
+      cache_probe("", "", probes::local_bytes_limit(bench.major, bench.minor) / load_bytes,  // a thread a bank
+                  {{"smsp__inst_executed_pipe_lsu.sum"}, {"sm__inst_executed_pipe_lsu.sum"}}, 32.0);
   probe.ceiling =
       new_ceiling("lsu", "op/s", CeilingGroup::memory,
                   "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
                   "each thread");
-  probe.ceiling.shape = "one block of 1024 threads on each multiprocessor";
-  constexpr int load_bytes = 4;
-  probe.limit_for_clock = probes::local_bytes_limit(bench.major, bench.minor) / load_bytes;  // a thread for each bank
-  probe.counted = {{"smsp__inst_executed_pipe_lsu.sum"}, {"sm__inst_executed_pipe_lsu.sum"}};
-  probe.counted_factor = 32.0;
-  bench.add_loops(std::move(probe), [](const probes::LoopLaunch& launch, probes::Launched& launched) {
-    const cudaError_t error = probes::launch_shared(0, launch, launched);
+  probe.ceiling.shape = one_large_block;
+  bench.add_loops(std::move(probe), [](const probes::LoopLaunch& launch) {
+    probes::Launched launched = probes::launch_shared(0, launch);
     launched.work /= load_bytes;
-    return error;
+    return launched;
   });
-}
-
-void add_constant(CudaCalibrationContext& bench) {
-  Probe probe = cache_probe("constant",
-                            "each warp reads one address of 4 KiB after the other, 16 bytes for all its "
-                            "threads, counted once for the warp");
-  probe.ceiling.shape = "4 blocks of 256 threads on each multiprocessor";
-  bench.add_loops(std::move(probe), probes::launch_constant);
 }
 
 using probes::Contention;
@@ -239,9 +197,100 @@ constexpr std::pair<Contention, const char*> contentions[] = {{Contention::one_a
                                                               {Contention::one_per_warp, "one address for each warp"},
                                                               {Contention::spread, "one address for each thread"}};
 
+// ---- Random places, and the commands that copy and fill
+
+using probes::RandomAccess;
+
+constexpr double share_of_l2 = 0.5;  ///< that the random accesses to L2 go over
+constexpr double max_copied_bytes = 4.0 * gibibyte;
+
+struct RandomProbe {
+  const char* resource;
+  RandomAccess access;
+  bool in_l2;
+};
+constexpr RandomProbe random_probes[] = {{"l2-random-read", RandomAccess::read, true},
+                                         {"dram-random-read", RandomAccess::read, false},
+                                         {"l2-random-update", RandomAccess::update, true},
+                                         {"dram-random-update", RandomAccess::update, false}};
+
+void add_random(GpuCalibrationContext& bench, const RandomProbe& what) {
+  if (bench.pool.size() == 0) throw OutOfMemory(no_pool);
+  const bool reads = what.access == RandomAccess::read;
+  const auto half_of_l2 = static_cast<std::size_t>(share_of_l2 * static_cast<double>(bench.cache_bytes()));
+  const std::size_t bytes = what.in_l2 ? half_of_l2 : bench.pool.bytes();
+  if (bytes == 0) throw GpuError("the driver does not tell how large the L2 cache is");
+  if (bytes > bench.pool.bytes()) throw OutOfMemory(no_memory);
+  const double of_access = reads ? probes::sector_bytes : 1.0;
+  const std::string set = format_bytes(static_cast<double>(bytes));
+  Probe probe;
+  probe.ceiling = reads
+                      ? new_ceiling(what.resource, "B/s", CeilingGroup::memory,
+                                    fmt::format("4-byte loads at random places of {}, 32 bytes counted for each", set))
+                      : new_ceiling(what.resource, "op/s", CeilingGroup::atomics,
+                                    fmt::format("64-bit additions without a result at random places of {}", set));
+  if (reads && what.in_l2) probe.limit_for_clock = l2_port_bytes;
+  if (reads && !what.in_l2) probe.limit = bench.device.memory_bandwidth_limit;
+  probe.counted = {{reads ? "lts__t_sectors_srcunit_tex.sum" : "lts__t_sectors_srcunit_tex_op_red.sum"}};
+  probe.counted_factor = of_access;
+  using Shape = probes::RandomShape;
+  const auto kernel = [&bench, access = what.access, bytes, of_access](Shape shape, const probes::LoopLaunch& launch) {
+    probes::Launched launched = probes::launch_random(access, shape, bench.pool.data(), bytes, launch);
+    launched.work *= of_access;
+    return launched;
+  };
+  const auto text = [reads](Shape shape) {
+    return fmt::format("{} accesses in flight a thread, {} threads a block, as many blocks as run at once{}",
+                       shape.in_flight, shape.threads, reads && shape.past_l1 ? ", past L1" : "");
+  };
+  bench.add_fastest(std::move(probe), probes::random_shapes(what.access), kernel, text);
+}
+
+/// A command of the driver, which runs on an engine that the driver chooses.
+struct Command {
+  const char* resource;
+  const char* what;
+  bool copies;
+  bool in_graph;
+};
+constexpr Command commands[] = {
+    {"copy-rate-device-to-device", "cudaMemcpyAsync in a stream", true, false},
+    {"copy-rate-device-to-device-graph", "copies of cudaMemcpyAsync in a CUDA graph", true, true},
+    {"fill-rate", "cudaMemsetAsync in a stream", false, false},
+    {"fill-rate-graph", "fills of cudaMemsetAsync in a CUDA graph", false, true}};
+
+/// `filled`: memory of `bytes` that no other probe reads.
+void add_command(GpuCalibrationContext& bench, const Command& what, std::byte* filled, std::size_t bytes) {
+  auto* const pool = reinterpret_cast<std::byte*>(bench.pool.data());
+  const auto work_of = [&](int times) -> std::function<void()> {
+    const auto work = [=, copies = what.copies, stream = bench.stream] {
+      for (int i = 0; i < times; ++i)
+        if (copies)
+          probes::enqueue_copy(pool, pool + bytes, bytes, probes::Direction::within_gpu, stream);
+        else
+          probes::enqueue_fill(filled, 0x5A, bytes, stream);
+    };
+    return what.in_graph ? bench.as_graph(work) : work;
+  };
+  const auto once = work_of(1);
+  once();  // sets up what the driver sets up once
+  const int times = static_cast<int>(std::clamp(std::ceil(sample_seconds / bench.timer.seconds(once)), 1.0, 100.0));
+  Probe probe;
+  probe.ceiling = new_ceiling(what.resource, "B/s", CeilingGroup::memory,
+                              fmt::format("{}, {} each, samples of {}", what.what,
+                                          format_bytes(static_cast<double>(bytes)), plural(times, "command")));
+  if (what.copies) probe.ceiling.method += "; bytes read and bytes written, both counted";
+  probe.ceiling.conditions = what.copies ? "normal random data" : "one byte again and again";
+  probe.ceiling.work_per_run = (what.copies ? 2.0 : 1.0) * static_cast<double>(times) * static_cast<double>(bytes);
+  probe.enqueue = work_of(times);
+  probe.limit = bench.device.memory_bandwidth_limit;
+  probe.counted = {{"dram_read_bytes", "dram_write_bytes"}};
+  bench.probes.push_back(std::move(probe));
+}
+
 }  // namespace
 
-void add_memory_probes(CudaCalibrationContext& bench) {
+void add_memory_probes(GpuCalibrationContext& bench) {
   std::string size;
   std::string caveat;
   std::vector<std::string> resources;
@@ -253,7 +302,7 @@ void add_memory_probes(CudaCalibrationContext& bench) {
   });
 }
 
-void add_memory_probe_like(CudaCalibrationContext& bench, const Ceiling& stored) {
+void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) {
   std::string size;
   std::string caveat;
   make_pool(bench, size, caveat);
@@ -261,58 +310,82 @@ void add_memory_probe_like(CudaCalibrationContext& bench, const Ceiling& stored)
     if (pattern.resource == stored.resource) add_pattern(bench, pattern, size, caveat, stored.shape);
 }
 
-void add_cache_probes(CudaCalibrationContext& bench) {
+void add_cache_probes(GpuCalibrationContext& bench) {
   if (bench.pool.size() == 0) {
-    bench.absent({"l2-near", "l2-merged", "l1"}, "there was no memory for DRAM's probes either");
+    bench.absent({"l2-near", "l1"}, no_pool);
   } else {
-    bench.attempt({"l2-near", "l2-merged"}, [&] { add_l2(bench); });
+    bench.attempt({"l2-near"}, [&] { add_l2(bench); });
     bench.attempt({"l1"}, [&] { add_l1(bench); });
   }
   for (const int conflicts : {1, 2, 32})
     bench.attempt({conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts)},
                   [&] { add_shared(bench, conflicts); });
   bench.attempt({"lsu"}, [&] { add_lsu(bench); });
-  bench.attempt({"constant"}, [&] { add_constant(bench); });
 }
 
-void add_atomics_probes(CudaCalibrationContext& bench) {
-  const auto add = [&](const std::string& memory, const std::string& what, const char* shape, const auto& launch) {
+void add_atomics_probes(GpuCalibrationContext& bench) {
+  using Launch = std::function<probes::Launched(Contention, const probes::LoopLaunch&)>;
+  struct Kind {
+    const char* memory;
+    const char* what;
+    const char* shape;
+    Launch launch;
+  };
+  constexpr const char* full = "8 blocks of 256 threads on each multiprocessor";
+  constexpr const char* integers = "32-bit additions without a result";
+  std::byte* counters = nullptr;
+  bench.attempt({"atomic-global"}, [&] {
+    const std::size_t bytes = probes::atomics_bytes(bench.multiprocessors());
+    counters = bench.keep(bytes);
+    probes::enqueue_fill(counters, 0, bytes, bench.stream);
+  });
+  const Kind kinds[] = {
+      {"global", integers, full,
+       [counters](Contention contention, const probes::LoopLaunch& launch) {
+         return probes::launch_global_atomics(contention, counters, launch);
+       }},
+      {"global-float", "additions in FP32 without a result", full,
+       [counters](Contention contention, const probes::LoopLaunch& launch) {
+         return probes::launch_float_atomics(contention, false, counters, launch);
+       }},
+      {"global-float-returning", "additions in FP32 with a result", full,
+       [counters](Contention contention, const probes::LoopLaunch& launch) {
+         return probes::launch_float_atomics(contention, true, counters, launch);
+       }},
+      {"shared", integers, one_large_block, [](Contention contention, const probes::LoopLaunch& launch) {
+         return probes::launch_shared_atomics(contention, nullptr, launch);
+       }}};
+  for (const Kind& kind : kinds)
     for (const auto& [contention, where] : contentions) {
-      const std::string resource = fmt::format("atomic-{}-{}", memory, name_of(contention));
-      Probe probe;
-      probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("{}, {}", what, where));
-      probe.ceiling.shape = shape;
-      bench.attempt({resource}, [&, contention = contention] {
-        bench.add_loops(std::move(probe), [launch, contention](const probes::LoopLaunch& how, probes::Launched& done) {
-          return launch(contention, how, done);
+      const std::string resource = fmt::format("atomic-{}-{}", kind.memory, name_of(contention));
+      bench.attempt({resource}, [&, contention = contention, where = where] {
+        if (counters == nullptr && kind.shape == full) throw OutOfMemory(no_memory);
+        Probe probe;
+        probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("{}, {}", kind.what, where));
+        probe.ceiling.shape = kind.shape;
+        bench.add_loops(std::move(probe), [launch = kind.launch, contention](const probes::LoopLaunch& how) {
+          return launch(contention, how);
         });
       });
     }
-  };
-  std::vector<std::string> global;
-  for (const char* memory : {"global", "global-float", "global-float-returning"})
-    for (const std::string_view name : probes::contention_names)
-      global.push_back(fmt::format("atomic-{}-{}", memory, name));
-  bench.attempt(global, [&] {
-    const std::size_t bytes = probes::atomics_bytes(bench.multiprocessors());
-    std::byte* const counters = bench.keep(bytes);
-    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(counters, 0, bytes, bench.stream));
-    constexpr const char* full = "8 blocks of 256 threads on each multiprocessor";
-    add("global", "32-bit additions without a result", full,
-        [counters](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
-          return probes::launch_global_atomics(contention, counters, launch, launched);
-        });
-    for (const bool returning : {false, true})
-      add(returning ? "global-float-returning" : "global-float",
-          fmt::format("additions in FP32 with{} a result", returning ? "" : "out"), full,
-          [counters, returning](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
-            return probes::launch_float_atomics(contention, returning, counters, launch, launched);
-          });
+}
+
+void add_random_probes(GpuCalibrationContext& bench) {
+  for (const RandomProbe& what : random_probes) bench.attempt({what.resource}, [&] { add_random(bench, what); });
+}
+
+void add_copy_probes(GpuCalibrationContext& bench) {
+  std::vector<std::string> resources;
+  for (const Command& what : commands) resources.emplace_back(what.resource);
+  bench.attempt(resources, [&] {
+    const auto bytes =
+        static_cast<std::size_t>(std::min(max_copied_bytes, static_cast<double>(bench.pool.bytes()) / 3.0)) / 4096 *
+        4096;
+    if (bytes == 0) throw OutOfMemory(no_pool);
+    std::byte* const filled = bench.keep(bytes);
+    for (const Command& what : commands)
+      bench.attempt({what.resource}, [&] { add_command(bench, what, filled, bytes); });
   });
-  add("shared", "32-bit additions without a result", "one block of 1024 threads on each multiprocessor",
-      [](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
-        return probes::launch_shared_atomics(contention, nullptr, launch, launched);
-      });
 }
 
 }  // namespace gpubench::calibrate

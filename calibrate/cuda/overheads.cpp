@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to launch, to wait, to start a block and to copy a few bytes.
+// What it costs to launch, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
 #include "bench/timing/costs.h"
 #include "calibrate/cuda/calibration_context.h"
-#include "core/base/time.h"
-#include "gpu/cuda/harness_kernels.h"
-#include "gpu/devices.h"
 #include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
+
+using probes::Direction;
 
 constexpr int overhead_repeats = 9;
 /// Of all costs of timing together, a tenth of a second each; and where several processes measure them.
@@ -22,7 +21,7 @@ Ceiling overhead(std::string resource, std::string method) {
 }
 
 /// The costs that `gpubench doctor` tells, measured several times.
-void timing_costs(CudaCalibrationContext& bench) {
+void timing_costs(GpuCalibrationContext& bench) {
   const std::map<std::string, std::string> resources = {{"globaltimer step", "globaltimer-step"},
                                                         {"event pair", "event-pair"},
                                                         {"event quantum", "event-quantum"},
@@ -48,40 +47,47 @@ void timing_costs(CudaCalibrationContext& bench) {
   }
 }
 
+/// Seconds of work on the GPU that waits in the stream until all of it is enqueued.
+class BlockedTimer {
+ public:
+  explicit BlockedTimer(bench::Gpu& gpu) : gpu_(gpu), start_(gpu.event()), stop_(gpu.event()) {}
+  double seconds(const std::function<void()>& work) {
+    gpu_.block_while([&] {
+      start_->record(gpu_.stream());
+      work();
+      stop_->record(gpu_.stream());
+    });
+    stop_->wait();
+    gpu_.check_blocked();
+    return stop_->seconds_since(*start_);
+  }
+
+ private:
+  bench::Gpu& gpu_;
+  std::unique_ptr<bench::Event> start_;
+  std::unique_ptr<bench::Event> stop_;
+};
+
 class Overheads {
  public:
-  explicit Overheads(CudaCalibrationContext& bench)
-      : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
+  explicit Overheads(GpuCalibrationContext& bench) : bench_(bench) {}
 
   /// What copies and fills of a few bytes take.
   void commands() {
     const auto stream = bench_.stream;
-    void* const host = pinned_.on_host();
-    void* const device = device_.data();
-    void* const other = device_.data() + 2048;
+    std::byte* const host = pinned_.on_host();
+    std::byte* const device = device_.data();
     slot("copy-host-to-device", "copies of 4 bytes from pinned host memory",
-         [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(device, host, 4, cudaMemcpyHostToDevice, stream)); });
+         [=] { probes::enqueue_copy(device, host, 4, Direction::to_gpu, stream); });
     slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
-         [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(host, device, 4, cudaMemcpyDeviceToHost, stream)); });
-    const auto copy = [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(other, device, 4, cudaMemcpyDeviceToDevice, stream)); };
-    const auto fill = [=] { GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device, 0, 4, stream)); };
+         [=] { probes::enqueue_copy(host, device, 4, Direction::from_gpu, stream); });
+    const auto copy = [=] { probes::enqueue_copy(device + 2048, device, 4, Direction::within_gpu, stream); };
+    const auto fill = [=] { probes::enqueue_fill(device, 0, 4, stream); };
     slot("copy-device-to-device", "copies of 4 bytes", copy);
     slot("memset", "fills of 4 bytes", fill);
     if (!bench_.full) return;
     slot("copy-device-to-device-graph", "copies of 4 bytes in a CUDA graph", copy, true);
     slot("memset-graph", "fills of 4 bytes in a CUDA graph", fill, true);
-  }
-
-  void calls() {
-    const auto stream = bench_.stream;
-    bench::CudaEvent event;
-    call("event-record", "cudaEventRecord on an idle stream", 200, [&] { event.record(stream); });
-    call("stream-synchronize", "cudaStreamSynchronize of an idle stream", 500,
-         [=] { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
-    call("device-synchronize", "cudaDeviceSynchronize of an idle GPU", 500,
-         [] { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); });
-    host_callback();
-    grid_sync();
   }
 
  private:
@@ -95,122 +101,52 @@ class Overheads {
       };
       return in_graph ? bench_.as_graph(work) : work;
     };
-    const auto time = [this](const std::function<void()>& work) {
-      blocker_.block_while([&] {
-        start_.record(bench_.stream);
-        work();
-        stop_.record(bench_.stream);
-      });
-      stop_.wait();
-      blocker_.check();
-      return stop_.seconds_since(start_);
-    };
     const std::string method =
         fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
                     many, few, many - few);
     bench_.attempt({resource}, [&] {
-      const auto measure = [time, less = batch(few), more = batch(many)] {
-        time(less);
-        const double min = time(less);
-        return Reading{(time(more) - min) / (many - few)};
+      const auto measure = [this, less = batch(few), more = batch(many)] {
+        timer_.seconds(less);
+        const double min = timer_.seconds(less);
+        return Reading{(timer_.seconds(more) - min) / (many - few)};
       };
       bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
     });
   }
 
-  /// What a call costs the host.
-  void call(const char* resource, const char* what, int calls, const std::function<void()>& work) {
-    const auto measure = [calls, work] {
-      GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-      const double start = steady_seconds();
-      for (int i = 0; i < calls; ++i) work();
-      return Reading{(steady_seconds() - start) / calls};
-    };
-    const std::string method = fmt::format("{}, host clock, mean of {} calls in a row", what, calls);
-    bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
-  }
-
-  void host_callback() {
-    constexpr int calls = 200;
-    const auto measure = [this] {
-      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
-      const double start = steady_seconds();
-      for (int i = 0; i < calls; ++i)
-        GPUBENCH_CUDA_CHECK(cudaLaunchHostFunc(
-            bench_.stream, [](void*) {}, nullptr));
-      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
-      return Reading{(steady_seconds() - start) / calls};
-    };
-    const std::string method =
-        fmt::format("cudaLaunchHostFunc of an empty function, mean of {} in a stream, host clock", calls);
-    bench_.measure_now(overhead("host-callback", method), measure, overhead_repeats);
-  }
-
-  void grid_sync() {
-    constexpr int syncs = 1000;
-    const auto measure = [this] {
-      probes::Launched launched;
-      const cudaError_t error = probes::launch_grid_syncs(
-          {syncs, bench_.multiprocessors(), bench_.clock.readings(), bench_.sink.data(), bench_.stream}, launched);
-      if (error == cudaErrorNotSupported) throw CudaError("this GPU launches no cooperative kernels");
-      check_cuda(error, "launching a cooperative kernel");
-      return reading_over(bench_.clock.last(1).front(), syncs);
-    };
-    const std::string method = fmt::format(
-        "cooperative grid of a block of 256 threads on each multiprocessor; mean of {} synchronisations, timed in the "
-        "kernel",
-        syncs);
-    bench_.measure_now(overhead("grid-sync", method), measure, overhead_repeats);
-  }
-
-  CudaCalibrationContext& bench_;
-  bench::StreamBlocker blocker_;
-  bench::CudaEvent start_;
-  bench::CudaEvent stop_;
-  PinnedMemory pinned_;
-  DeviceVector<std::byte> device_;
+  GpuCalibrationContext& bench_;
+  BlockedTimer timer_{*bench_.gpu};
+  probes::PinnedMemory pinned_{4096};
+  DeviceVector<std::byte> device_{4096};
 };
 
 }  // namespace
 
-void measure_overheads(CudaCalibrationContext& bench) {
-  if (!bench.full)
-    return bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
-                         [&] { Overheads(bench).commands(); });
-  bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
-                [&] { timing_costs(bench); });
-  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"}, [&] {
-    Overheads overheads(bench);
-    overheads.commands();
-    overheads.calls();
-  });
+void measure_overheads(GpuCalibrationContext& bench) {
+  bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
+                [&] { Overheads(bench).commands(); });
+  if (bench.full)
+    bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
+                  [&] { timing_costs(bench); });
 }
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels
 /// then take longer in steps.
-void measure_launch_step(CudaCalibrationContext& bench) {
+void measure_launch_step(GpuCalibrationContext& bench) {
   constexpr int step_repeats = 7;
   constexpr int launches = 100;
   constexpr long long cycles_apart = 50;
   constexpr int durations = 49;
   bench.attempt({"launch-step"}, [&] {
     const bench::LaunchShape shape = {{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}};
-    bench::launch_idle(shape, 0, bench.stream);  // loads the kernel
-    bench::StreamBlocker blocker(bench.stream);
-    bench::CudaEvent start;
-    bench::CudaEvent stop;
+    bench.gpu->launch_idle(shape, 0, bench.stream);  // loads the kernel
+    BlockedTimer timer(*bench.gpu);
     const auto measure = [&] {
       std::vector<double> seconds;
-      for (int i = 0; i < durations; ++i) {
-        blocker.block_while([&] {
-          start.record(bench.stream);
-          for (int k = 0; k < launches; ++k) bench::launch_idle(shape, i * cycles_apart, bench.stream);
-          stop.record(bench.stream);
-        });
-        stop.wait();
-        blocker.check();
-        seconds.push_back(stop.seconds_since(start) / launches);
-      }
+      for (int i = 0; i < durations; ++i)
+        seconds.push_back(timer.seconds([&] {
+          for (int k = 0; k < launches; ++k) bench.gpu->launch_idle(shape, i * cycles_apart, bench.stream);
+        }) / launches);
       return Reading{step_height(seconds)};
     };
     const std::string method = fmt::format(
@@ -221,14 +157,13 @@ void measure_launch_step(CudaCalibrationContext& bench) {
   });
 }
 
-void add_block_start_probe(CudaCalibrationContext& bench) {
+void add_block_start_probe(GpuCalibrationContext& bench) {
   // Even the few take long enough for the host to launch the next kernel meanwhile.
   constexpr int launches = 8;
   const int few = 128 * bench.multiprocessors();
   const int many = 1024 * bench.multiprocessors();
   const auto launch = [stream = bench.stream](int blocks) {
-    for (int i = 0; i < launches; ++i)
-      check_cuda(probes::launch_empty_blocks(blocks, stream), "launching empty blocks");
+    for (int i = 0; i < launches; ++i) probes::launch_empty_blocks(blocks, stream);
   };
   Probe probe;
   probe.ceiling =
@@ -241,7 +176,8 @@ void add_block_start_probe(CudaCalibrationContext& bench) {
     const double more = bench.timer.seconds([&] { launch(many); });
     const auto clock_hz = bench.clock.during([&] { launch(many); }, more, bench.timer);
     const double seconds = (more - less) / (static_cast<double>(many - few) * launches);
-    return Reading{seconds, clock_hz, clock_hz ? std::optional(seconds * *clock_hz) : std::nullopt};
+    return Reading{
+        .value = seconds, .clock_hz = clock_hz, .cycles = clock_hz ? std::optional(seconds * *clock_hz) : std::nullopt};
   };
   bench.probes.push_back(std::move(probe));
 }

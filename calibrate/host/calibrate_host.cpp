@@ -94,13 +94,13 @@ constexpr HostPlan full_plan = {.rounds = 9,
 
 }  // namespace
 
-HostReading best_of(int tries, const std::function<HostReading()>& measure) {
+Reading best_of(int tries, const std::function<Reading()>& measure) {
   constexpr double as_good = 0.9;  // clocks differ by less; what is slower was disturbed
-  HostReading best;
-  HostReading best_steady;
+  Reading best;
+  Reading best_steady;
   const auto found = [&] { return best_steady.value > 0.0 && best_steady.value >= as_good * best.value; };
   for (int i = 0; i < tries || (!found() && i < 3 * tries); ++i) {
-    const HostReading reading = measure();
+    const Reading reading = measure();
     if (reading.value > best.value) best = reading;
     if (reading.steady && reading.value > best_steady.value) best_steady = reading;
   }
@@ -182,7 +182,7 @@ void sample(HostProbe& probe) {
   if (!probe.failure.empty()) return;
   const probes::TeamOf team(probe.cores);
   const LoadReading before = read_load();
-  HostReading reading;
+  Reading reading;
   try {
     reading = probe.measure();
   } catch (const std::system_error& error) {
@@ -195,7 +195,7 @@ void sample(HostProbe& probe) {
   probe.steady.push_back(reading.steady);
   if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
   if (reading.work > 0.0) probe.ceiling.work_per_run = reading.work;
-  // What waits by its nature does not have its cores.
+  // A launch waits by its nature, and does not have its cores.
   if (probe.ceiling.group == CeilingGroup::compute || probe.ceiling.group == CeilingGroup::memory)
     if (const auto share = core_share(before, read_load())) probe.shares.push_back(*share);
 }
@@ -274,10 +274,6 @@ Calibration calibrate_host(const Device& device, const CalibrationOptions& optio
   bench.step("memory", 0.06);
   add_host_memory_probes(bench);
   add_host_ladders(bench);
-  if (full) {
-    add_host_atomics_probes(bench);
-    add_host_pair_probes(bench);
-  }
   bench.stage(0.12, full ? 0.8 : 1.0);
   bench.sample_all();
   conclude_host_ladders(bench);

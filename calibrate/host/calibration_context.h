@@ -15,14 +15,6 @@ namespace gpubench::calibrate {
 
 inline constexpr double sustained_seconds = 0.8;  ///< of load without rest, where a probe has that
 
-/// One sample of a probe.
-struct HostReading {
-  double value = 0.0;              ///< in the ceiling's unit
-  std::optional<double> clock_hz;  ///< of the cores that worked
-  double work = 0.0;               ///< of one run, in the ceiling's work unit; 0 where it is set beforehand
-  bool steady = true;              ///< the clock did not change meanwhile, as far as is known
-};
-
 /// Execution units of one core that take a piece of work every clock. How many there are cannot be asked for.
 struct Units {
   double work_per_clock = 0.0;  ///< of one unit; 0 where no limit can be computed
@@ -33,7 +25,7 @@ struct Units {
 /// One thing measured once in every round of a calibration.
 struct HostProbe {
   Ceiling ceiling;  ///< ceiling_of sets value, interval, repeats, clock and limit; the rest is set beforehand
-  std::function<HostReading()> measure;
+  std::function<Reading()> measure;
   int cores = 1;         ///< that work
   bool per_core = true;  ///< false where the rate is no property of cores
   Units units;
@@ -50,7 +42,7 @@ struct HostProbe {
 /// The best of some readings of a rate, among the steady ones where there are any: a disturbance only slows a short run
 /// down, but a rate at another clock than the one read is wrong. Takes up to three times as many readings until one is
 /// steady and within a tenth of the best.
-HostReading best_of(int tries, const std::function<HostReading()>& measure);
+Reading best_of(int tries, const std::function<Reading()>& measure);
 
 /// The limit of a core's units together when one of them allows `one_unit`. The rate shows how many units there are:
 /// another one for every full `one_unit` that it exceeds by a tenth, up to `max_units`. Absent when there may be two
@@ -145,8 +137,6 @@ void add_host_product_probes(HostCalibrationContext& bench);   ///< matrix produ
 void add_host_memory_probes(HostCalibrationContext& bench);    ///< DRAM, and the memory that others use
 void add_host_ladders(HostCalibrationContext& bench);          ///< a sweep over working sets in every round
 void conclude_host_ladders(HostCalibrationContext& bench);     ///< the levels that the sweeps show
-void add_host_atomics_probes(HostCalibrationContext& bench);   ///< by how threads share lines
-void add_host_pair_probes(HostCalibrationContext& bench);      ///< from core to core
 void measure_host_latencies(HostCalibrationContext& bench);    ///< pointer chases and their curve
 void measure_host_intensities(HostCalibrationContext& bench);  ///< memory and arithmetic together
 

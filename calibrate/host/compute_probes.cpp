@@ -20,8 +20,8 @@ Units units_of(const probes::ArithmeticLoop& loop) {
           fmt::format("{} {} in a clock", format_number(loop.work_per_unit_and_clock), loop.work_unit)};
 }
 
-HostProbe arithmetic_probe(const HostCalibrationContext& bench, const std::string& resource, const probes::ArithmeticLoop& loop,
-                           int cores) {
+HostProbe arithmetic_probe(const HostCalibrationContext& bench, const std::string& resource,
+                           const probes::ArithmeticLoop& loop, int cores) {
   const int tries = bench.plan.arithmetic_tries;
   HostProbe probe;
   probe.ceiling = new_ceiling(
@@ -43,7 +43,7 @@ HostProbe arithmetic_probe(const HostCalibrationContext& bench, const std::strin
       const auto limit = limit_shown(
           sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.max_units);
       const bool possible = !limit || sample.per_second <= max_of_limit * *limit;
-      return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
+      return Reading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
     });
   };
   return probe;
@@ -56,17 +56,6 @@ void add_both(HostCalibrationContext& bench, const probes::ArithmeticLoop& loop)
 }
 
 bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.work_unit == "FLOP"; }
-
-/// The multiply-adds of vector extensions that are not the widest.
-void add_narrower(HostCalibrationContext& bench) {
-  for (const probes::Isa isa : probes::available_isas()) {
-    if (isa == bench.isa) continue;
-    for (const auto& loop : probes::arithmetic_loops(isa))
-      if (is_multiply_add(loop))
-        bench.probes.push_back(
-            arithmetic_probe(bench, fmt::format("{}-{}", loop.resource, loop.isa), loop, bench.threads));
-  }
-}
 
 template <class Element>
 using Gemm = probes::GemmProbe<Element>;
@@ -113,7 +102,7 @@ void add_product(HostCalibrationContext& bench, const std::string& resource, int
   probe.cores = cores;
   probe.units = units;
   probe.measure = [&bench, gemm] {
-    HostReading reading = best_of(2, [&] { return HostReading{gemm->flops_per_second(), std::nullopt}; });
+    Reading reading = best_of(2, [&] { return Reading{gemm->flops_per_second(), std::nullopt}; });
     reading.clock_hz = probes::team_clock_hz(bench.kernels);
     return reading;
   };
@@ -123,43 +112,20 @@ void add_product(HostCalibrationContext& bench, const std::string& resource, int
 constexpr int sweep_repeats = 7;
 constexpr int intensity_tries = 2;
 constexpr std::size_t parts = 4;  ///< of a window: a whole one takes long where there is much to compute
-constexpr double host_ridge_seconds = 0.8;
 constexpr auto& steps = probes::HostArithmetic::intensity_steps;
 
 /// Bytes per second and the clock right after.
-HostReading measure(HostCalibrationContext& bench, std::size_t step) {
+Reading measure(HostCalibrationContext& bench, std::size_t step) {
   const auto run = probes::host_arithmetic(bench.isa).intensity[step];
-  HostReading reading = best_of(intensity_tries, [&] {
+  Reading reading = best_of(intensity_tries, [&] {
     const double rate = bench.memory->piece_rate(parts, [run](std::byte* window, std::size_t bytes) {
       const std::uint64_t seen = run(window, bytes);
       asm volatile("" : : "r"(seen));
     });
-    return HostReading{rate, std::nullopt};
+    return Reading{rate, std::nullopt};
   });
   reading.clock_hz = probes::team_clock_hz(bench.kernels);
   return reading;
-}
-
-void ridge(HostCalibrationContext& bench) {
-  const Ceiling* read = bench.calibration.find("dram-read");
-  const Ceiling* fp32 = bench.calibration.find("fp32");
-  if (read == nullptr || fp32 == nullptr)
-    return bench.absent({"ridge-dram-read-sustained", "ridge-fp32-sustained"},
-                        "it needs the ceilings of dram-read and fp32");
-  const int multiply_adds = ridge_step(steps, *read, *fp32);
-  const auto step = static_cast<std::size_t>(std::ranges::find(steps, multiply_adds) - steps.begin());
-  HostProbe probe;
-  Ceiling& ceiling = probe.ceiling;
-  ceiling = new_ceiling("ridge-dram-read", "B/s", CeilingGroup::memory, ridge_method(multiply_adds, ""));
-  ceiling.work_per_run = bench.memory->window_bytes() / parts;
-  ceiling.conditions = "ones";
-  ceiling.shape = fmt::format("{}, 8 vectors of {} bytes at a time, {}", plural(bench.threads, "thread"),
-                              bench.kernels.vector_bytes, bench.isa_name());
-  probe.cores = bench.threads;
-  probe.per_core = false;
-  probe.sustained_seconds = host_ridge_seconds;
-  probe.measure = [&bench, step] { return measure(bench, step); };
-  add_ridge(bench.calibration, HostCalibrationContext::sustained(probe), multiply_adds);
 }
 
 }  // namespace
@@ -173,16 +139,6 @@ void add_host_vector_probes(HostCalibrationContext& bench) {
     }
     add_both(bench, loop);
     if (is_multiply_add(loop)) (bench.probes.end() - 2)->sustained_seconds = sustained_seconds;
-  }
-  if (!bench.full) return;
-  add_narrower(bench);
-  for (const auto& special : probes::special_loops()) {
-    if (special.reason.empty()) {
-      add_both(bench, special.loop);
-    } else {
-      for (const char* const cores : {"", one_core})
-        bench.absent(std::string(special.loop.resource) + cores, special.reason);
-    }
   }
 }
 
@@ -200,7 +156,7 @@ void add_host_product_probes(HostCalibrationContext& bench) {
 }
 
 void measure_host_intensities(HostCalibrationContext& bench) {
-  if (!bench.memory) return bench.absent({"ridge-dram-read-sustained", "ridge-fp32-sustained"}, no_memory);
+  if (!bench.memory) return bench.absent({"intensities"}, no_memory);
   const probes::TeamOf team(bench.threads);
   // The streams have left sums behind that grow without bound.
   for (std::size_t i = 0; i < bench.memory->windows(); ++i)
@@ -208,9 +164,9 @@ void measure_host_intensities(HostCalibrationContext& bench) {
   std::array<std::vector<double>, steps.size()> rates;
   std::array<std::vector<double>, steps.size()> clocks;
   for (int repeat = 0; repeat < sweep_repeats; ++repeat) {
-    bench.step("intensities", 0.8 * repeat / sweep_repeats);
+    bench.step("intensities", static_cast<double>(repeat) / sweep_repeats);
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const HostReading reading = measure(bench, i);
+      const Reading reading = measure(bench, i);
       rates[i].push_back(reading.value);
       if (reading.clock_hz) clocks[i].push_back(*reading.clock_hz);
     }
@@ -221,7 +177,6 @@ void measure_host_intensities(HostCalibrationContext& bench) {
         {flops_per_byte(steps[i]), rate * flops_per_byte(steps[i]), rate,
          clocks[i].empty() ? std::nullopt : std::optional(statistics::median(clocks[i]))});
   }
-  ridge(bench);
 }
 
 }  // namespace gpubench::calibrate

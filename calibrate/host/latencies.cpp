@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of the host: a pointer chase through each level and a curve over working sets, by one core; a cache line's
-// way from core to core. And atomic additions by how threads share lines.
+// Latencies of the host: a pointer chase through each level and a curve over working sets, by one core.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <utility>
 
 #include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
@@ -103,7 +101,7 @@ class HostLatencies {
       std::vector<double> seconds;
       std::vector<double> cycles;
       for (int sweep = 0; sweep < host_curve_sweeps; ++sweep) {
-        const HostReading reading = chase(sizes[i], host_curve_steps);
+        const Reading reading = chase(sizes[i], host_curve_steps);
         seconds.push_back(reading.value);
         if (reading.clock_hz) cycles.push_back(reading.value * *reading.clock_hz);
       }
@@ -134,13 +132,13 @@ class HostLatencies {
     read(memory_.data(), whole);
   }
 
-  HostReading chase(std::size_t bytes, std::int64_t steps) {
+  Reading chase(std::size_t bytes, std::int64_t steps) {
     // From another line each time, so that repeats on a large set meet other lines.
     const std::size_t line = static_cast<std::size_t>(++seed_ * 2654435761U) % (bytes / host_line_bytes);
     const double start = probes::now_seconds();
     const std::byte* const end = probes::chase_host_chain(memory_.data() + line * host_line_bytes, steps);
     asm volatile("" : : "r"(end));
-    HostReading reading;
+    Reading reading;
     reading.value = (probes::now_seconds() - start) / static_cast<double>(steps);
     reading.clock_hz = probes::team_clock_hz(bench_.plain_kernels);
     return reading;
@@ -165,9 +163,9 @@ class HostLatencies {
     probe.measure = [this, bytes] {
       chain(bytes);
       pass(bytes);
-      HostReading best = chase(bytes, near_steps);
+      Reading best = chase(bytes, near_steps);
       for (int i = 1; i < latency_tries; ++i)
-        if (const HostReading reading = chase(bytes, near_steps); reading.value < best.value) best = reading;
+        if (const Reading reading = chase(bytes, near_steps); reading.value < best.value) best = reading;
       return best;
     };
     levels_.push_back(std::move(probe));
@@ -180,90 +178,7 @@ class HostLatencies {
   std::uint64_t seed_ = 0;
 };
 
-/// Pairs of the first processor with others, spread over all of them.
-std::vector<std::pair<int, int>> pairs_of(const std::vector<int>& processors) {
-  constexpr std::size_t max = 8;
-  std::vector<std::pair<int, int>> pairs;
-  const std::size_t others = processors.size() - 1;
-  const std::size_t count = std::min(max, others);
-  for (std::size_t i = 0; i < count; ++i) pairs.emplace_back(processors[0], processors[1 + i * others / count]);
-  return pairs;
-}
-
-constexpr double atomics_seconds = 1e-3;
-struct AtomicsWay {
-  const char* resource;
-  probes::Sharing sharing;
-  bool all_cores;
-  const char* where;
-};
-constexpr AtomicsWay ways[] = {
-    {"atomic-one", probes::Sharing::one_address, true, "all threads at one address"},
-    {"atomic-line", probes::Sharing::one_line, true, "an address for each thread, eight in a line (false sharing)"},
-    {"atomic-spread", probes::Sharing::spread, true, "an address for each thread, 256 bytes apart"},
-    {"atomic-one-core", probes::Sharing::one_address, false, "one thread at one address, uncontended"},
-};
-
 }  // namespace
-
-void add_host_atomics_probes(HostCalibrationContext& bench) {
-  const auto counters = std::make_shared<probes::AtomicsProbe>();
-  for (const auto& way : ways) {
-    const int cores = way.all_cores ? bench.threads : 1;
-    if (way.all_cores && cores < 2) {
-      bench.absent(way.resource, "there is only one thread");
-      continue;
-    }
-    HostProbe probe;
-    probe.ceiling = new_ceiling(
-        way.resource, "op/s", CeilingGroup::atomics,
-        fmt::format("64-bit additions without a result, {}; a repeat is the best of {} runs of {}; clock read "
-                    "right after from a chain of dependent integer additions",
-                    way.where, latency_tries, format_seconds(atomics_seconds, 1)));
-    probe.ceiling.shape = plural(cores, "thread");
-    probe.cores = cores;
-    probe.measure = [&bench, counters, sharing = way.sharing, cores] {
-      constexpr std::int64_t trial = 2000;
-      const double once = counters->add(sharing, trial) / static_cast<double>(trial);
-      const auto times = std::max<std::int64_t>(trial, std::llround(atomics_seconds / std::max(once, 1e-12)));
-      const double work = static_cast<double>(times) * cores;
-      HostReading reading = best_of(latency_tries, [&] {
-        return HostReading{work / counters->add(sharing, times), std::nullopt, work};
-      });
-      reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
-      return reading;
-    };
-    bench.probes.push_back(std::move(probe));
-  }
-}
-
-void add_host_pair_probes(HostCalibrationContext& bench) {
-  constexpr std::int64_t rounds = 5000;
-  const auto processors = probes::allowed_processors();
-  if (processors.size() < 2) {
-    bench.absent("latency-core-to-core", "this process may use one processor only");
-    return;
-  }
-  const auto pairs = pairs_of(processors);
-  HostProbe probe;
-  probe.ceiling = new_ceiling(
-      "latency-core-to-core", "s", CeilingGroup::latency,
-      fmt::format("two threads write a line in turn; one way, from the store until it is seen, mean of {} "
-                  "ways; the median over {} of processor {} with others; a repeat is the best of {}",
-                  2 * rounds, plural(static_cast<long long>(pairs.size()), "pair"), processors[0], latency_tries));
-  probe.ceiling.shape = "2 threads, each kept on a processor";
-  probe.ceiling.work_per_run = 2.0 * rounds;
-  probe.measure = [&bench, pairs] {
-    std::vector<double> seconds;
-    for (const auto& [first, second] : pairs) {
-      double best = probes::ping_pong_seconds(first, second, rounds);
-      for (int i = 1; i < latency_tries; ++i) best = std::min(best, probes::ping_pong_seconds(first, second, rounds));
-      seconds.push_back(best);
-    }
-    return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.plain_kernels)};
-  };
-  bench.probes.push_back(std::move(probe));
-}
 
 void measure_host_latencies(HostCalibrationContext& bench) {
   if (!bench.one_core_memory)

@@ -70,8 +70,8 @@ HostProbe stream_probe(const HostCalibrationContext& bench, const Team& team, co
   probe.measure = [&bench, &memory = team.memory, loop] {
     // Not timed: it writes back what the loop before left dirty, and leaves the caches as they are in a long run.
     memory.stream_rate(loop);
-    HostReading reading = best_of(bench.plan.stream_windows, [&] {
-      return HostReading{memory.stream_rate(loop), std::nullopt};
+    Reading reading = best_of(bench.plan.stream_windows, [&] {
+      return Reading{memory.stream_rate(loop), std::nullopt};
     });
     reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
     return reading;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
+#include "gpu/devices.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -63,13 +63,11 @@ TEST(CudaCalibrate, Full) {
                                         "dram-triad",
                                         "l2",
                                         "l2-near",
-                                        "l2-merged",
                                         "l2-far",
                                         "l1",
                                         "shared",
                                         "shared-conflict-2",
                                         "shared-conflict-32",
-                                        "constant",
                                         "latency-l1",
                                         "latency-shared",
                                         "latency-l2-near",
@@ -81,35 +79,23 @@ TEST(CudaCalibrate, Full) {
                                         "fp16",
                                         "bf16",
                                         "int32",
-                                        "exp2",
-                                        "rsqrt",
-                                        "sin",
-                                        "division",
                                         "launch",
                                         "launch-step",
                                         "block-start",
                                         "launch-stream",
                                         "launch-synchronised",
                                         "graph-node",
-                                        "event-record",
                                         "event-pair",
                                         "event-quantum",
-                                        "stream-synchronize",
-                                        "device-synchronize",
                                         "copy-host-to-device",
                                         "copy-device-to-host",
                                         "copy-device-to-device",
                                         "memset",
-                                        "grid-sync",
-                                        "host-callback",
                                         "host-to-device-pinned",
                                         "device-to-host-pinned",
                                         "host-both-ways-pinned",
                                         "host-to-device-pageable",
                                         "device-to-host-pageable",
-                                        "managed-to-device",
-                                        "managed-to-host",
-                                        "managed-faults",
                                         "atomic-global-one",
                                         "atomic-global-warp",
                                         "atomic-global-spread",
@@ -134,8 +120,7 @@ TEST(CudaCalibrate, Full) {
                                         "memset-graph",
                                         "alu",
                                         "lsu",
-                                        "ridge-dram-read-sustained",
-                                        "ridge-fp32-sustained"};
+                                        "special"};
   for (const char* type : {"fp64", "tf32", "fp16", "bf16", "fp8", "int8"})
     for (const char* path : {"tensor-", "mma-", "wgmma-"})
       if (std::string(path) != "wgmma-" || std::string(type) != "fp64") resources.push_back(std::string(path) + type);

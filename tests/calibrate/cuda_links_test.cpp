@@ -5,16 +5,16 @@
 
 #include <string>
 
-#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/cuda/calibration_context.h"
+#include "gpu/devices.h"
 
 namespace gpubench::calibrate {
 namespace {
 
 TEST(CudaLinks, EachGpuSendsItsOwnCopyWhenBothSendAtOnce) {
   if (bench::gpus().size() < 2) GTEST_SKIP() << "needs two GPUs that reach each other's memory";
-  CudaCalibrationContext bench(bench::gpus().front(), CalibrationOptions{});
+  GpuCalibrationContext bench(bench::gpus().front(), CalibrationOptions{});
   measure_links(bench);
   const Calibration& found = bench.calibration;
   for (const auto& absent : found.absent)

@@ -110,7 +110,7 @@ TEST(BestCeilings, KeepTheFastestWayAndSecondNames) {
 
 TEST(BestOf, PrefersReadingsWithASteadyClock) {
   int call = 0;
-  const std::vector<HostReading> readings = {
+  const std::vector<Reading> readings = {
       {9.0, 1.0, 0.0, false}, {3.0, 1.0, 0.0, true}, {8.5, 1.0, 0.0, true}, {8.0, 1.0, 0.0, false}};
   const auto next = [&] { return readings[static_cast<std::size_t>(call++)]; };
   EXPECT_EQ(best_of(4, next).value, 8.5);
@@ -120,7 +120,7 @@ TEST(BestOf, ASteadyReadingThatWasDisturbedIsNotTheBest) {
   int calls = 0;
   EXPECT_EQ(best_of(2,
                     [&] {
-                      return ++calls == 1 ? HostReading{1.0, 1.0, 0.0, true} : HostReading{9.0, 1.0, 0.0, false};
+                      return ++calls == 1 ? Reading{1.0, 1.0, 0.0, true} : Reading{9.0, 1.0, 0.0, false};
                     })
                 .value,
             9.0);
@@ -129,10 +129,10 @@ TEST(BestOf, ASteadyReadingThatWasDisturbedIsNotTheBest) {
 
 TEST(BestOf, GoesOnForAWhileWhereNoneIsSteady) {
   int calls = 0;
-  EXPECT_EQ(best_of(2, [&] { return HostReading{1.0 + ++calls, 1.0, 0.0, false}; }).value, 7.0);
+  EXPECT_EQ(best_of(2, [&] { return Reading{1.0 + ++calls, 1.0, 0.0, false}; }).value, 7.0);
   EXPECT_EQ(calls, 6);
   calls = 0;
-  EXPECT_EQ(best_of(2, [&] { return HostReading{1.0 * ++calls, 1.0, 0.0, calls == 3}; }).value, 3.0);
+  EXPECT_EQ(best_of(2, [&] { return Reading{1.0 * ++calls, 1.0, 0.0, calls == 3}; }).value, 3.0);
   EXPECT_EQ(calls, 3);
 }
 

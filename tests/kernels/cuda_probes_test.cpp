@@ -25,16 +25,12 @@ TEST_F(CudaProbes, CopyAndTriadInEveryShape) {
   auto sink = poisoned(1);
   for (const MemoryShape shape : memory_shapes(MemoryPattern::copy)) {
     auto a = poisoned(n);
-    ASSERT_EQ(
-        launch_memory(MemoryPattern::copy, shape, a.data(), device_b.data(), nullptr, count, sink.data(), stream_),
-        cudaSuccess);
+    launch_memory(MemoryPattern::copy, shape, a.data(), device_b.data(), nullptr, count, sink.data(), stream_);
     EXPECT_EQ(result(a, n), b);
   }
   for (const MemoryShape shape : memory_shapes(MemoryPattern::triad)) {
     auto a = poisoned(n);
-    ASSERT_EQ(launch_memory(MemoryPattern::triad, shape, a.data(), device_b.data(), device_c.data(), count, sink.data(),
-                            stream_),
-              cudaSuccess);
+    launch_memory(MemoryPattern::triad, shape, a.data(), device_b.data(), device_c.data(), count, sink.data(), stream_);
     const auto actual = result(a, n);
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(actual[i], std::fmaf(2.0F, c[i], b[i])) << i;
   }
@@ -45,8 +41,7 @@ TEST_F(CudaProbes, WriteReachesEveryElementInEveryShape) {
   for (const MemoryShape shape : memory_shapes(MemoryPattern::write)) {
     const auto n = static_cast<std::int64_t>(count);
     auto a = poisoned(n);
-    ASSERT_EQ(launch_memory(MemoryPattern::write, shape, a.data(), nullptr, nullptr, count, sink.data(), stream_),
-              cudaSuccess);
+    launch_memory(MemoryPattern::write, shape, a.data(), nullptr, nullptr, count, sink.data(), stream_);
     const auto actual = result(a, n);
     for (std::size_t i = 0; i < count; ++i)
       ASSERT_TRUE(actual[i] >= 1.0F && actual[i] < 2.0F) << i << ": " << actual[i];
@@ -61,8 +56,7 @@ TEST_F(CudaProbes, ReadLoadsWhatItClaims) {
       values[place] = 1.2345678e30F;
       const auto b = on_device(values);
       auto sink = poisoned(1);
-      ASSERT_EQ(launch_memory(MemoryPattern::read, shape, nullptr, b.data(), nullptr, count, sink.data(), stream_),
-                cudaSuccess);
+      launch_memory(MemoryPattern::read, shape, nullptr, b.data(), nullptr, count, sink.data(), stream_);
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
       EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "element " << place << " was not read";
     }
@@ -71,15 +65,13 @@ TEST_F(CudaProbes, ReadLoadsWhatItClaims) {
 
 TEST_F(CudaProbes, RefusesOddCounts) {
   auto a = poisoned(1);
-  EXPECT_EQ(launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
-            cudaErrorInvalidValue);
-  Launched launched;
-  EXPECT_EQ(launch_working_set({}, a.data(), 100, 1.0, a.data(), nullptr, stream_, launched), cudaErrorInvalidValue);
+  EXPECT_THROW((void)launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
+               GpuError);
+  EXPECT_THROW((void)launch_working_set({}, a.data(), 100, 1.0, a.data(), nullptr, stream_), GpuError);
 }
 
 TEST_F(CudaProbes, WorkingSetIsReadWhole) {
-  std::size_t smallest = 0;
-  ASSERT_EQ(min_working_set(smallest), cudaSuccess);
+  const std::size_t smallest = min_working_set();
   for (const WorkingSetShape shape : working_set_shapes()) {
     const std::size_t set = smallest + 4096 - 48;
     for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {
@@ -87,10 +79,8 @@ TEST_F(CudaProbes, WorkingSetIsReadWhole) {
       values[place] = 1.2345678e30F;
       const auto data = on_device(values);
       auto sink = poisoned(1);
-      Launched launched;
-      ASSERT_EQ(launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr,
-                                   stream_, launched),
-                cudaSuccess);
+      const Launched launched =
+          launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr, stream_);
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
       EXPECT_GE(launched.work, static_cast<double>(set));
       EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "float " << place << " of " << set / 4 << " was not read";

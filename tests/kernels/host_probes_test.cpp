@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probes do the work they are timed for. No times are asserted.
-#include "kernels/probes/host/probes.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "kernels/probes/host/kernels.h"
-#include "kernels/probes/random_sector.h"
+#include "kernels/probes/host/probes.h"
+#include "kernels/probes/access_order.h"
 #include "tests/kernels/close.h"
 
 namespace gpubench::probes {

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "gpu/devices.h"
 #include "bench/google/google_runner.h"
+#include "gpu/devices.h"
 
 namespace gpubench::operations {
 namespace {

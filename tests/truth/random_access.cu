@@ -17,7 +17,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda/memory.h"
-#include "kernels/probes/random_sector.h"
+#include "kernels/probes/access_order.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {
@@ -120,14 +120,12 @@ class Bench {
   double probe(RandomAccess access, std::size_t bytes) {
     double best = 0.0;
     for (const auto shape : probes::random_shapes(access))
-      best = std::max(best, rate([&](std::int64_t loops) {
-                        probes::Launched launched;
-                        check_cuda(probes::launch_random(
-                                       access, shape, data_.data(), bytes,
-                                       {loops, multiprocessors_, clock_.data(), sink_.data(), stream_.get()}, launched),
-                                   "launch_random");
-                        return launched.work;
-                      }));
+      best =
+          std::max(best, rate([&](std::int64_t loops) {
+                     return probes::launch_random(access, shape, data_.data(), bytes,
+                                                  {loops, multiprocessors_, clock_.data(), sink_.data(), stream_.get()})
+                         .work;
+                   }));
     return best;
   }
 

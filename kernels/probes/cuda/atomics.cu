@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cooperative_groups.h>
-
 #include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/launch.cuh"
 
 namespace gpubench::probes {
 namespace {
@@ -86,53 +85,27 @@ __global__ void __launch_bounds__(atomics_threads)
   if (sum != nullptr && blockIdx.x == 0) atomicAdd(sum, counters[threadIdx.x]);
 }
 
-__global__ void __launch_bounds__(threads) grid_sync_kernel(std::int64_t loops, ClockReading* clock) {
-  const auto grid = cooperative_groups::this_grid();
-  grid.sync();
-  const ClockReading start = read_clocks();
-  for (std::int64_t loop = 0; loop < loops; ++loop) grid.sync();
-  leave_reading(clock, start);
-}
-
 }  // namespace
 
 std::size_t atomics_bytes(int multiprocessors) {
   return sizeof(unsigned) * static_cast<std::size_t>(multiprocessors) * blocks_of_multiprocessor * threads;
 }
 
-cudaError_t launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch, Launched& launched) {
+Launched launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch) {
   return launch_loops(global_atomics_kernel, launch.multiprocessors * blocks_of_multiprocessor, threads,
-                      additions * threads, launch, launched, static_cast<unsigned*>(counters), strides_of(contention),
+                      additions * threads, launch, static_cast<unsigned*>(counters), strides_of(contention),
                       launch.clock);
 }
 
-cudaError_t launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch,
-                                 Launched& launched) {
+Launched launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch) {
   return launch_loops(returning ? float_atomics_kernel<true> : float_atomics_kernel<false>,
-                      launch.multiprocessors * blocks_of_multiprocessor, threads, additions * threads, launch, launched,
+                      launch.multiprocessors * blocks_of_multiprocessor, threads, additions * threads, launch,
                       static_cast<float*>(counters), strides_of(contention), 1.0F, launch.sink, launch.clock);
 }
 
-cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched) {
+Launched launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch) {
   return launch_loops(shared_atomics_kernel, launch.multiprocessors, atomics_threads, additions * atomics_threads,
-                      launch, launched, strides_of(contention), sum, launch.clock);
-}
-
-cudaError_t launch_grid_syncs(const LoopLaunch& launch, Launched& launched) {
-  int device = 0;
-  int cooperative = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device);
-  if (error != cudaSuccess) return error;
-  if (cooperative == 0) return cudaErrorNotSupported;
-  launched.clock_readings = launch.multiprocessors;
-  launched.work = static_cast<double>(launch.loops);
-  std::int64_t loops = launch.loops;
-  ClockReading* clock = launch.clock;
-  void* arguments[] = {&loops, &clock};
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync_kernel),
-                                     dim3(static_cast<unsigned>(launch.multiprocessors)), dim3(threads), arguments, 0,
-                                     launch.stream);
+                      launch, strides_of(contention), sum, launch.clock);
 }
 
 }  // namespace gpubench::probes

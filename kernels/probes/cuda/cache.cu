@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "kernels/probes/cuda/launch.cuh"
 #include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::probes {
@@ -108,49 +109,20 @@ __global__ void __launch_bounds__(shared_threads)
   if (sum == never_cached) *sink = sum;
 }
 
-constexpr int constant_threads = 256;
-constexpr int constant_blocks = 4;
-constexpr int constant_words = 1024;
-__constant__ uint4 constant_array[constant_words / 4];
-
-/// `mask` is known at run time alone, so that no load is folded.
-__global__ void __launch_bounds__(constant_threads)
-    constant_kernel(std::int64_t loops, unsigned mask, std::uint32_t* sink, ClockReading* clock) {
-  uint4 sum = {0, 0, 0, 0};
-  unsigned place = 0;
-  const ClockReading start = read_clocks();
-#pragma unroll 1
-  for (std::int64_t loop = 0; loop < loops; ++loop) {
-#pragma unroll
-    for (unsigned k = 0; k < 4 * in_flight; ++k) {
-      const uint4 v = constant_array[(place + k) & mask];
-      sum.x ^= v.x;
-      sum.y += v.y;
-      sum.z ^= v.z;
-      sum.w += v.w;
-    }
-    place += 4 * in_flight;
-  }
-  leave_reading(clock, start);
-  if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == never_cached) *sink = sum.x;
-}
-
 template <int access_bytes>
-cudaError_t launch_cache_as(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
-                            Launched& launched) {
+Launched launch_cache_as(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch) {
+  const auto kernel = cache_kernel<access_bytes>;
   // All of the memory that L1 and shared memory have in common.
-  const cudaError_t error =
-      cudaFuncSetAttribute(cache_kernel<access_bytes>, cudaFuncAttributePreferredSharedMemoryCarveout, 0);
-  if (error != cudaSuccess) return error;
-  return launch_loops(cache_kernel<access_bytes>, launch.multiprocessors, shape.threads,
-                      access_bytes * 4 * in_flight * shape.threads, launch, launched, static_cast<const char*>(data),
-                      static_cast<unsigned>(set_bytes), static_cast<std::uint32_t*>(launch.sink), launch.clock);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0), "cudaFuncSetAttribute");
+  return launch_loops(kernel, launch.multiprocessors, shape.threads, access_bytes * 4 * in_flight * shape.threads,
+                      launch, static_cast<const char*>(data), static_cast<unsigned>(set_bytes),
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 template <int conflicts>
-cudaError_t launch_shared_as(const LoopLaunch& launch, Launched& launched) {
+Launched launch_shared_as(const LoopLaunch& launch) {
   return launch_loops(shared_kernel<conflicts>, launch.multiprocessors, shared_threads,
-                      (conflicts == 1 ? 16 : 4) * 4 * in_flight * shared_threads, launch, launched,
+                      (conflicts == 1 ? 16 : 4) * 4 * in_flight * shared_threads, launch,
                       static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
@@ -163,30 +135,23 @@ std::string cache_shape_text(CacheShape shape) {
          std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
-cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
-                         Launched& launched) {
+Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch) {
   const auto step = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.access_bytes);
-  if (shape.threads < 32 || shape.threads > max_cache_threads || set_bytes < step || set_bytes % step != 0 ||
-      set_bytes > (std::size_t{1} << 30))
-    return cudaErrorInvalidValue;
-  if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch, launched);
-  if (shape.access_bytes == 8) return launch_cache_as<8>(shape, data, set_bytes, launch, launched);
-  if (shape.access_bytes == 16) return launch_cache_as<16>(shape, data, set_bytes, launch, launched);
-  return cudaErrorInvalidValue;
+  require(shape.threads >= 32 && shape.threads <= max_cache_threads && set_bytes >= step && set_bytes % step == 0 &&
+              set_bytes <= (std::size_t{1} << 30) &&
+              (shape.access_bytes == 4 || shape.access_bytes == 8 || shape.access_bytes == 16),
+          "reads of a cache");
+  if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch);
+  if (shape.access_bytes == 8) return launch_cache_as<8>(shape, data, set_bytes, launch);
+  return launch_cache_as<16>(shape, data, set_bytes, launch);
 }
 
-cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched) {
-  if (conflicts == 0) return launch_shared_as<0>(launch, launched);
-  if (conflicts == 1) return launch_shared_as<1>(launch, launched);
-  if (conflicts == 2) return launch_shared_as<2>(launch, launched);
-  if (conflicts == 32) return launch_shared_as<32>(launch, launched);
-  return cudaErrorInvalidValue;
-}
-
-cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched) {
-  return launch_loops(constant_kernel, launch.multiprocessors * constant_blocks, constant_threads,
-                      16 * 4 * in_flight * (constant_threads / 32), launch, launched, constant_words / 4 - 1,
-                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
+Launched launch_shared(int conflicts, const LoopLaunch& launch) {
+  if (conflicts == 0) return launch_shared_as<0>(launch);
+  if (conflicts == 1) return launch_shared_as<1>(launch);
+  if (conflicts == 2) return launch_shared_as<2>(launch);
+  require(conflicts == 32, "bank conflicts");
+  return launch_shared_as<32>(launch);
 }
 
 }  // namespace gpubench::probes

@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 
 #include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/launch.cuh"
 
 namespace gpubench::probes {
 namespace {
@@ -66,30 +67,15 @@ struct Step<VectorOperation::int32> : MultiplyAdd<int, 1024, 2> {
   static __device__ bool never(int v) { return v == 0; }  // odd times odd plus odd would be even: see `factor`
 };
 
-struct SinglePrecision {
+template <>
+struct Step<VectorOperation::exp2> {
   using Value = float;
   static constexpr int body = 512;
   static constexpr int results = 1;
   static __device__ float start(int i) { return 1.0F + 1e-4F * static_cast<float>(i); }
   static __device__ float factor(float value) { return value; }
-  static __device__ bool never(float v) { return v == 1.2345e30F; }
-};
-template <>
-struct Step<VectorOperation::exp2> : SinglePrecision {
   static __device__ void next(float& v, float) { asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v) : "f"(v)); }
-};
-template <>
-struct Step<VectorOperation::rsqrt> : SinglePrecision {
-  static __device__ void next(float& v, float) { asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(v)); }
-};
-template <>
-struct Step<VectorOperation::sin> : SinglePrecision {
-  static __device__ void next(float& v, float) { asm("sin.approx.ftz.f32 %0, %0;" : "+f"(v)); }
-};
-template <>
-struct Step<VectorOperation::division> : SinglePrecision {
-  static constexpr int body = 64;
-  static __device__ void next(float& v, float factor) { v = __fdiv_rn(factor, v); }
+  static __device__ bool never(float v) { return v == 1.2345e30F; }
 };
 /// Two kinds of instructions in turn: an assembler makes one of several that are all bitwise.
 template <>
@@ -127,21 +113,19 @@ __global__ void __launch_bounds__(max_threads)
     if (Operation::never(v[c])) *static_cast<Value*>(sink) = v[c];
 }
 
-/// Tiny, so that multiply-adds leave their values as they are; for int32 its bits are a factor like any other; the
-/// dividend of divisions, which turn v into number / v and back.
+/// Tiny, so that multiply-adds leave their values as they are; for int32 its bits are a factor like any other.
 float number_for(VectorOperation operation) {
   using enum VectorOperation;
   if (operation == fp16) return 1e-4F;
   if (operation == bf16) return 1e-5F;
-  if (operation == division) return 1.7F;
   return 1e-12F;
 }
 
 template <VectorOperation operation>
-cudaError_t launch_as(BlockShape shape, const LoopLaunch& launch, Launched& launched) {
+Launched launch_as(BlockShape shape, const LoopLaunch& launch) {
   return launch_loops(vector_kernel<operation>, launch.multiprocessors * shape.blocks, shape.threads,
-                      Step<operation>::results * Step<operation>::body * shape.threads, launch, launched,
-                      number_for(operation), launch.sink, launch.clock);
+                      Step<operation>::results * Step<operation>::body * shape.threads, launch, number_for(operation),
+                      launch.sink, launch.clock);
 }
 
 /// Results in a clock; a multiply-add is one.
@@ -181,15 +165,14 @@ std::string vector_shape_text(VectorOperation, BlockShape shape) {
          std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
-cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 32 || shape.threads > max_threads || shape.blocks < 1 || shape.blocks > max_blocks)
-    return cudaErrorInvalidValue;
+Launched launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch) {
+  require(shape.threads >= 32 && shape.threads <= max_threads && shape.blocks >= 1 && shape.blocks <= max_blocks,
+          "arithmetic");
   using enum VectorOperation;
-  constexpr std::array launches = {launch_as<fp64>,     launch_as<fp32>, launch_as<fp16>,  launch_as<bf16>,
-                                   launch_as<int32>,    launch_as<exp2>, launch_as<rsqrt>, launch_as<sin>,
-                                   launch_as<division>, launch_as<alu>};
+  constexpr std::array launches = {launch_as<fp64>,  launch_as<fp32>, launch_as<fp16>, launch_as<bf16>,
+                                   launch_as<int32>, launch_as<exp2>, launch_as<alu>};
   static_assert(launches.size() == vector_operation_names.size());
-  return launches[static_cast<std::size_t>(operation)](shape, launch, launched);
+  return launches[static_cast<std::size_t>(operation)](shape, launch);
 }
 
 int vector_limit(VectorOperation operation, int major, int minor) {
@@ -203,8 +186,7 @@ int vector_limit(VectorOperation operation, int major, int minor) {
   // Blackwell merged its integer lanes with the floating-point ones; the table does not yet tell their rate.
   if (operation == int32) return row->capability >= 100 ? 0 : 2 * row->int32;
   if (operation == alu) return row->capability >= 100 ? 0 : row->int32;  // as many as multiply-adds, in the same table
-  if (operation == exp2 || operation == rsqrt || operation == sin) return row->special;
-  return 0;
+  return row->special;
 }
 
 int tensor_limit(NumberFormat type, int major, int minor) {

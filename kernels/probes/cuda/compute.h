@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that do nothing but arithmetic: on the vector pipes, by matrix instructions, by atomic additions. And what a
-// multiprocessor can do at most. Plain C++ declarations; each launch is asynchronous on its stream and returns what the
-// launch itself reported.
+// multiprocessor can do at most.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <string>
 
@@ -13,14 +10,12 @@
 
 namespace gpubench::probes {
 
-/// Multiply-adds of five types (fp16 and bf16 two in one instruction), then: 2^x, 1/sqrt(x) and sin(x) of the special
-/// function units, and the division of IEEE 754, a sequence of instructions; these on single precision. alu: exclusive
-/// or and maximum of 32-bit integers in turn.
-enum class VectorOperation { fp64, fp32, fp16, bf16, int32, exp2, rsqrt, sin, division, alu };
+/// Multiply-adds of five types (fp16 and bf16 two in one instruction); 2^x of the special function units; alu:
+/// exclusive or and maximum of 32-bit integers in turn.
+enum class VectorOperation { fp64, fp32, fp16, bf16, int32, exp2, alu };
 inline constexpr std::array vector_operation_names = {
-    std::string_view("fp64"),     std::string_view("fp32"), std::string_view("fp16"),  std::string_view("bf16"),
-    std::string_view("int32"),    std::string_view("exp2"), std::string_view("rsqrt"), std::string_view("sin"),
-    std::string_view("division"), std::string_view("alu")};
+    std::string_view("fp64"),  std::string_view("fp32"), std::string_view("fp16"), std::string_view("bf16"),
+    std::string_view("int32"), std::string_view("exp2"), std::string_view("alu")};
 constexpr std::string_view name_of(VectorOperation operation) {
   return vector_operation_names[static_cast<std::size_t>(operation)];
 }
@@ -32,7 +27,7 @@ std::string vector_shape_text(VectorOperation operation, BlockShape shape);
 
 /// Independent chains in registers, on every multiprocessor, `loops` times through a long unrolled body. Work counts
 /// operations, two for a multiply-add.
-cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch, Launched& launched);
+Launched launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch);
 
 // Matrix instructions on operands that stay where they are. Formats are those of the factors; sums are FP32, but FP64
 // for fp64 and INT32 for int8. fp32 and int32 have no matrix instruction.
@@ -49,9 +44,9 @@ std::span<const BlockShape> mma_shapes();
 std::string mma_shape_text(BlockShape shape);
 /// Adds products of the same operands to the accumulators of every warp, `loops` times four for each. `sums`, if not
 /// null, gets those of one warp, `mma_sums` of them, in the order its lanes hold them. Work counts FLOPs.
-/// cudaErrorNotSupported where this GPU, or the code built for it, has no such instruction.
-cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
-                       const LoopLaunch& launch, Launched& launched);
+/// Throws NotOnThisGpu where this GPU, or the code built for it, has no such instruction.
+Launched launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
+                    const LoopLaunch& launch);
 /// Products that each loop adds to each accumulator.
 inline constexpr int mma_repeats = 4;
 
@@ -66,8 +61,8 @@ std::span<const BlockShape> wgmma_shapes();
 std::string wgmma_shape_text(BlockShape shape);
 /// As launch_mma; `a` holds wgmma_rows rows and `b` wgmma_columns rows of wgmma_row_bytes, as wgmma_place orders them.
 /// `sums` gets one warpgroup's, row by row. There is none for fp64.
-cudaError_t launch_wgmma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
-                         const LoopLaunch& launch, Launched& launched);
+Launched launch_wgmma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
+                      const LoopLaunch& launch);
 inline constexpr int wgmma_repeats = 4;
 /// Where byte `byte` of row `row` of a factor with `rows` rows lies: 8 rows of 16 bytes side by side make what the
 /// hardware reads at once ("core matrix", PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
@@ -78,7 +73,7 @@ constexpr int wgmma_place(int row, int byte, int rows) {
 // What a multiprocessor can do in a clock at most, by compute capability; 0 where it is not known here.
 
 /// Operations of a vector pipe, two for a multiply-add, from the CUDA C++ Programming Guide, table "Throughput of
-/// Native Arithmetic Instructions". None for divisions, which are sequences.
+/// Native Arithmetic Instructions".
 int vector_limit(VectorOperation operation, int major, int minor);
 /// FLOPs of dense matrix products with FP32 (FP64, INT32) accumulation by the tensor cores, from datasheets:
 ///   T4    65 TFLOP/s FP16 = 40 x 1.59 GHz x 1024            A100 312 TFLOP/s FP16 = 108 x 1.410 GHz x 2048
@@ -90,7 +85,7 @@ int tensor_limit(NumberFormat type, int major, int minor);
 /// Programming Guide, "Shared Memory" of each compute capability).
 int local_bytes_limit(int major, int minor);
 
-// Atomic additions by contention, and what blocks of a cooperative grid pay to wait for each other.
+// Atomic additions by contention.
 
 /// Where the threads of the grid (of the block, in shared memory) add: all at one address; those of each warp at one of
 /// their own, 128 bytes apart; each at its own, side by side.
@@ -105,16 +100,11 @@ constexpr std::string_view name_of(Contention contention) {
 std::size_t atomics_bytes(int multiprocessors);
 /// 32-bit additions of 1 without a result, by every thread of a full GPU, 32 a loop. `counters` is device memory of
 /// atomics_bytes. Work counts additions.
-cudaError_t launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch, Launched& launched);
+Launched launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch);
 /// The same of floating-point numbers, whose additions at one address wait for each other.
-cudaError_t launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch,
-                                 Launched& launched);
+Launched launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch);
 /// The same in shared memory, a block on each multiprocessor. The first block's sum over all its counters goes to
 /// `sum`, a device counter, if not null.
-cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched);
-
-/// A cooperative grid, a block of 256 threads on each multiprocessor, that waits for all its blocks `loops` times. Work
-/// counts these waits. cudaErrorNotSupported where the GPU cannot launch cooperatively.
-cudaError_t launch_grid_syncs(const LoopLaunch& launch, Launched& launched);
+Launched launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch);
 
 }  // namespace gpubench::probes

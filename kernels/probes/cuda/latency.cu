@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/probes/chase_order.h"
+#include "kernels/probes/access_order.h"
+#include "kernels/probes/cuda/launch.cuh"
 #include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::probes {
@@ -80,40 +81,36 @@ __global__ void empty_kernel() {}
 
 }  // namespace
 
-cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, cudaStream_t stream) {
-  if (lines < 2 || lines > (1U << 30)) return cudaErrorInvalidValue;
+void launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, Stream stream) {
+  require(lines >= 2 && lines <= (1U << 30), "a chain");
   const int half_bits = half_bits_for(lines);
   chain_kernel<<<(lines + 255) / 256, 256, 0, stream>>>(static_cast<char*>(memory), lines, half_bits, seed);
-  return cudaGetLastError();
+  check_launch();
 }
 
-cudaError_t launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps,
-                         void* sink, ClockReading* clock, cudaStream_t stream) {
-  if (steps < chase_unroll || steps % chase_unroll != 0) return cudaErrorInvalidValue;
-  const auto* const start = static_cast<const char*>(memory);
-  auto* const last = static_cast<const char**>(sink);
-  const int passes = steps / chase_unroll;
-  if (cache == ChaseCache::all)
-    chase_kernel<ChaseCache::all><<<1, warm_threads, 0, stream>>>(start, from, warm_bytes, passes, last, clock);
-  else
-    chase_kernel<ChaseCache::past_l1><<<1, warm_threads, 0, stream>>>(start, from, warm_bytes, passes, last, clock);
-  return cudaGetLastError();
+void launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps, void* sink,
+                  ClockReading* clock, Stream stream) {
+  require(steps >= chase_unroll && steps % chase_unroll == 0, "a chase");
+  const auto kernel = cache == ChaseCache::all ? chase_kernel<ChaseCache::all> : chase_kernel<ChaseCache::past_l1>;
+  kernel<<<1, warm_threads, 0, stream>>>(static_cast<const char*>(memory), from, warm_bytes, steps / chase_unroll,
+                                         static_cast<const char**>(sink), clock);
+  check_launch();
 }
 
-cudaError_t launch_shared_chase(int steps, void* sink, ClockReading* clock, cudaStream_t stream) {
-  if (steps < chase_unroll || steps % chase_unroll != 0) return cudaErrorInvalidValue;
+void launch_shared_chase(int steps, void* sink, ClockReading* clock, Stream stream) {
+  require(steps >= chase_unroll && steps % chase_unroll == 0, "a chase");
   shared_chase_kernel<<<1, 256, 0, stream>>>(steps / chase_unroll, static_cast<std::uint32_t*>(sink), clock);
-  return cudaGetLastError();
+  check_launch();
 }
 
-cudaError_t launch_empty_blocks(int blocks, cudaStream_t stream) {
+void launch_empty_blocks(int blocks, Stream stream) {
   empty_kernel<<<static_cast<unsigned>(blocks), threads_of_empty_block, 0, stream>>>();
-  return cudaGetLastError();
+  check_launch();
 }
 
-cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream) {
+void launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, Stream stream) {
   clock_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(nanoseconds, clock);
-  return cudaGetLastError();
+  check_launch();
 }
 
 double mean_hertz(std::span<const ClockReading> readings) {

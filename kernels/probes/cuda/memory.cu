@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/probes/cuda/launch.cuh"
 #include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::probes {
@@ -71,43 +72,28 @@ struct Arrays {
   float* sink;
 };
 
-template <MemoryPattern pattern, int accesses>
-cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(arrays.groups / static_cast<std::size_t>(shape.threads * accesses));
-  memory_kernel<pattern, accesses><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
-      arrays.a, arrays.b, arrays.c, static_cast<unsigned>(shape.folds), arrays.sink);
-  return cudaGetLastError();
-}
-
 template <MemoryPattern pattern>
-cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream) {
-  if (shape.accesses == 1) return launch<pattern, 1>(shape, arrays, stream);
-  if (shape.accesses == 4) return launch<pattern, 4>(shape, arrays, stream);
-  if (shape.accesses == 8) return launch<pattern, 8>(shape, arrays, stream);
-  if (shape.accesses == 16) return launch<pattern, 16>(shape, arrays, stream);
-  return cudaErrorInvalidValue;
+void launch(MemoryShape shape, const Arrays& arrays, Stream stream) {
+  require(shape.accesses == 1 || shape.accesses == 4 || shape.accesses == 8 || shape.accesses == 16, "memory accesses");
+  const auto kernel = shape.accesses == 1   ? memory_kernel<pattern, 1>
+                      : shape.accesses == 4 ? memory_kernel<pattern, 4>
+                      : shape.accesses == 8 ? memory_kernel<pattern, 8>
+                                            : memory_kernel<pattern, 16>;
+  const auto blocks = static_cast<unsigned>(arrays.groups / static_cast<std::size_t>(shape.threads * shape.accesses));
+  kernel<<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(arrays.a, arrays.b, arrays.c,
+                                                                      static_cast<unsigned>(shape.folds), arrays.sink);
+  check_launch();
 }
 
-constexpr auto side_by_side = WorkingSetStart::side_by_side;
-constexpr auto neighbours = WorkingSetStart::neighbours;
-constexpr std::array working_set_table = {WorkingSetShape{256, 4, side_by_side}, WorkingSetShape{512, 4, side_by_side},
-                                          WorkingSetShape{1024, 2, side_by_side}};
-constexpr std::array merged_table = {WorkingSetShape{1024, 4, neighbours}, WorkingSetShape{1024, 2, neighbours},
-                                     WorkingSetShape{1024, 8, neighbours}};
+constexpr std::array working_set_table = {WorkingSetShape{256, 4}, WorkingSetShape{512, 4}, WorkingSetShape{1024, 2}};
 constexpr int max_working_set_threads = 1024;
 
 /// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
 template <int loads>
 __global__ void __launch_bounds__(max_working_set_threads)
-    working_set_kernel(const float4* __restrict__ data, unsigned groups, WorkingSetStart where, int rounds, float* sink,
-                       ClockReading* clock) {
-  unsigned first = blockIdx.x * blockDim.x;
-  // Whole rounds of a block's threads, so that no warp's access begins within a line.
-  if (where == neighbours)
-    first =
-        static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
-  unsigned i = (first + threadIdx.x) % groups;
-  const unsigned step = (where == side_by_side ? gridDim.x : 1) * blockDim.x % groups;
+    working_set_kernel(const float4* __restrict__ data, unsigned groups, int rounds, float* sink, ClockReading* clock) {
+  unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) % groups;
+  const unsigned step = gridDim.x * blockDim.x % groups;
   float sum = 0.0F;
   const ClockReading start = read_clocks();
 #pragma unroll 1
@@ -126,35 +112,16 @@ __global__ void __launch_bounds__(max_working_set_threads)
   if (clock != nullptr) leave_reading(clock, start);
 }
 
-/// As many as run at once: a second wave would find what the first left in the cache. Of neighbours one on each
-/// multiprocessor: two would ask for one line at the same time, which L1 sends for only once.
-template <int loads>
-cudaError_t working_set_blocks(WorkingSetShape shape, unsigned& blocks) {
-  int device = 0;
-  int multiprocessors = 0;
-  int resident = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, shape.threads, 0);
-  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, shape.start == neighbours ? 1 : max_blocks));
-  return error;
+auto working_set_kernel_of(int loads) {
+  require(loads == 2 || loads == 4, "loads of a working set");
+  return loads == 2 ? working_set_kernel<2> : working_set_kernel<4>;
 }
 
-template <int loads>
-cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double min_bytes,
-                                  float* sink, ClockReading* clock, cudaStream_t stream, Launched& launched) {
-  unsigned blocks = 0;
-  if (const cudaError_t error = working_set_blocks<loads>(shape, blocks); error != cudaSuccess) return error;
-  const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
-  if (shape.start == side_by_side && groups < threads) return cudaErrorInvalidValue;
-  const double round = 16.0 * loads * static_cast<double>(threads);
-  const int rounds = static_cast<int>(std::ceil(min_bytes / round));
-  launched.work = round * rounds;
-  launched.clock_readings = clock == nullptr ? 0 : static_cast<int>(blocks);
-  working_set_kernel<loads><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
-      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.start, rounds, sink, clock);
-  return cudaGetLastError();
+/// As many as run at once: a second wave would find what the first left in the cache.
+unsigned working_set_blocks(WorkingSetShape shape) {
+  const auto kernel = working_set_kernel_of(shape.loads);
+  return static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount) *
+                               std::min(resident_blocks(kernel, shape.threads), max_blocks));
 }
 
 constexpr std::array steps = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 256};
@@ -204,20 +171,19 @@ std::span<const MemoryShape> memory_shapes(MemoryPattern pattern) {
   return {};
 }
 
-cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
-                          std::size_t count, float* sink, cudaStream_t stream) {
+void launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
+                   std::size_t count, float* sink, Stream stream) {
   const auto tile = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.accesses) * 4;
-  if (shape.threads < 32 || shape.accesses < 1 || shape.folds < 1 || count == 0 ||
-      count % (tile * static_cast<std::size_t>(shape.folds)) != 0)
-    return cudaErrorInvalidValue;
+  require(shape.threads >= 32 && shape.accesses >= 1 && shape.folds >= 1 && count > 0 &&
+              count % (tile * static_cast<std::size_t>(shape.folds)) == 0,
+          "a pass over memory");
   const Arrays arrays = {reinterpret_cast<float4*>(a), reinterpret_cast<const float4*>(b),
                          reinterpret_cast<const float4*>(c), count / 4, sink};
   using enum MemoryPattern;
   if (pattern == read) return launch<read>(shape, arrays, stream);
   if (pattern == write) return launch<write>(shape, arrays, stream);
   if (pattern == copy) return launch<copy>(shape, arrays, stream);
-  if (pattern == triad) return launch<triad>(shape, arrays, stream);
-  return cudaErrorInvalidValue;
+  launch<triad>(shape, arrays, stream);
 }
 
 double memory_bytes(MemoryPattern pattern, std::size_t count) {
@@ -229,46 +195,42 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
 }
 
 std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
-std::span<const WorkingSetShape> merged_working_set_shapes() { return merged_table; }
 
-cudaError_t min_working_set(std::size_t& bytes) {
-  bytes = 0;
-  for (const WorkingSetShape shape : working_set_table) {
-    unsigned blocks = 0;
-    cudaError_t error = working_set_blocks<2>(shape, blocks);
-    if (shape.loads == 4) error = working_set_blocks<4>(shape, blocks);
-    if (shape.loads == 8) error = working_set_blocks<8>(shape, blocks);
-    if (error != cudaSuccess) return error;
-    bytes = std::max(bytes, std::size_t{16} * static_cast<std::size_t>(shape.threads) * blocks);
-  }
-  return cudaSuccess;
+std::size_t min_working_set() {
+  std::size_t bytes = 0;
+  for (const WorkingSetShape shape : working_set_table)
+    bytes = std::max(bytes, std::size_t{16} * static_cast<std::size_t>(shape.threads) * working_set_blocks(shape));
+  return bytes;
 }
 
-cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
-                               double min_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
-                               Launched& launched) {
+Launched launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes, double min_bytes,
+                            float* sink, ClockReading* clock, Stream stream) {
   const std::size_t groups = working_set_bytes / 16;
-  if (working_set_bytes % 16 != 0 || groups == 0 || groups >= (std::size_t{1} << 31) || shape.threads < 32 ||
-      shape.threads > max_working_set_threads)
-    return cudaErrorInvalidValue;
-  if (shape.loads == 2) return launch_working_set_as<2>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-  if (shape.loads == 4) return launch_working_set_as<4>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-  if (shape.loads == 8) return launch_working_set_as<8>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-  return cudaErrorInvalidValue;
+  require(working_set_bytes % 16 == 0 && groups > 0 && groups < (std::size_t{1} << 31) && shape.threads >= 32 &&
+              shape.threads <= max_working_set_threads,
+          "reads of a working set");
+  const unsigned blocks = working_set_blocks(shape);
+  const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
+  require(groups >= threads, "reads of so small a working set");
+  const double round = 16.0 * shape.loads * static_cast<double>(threads);
+  const int rounds = static_cast<int>(std::ceil(min_bytes / round));
+  working_set_kernel_of(shape.loads)<<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
+      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), rounds, sink, clock);
+  check_launch();
+  return {round * rounds, clock == nullptr ? 0 : static_cast<int>(blocks)};
 }
 
 std::span<const int> intensity_steps() { return steps; }
 
-cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink,
-                             cudaStream_t stream) {
+void launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink, Stream stream) {
   constexpr std::size_t tile = std::size_t{intensity_threads} * loads * 4;
   const auto step = std::find(steps.begin(), steps.end(), multiply_adds);
-  if (count == 0 || count % tile != 0 || step == steps.end()) return cudaErrorInvalidValue;
+  require(count > 0 && count % tile == 0 && step != steps.end(), "reads with arithmetic");
   constexpr auto kernels = kernels_of(std::make_index_sequence<steps.size()>());
-  kernels[static_cast<std::size_t>(
-      step - steps.begin())]<<<static_cast<unsigned>(count / tile), intensity_threads, 0, stream>>>(
-      reinterpret_cast<const float4*>(data), 1e-12F, sink);
-  return cudaGetLastError();
+  const auto kernel = kernels[static_cast<std::size_t>(step - steps.begin())];
+  kernel<<<static_cast<unsigned>(count / tile), intensity_threads, 0, stream>>>(reinterpret_cast<const float4*>(data),
+                                                                                1e-12F, sink);
+  check_launch();
 }
 
 }  // namespace gpubench::probes

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that move memory or wait for it. Plain C++ declarations; each launch is asynchronous on its stream and
-// returns what the launch itself reported.
+// Kernels that move memory or wait for it.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <string>
@@ -32,37 +29,28 @@ inline constexpr std::size_t memory_granule = std::size_t{1} << 20;
 /// read: sums up b. write: stores to a, each element its own value in [1, 2). copy: a = b. triad: a = b + 2 c. Arrays
 /// hold `count` floats (a multiple of 4 threads accesses folds) and are aligned to 16 bytes; those not used may be
 /// null. `sink` is one float that is in truth never written.
-cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
-                          std::size_t count, float* sink, cudaStream_t stream);
+void launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
+                   std::size_t count, float* sink, Stream stream);
 
 /// Bytes that a launch moves: arrays read plus arrays written.
 double memory_bytes(MemoryPattern pattern, std::size_t count);
 
-/// Where the blocks of a working set's reader are. side_by_side: all together through the set, each block a part of
-/// every stride. neighbours: each goes through all of it, from a start of its own close behind another's, so that the
-/// GPU merges many of their requests on the way to L2.
-enum class WorkingSetStart { side_by_side, neighbours };
-
-/// How the GPU goes through a working set: each thread has `loads` 16-byte loads in flight.
+/// How the GPU goes through a working set: all blocks side by side, each thread with `loads` 16-byte loads in flight.
 struct WorkingSetShape {
-  int threads = 256;  ///< of a block; as many blocks as run at once, of neighbours one on each multiprocessor
+  int threads = 256;  ///< of a block; as many blocks as run at once
   int loads = 4;
-  WorkingSetStart start = WorkingSetStart::side_by_side;
 };
-/// Shapes worth trying in which requests are not merged, the most promising first.
+/// Shapes worth trying, the most promising first.
 std::span<const WorkingSetShape> working_set_shapes();
-/// Shapes in which they are.
-std::span<const WorkingSetShape> merged_working_set_shapes();
 
 /// Reads a working set again and again, past the L1 cache, until at least `min_bytes` have been read by all threads
 /// together. `working_set_bytes` is a multiple of 16 and at least min_working_set. Each block leaves a reading in
 /// `clock` (device memory for max_blocks on each multiprocessor), if not null. Work counts the bytes read.
-cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
-                               double min_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
-                               Launched& launched);
+Launched launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes, double min_bytes,
+                            float* sink, ClockReading* clock, Stream stream);
 /// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
 /// line at the same time, and the GPU merges their requests: the rate is then more than L2 delivers.
-cudaError_t min_working_set(std::size_t& bytes);
+std::size_t min_working_set();
 
 // Random accesses: each to one sector of 32 bytes.
 
@@ -78,26 +66,8 @@ struct RandomShape {
 /// Shapes worth trying.
 std::span<const RandomShape> random_shapes(RandomAccess access);
 
-/// Accesses all over `bytes` of `data`, at places that random_sector of random_sector.h gives. Work counts accesses.
-cudaError_t launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes,
-                          const LoopLaunch& launch, Launched& launched);
-
-// Bulk copies through shared memory (TMA, from compute capability 9.0 on): one thread a block asks for many bytes at a
-// time.
-
-struct BulkShape {
-  int bytes = 16384;  ///< of one copy
-  int stages = 8;     ///< copies in flight in a block
-  int blocks = 1;     ///< on each multiprocessor
-};
-/// Shapes worth trying for a pattern; none for the triad, which computes.
-std::span<const BulkShape> bulk_shapes(MemoryPattern pattern);
-
-/// What launch_memory does, for read, write and copy; `write` stores a pattern of `bytes` again and again. Arrays hold
-/// `count` floats, a multiple of every shape's bytes (memory_granule is one). cudaErrorNotSupported where this build or
-/// the GPU has no bulk copies, or a block has too little shared memory for the shape.
-cudaError_t launch_bulk(MemoryPattern pattern, BulkShape shape, float* a, const float* b, std::size_t count,
-                        int multiprocessors, cudaStream_t stream);
+/// Accesses all over `bytes` of `data`, at places that random_sector of access_order.h gives. Work counts accesses.
+Launched launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes, const LoopLaunch& launch);
 
 // Memory and arithmetic loaded together: each value read goes through so many multiply-adds.
 
@@ -105,9 +75,9 @@ cudaError_t launch_bulk(MemoryPattern pattern, BulkShape shape, float* a, const 
 std::span<const int> intensity_steps();
 
 /// Reads `count` floats once (a multiple of memory_granule) and does `multiply_adds` of intensity_steps on each.
-cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink, cudaStream_t stream);
+void launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink, Stream stream);
 
-// What lies inside one multiprocessor: L1, shared memory, constant memory.
+// What lies inside one multiprocessor: L1 and shared memory.
 
 /// How a multiprocessor reads its working set.
 struct CacheShape {
@@ -124,17 +94,12 @@ inline constexpr std::size_t cache_granule = 8192;
 
 /// Each multiprocessor reads a set of `set_bytes` of its own again and again, through L1. `data` holds that for all
 /// multiprocessors. Work counts bytes. A shape whose threads together take more than the set is refused.
-cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
-                         Launched& launched);
+Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch);
 
 /// How many of a warp's threads ask the same bank of shared memory for different words: 1, none: 16-byte loads; 2 or
 /// 32: 4-byte loads; 0: all ask for one word, which takes an instruction as short as any. Work counts the bytes that
 /// the threads get.
-cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched);
-
-/// Every warp reads one address of a constant array of 4 KiB after the other, 16 bytes for all its threads. Work counts
-/// these once for each warp.
-cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched);
+Launched launch_shared(int conflicts, const LoopLaunch& launch);
 
 // Pointer chases: one thread, each access depending on the one before.
 
@@ -146,16 +111,16 @@ enum class ChaseCache { all, past_l1 };
 
 /// Writes to the start of each of `lines` lines a pointer to another, so that they form one cycle in random order (a
 /// pseudo-random permutation drawn by `seed`). Any memory that the current GPU can write.
-cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, cudaStream_t stream);
+void launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, Stream stream);
 
 /// Follows a chain of launch_chain for `steps` steps from its `from`-th line. One block reads all `warm_bytes` of it
 /// before, twice over, so that what fits into caches is there, and on the near side; 0 for none. Leaves cycles and
 /// nanoseconds of the steps in `clock`, and in `sink` (8 bytes) the address of the line that would come next.
-cudaError_t launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps,
-                         void* sink, ClockReading* clock, cudaStream_t stream);
+void launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps, void* sink,
+                  ClockReading* clock, Stream stream);
 
 /// The same in shared memory: a chain of 4 KiB.
-cudaError_t launch_shared_chase(int steps, void* sink, ClockReading* clock, cudaStream_t stream);
+void launch_shared_chase(int steps, void* sink, ClockReading* clock, Stream stream);
 
 /// steps of a chase are done in whole passes of so many.
 inline constexpr int chase_unroll = 32;

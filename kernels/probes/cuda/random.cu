@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/probes/cuda/launch.cuh"
 #include "kernels/probes/cuda/memory.h"
-#include "kernels/probes/random_sector.h"
+#include "kernels/probes/access_order.h"
 
 namespace gpubench::probes {
 namespace {
@@ -47,14 +48,10 @@ __global__ void __launch_bounds__(max_random_threads)
 
 /// As many blocks as run at once.
 template <RandomAccess access, int in_flight, bool past_l1 = true>
-cudaError_t launch_as(RandomShape shape, void* data, std::uint32_t sectors, const LoopLaunch& launch,
-                      Launched& launched) {
+Launched launch_as(RandomShape shape, void* data, std::uint32_t sectors, const LoopLaunch& launch) {
   const auto kernel = random_kernel<access, in_flight, past_l1>;
-  int resident = 0;
-  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, 0);
-  if (error != cudaSuccess) return error;
-  return launch_loops(kernel, launch.multiprocessors * std::min(resident, max_blocks), shape.threads,
-                      in_flight * shape.threads, launch, launched, static_cast<std::byte*>(data), sectors, 1,
+  return launch_loops(kernel, launch.multiprocessors * std::min(resident_blocks(kernel, shape.threads), max_blocks),
+                      shape.threads, in_flight * shape.threads, launch, static_cast<std::byte*>(data), sectors, 1,
                       static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
@@ -65,22 +62,20 @@ std::span<const RandomShape> random_shapes(RandomAccess access) {
   return random_table;
 }
 
-cudaError_t launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes,
-                          const LoopLaunch& launch, Launched& launched) {
+Launched launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes,
+                       const LoopLaunch& launch) {
   const std::size_t sectors = bytes / sector_bytes;
-  if (shape.threads < 32 || shape.threads > max_random_threads || sectors == 0 || sectors >> 32 != 0)
-    return cudaErrorInvalidValue;
-  const auto as = [&](const auto& launcher) {
-    return launcher(shape, data, static_cast<std::uint32_t>(sectors), launch, launched);
-  };
+  const bool updates = access == RandomAccess::update;
+  require(shape.threads >= 32 && shape.threads <= max_random_threads && sectors > 0 && sectors >> 32 == 0 &&
+              (shape.in_flight == 4 || shape.in_flight == 8 || (shape.in_flight == 16 && !updates)),
+          "random accesses");
   using enum RandomAccess;
-  if (access == update && shape.in_flight == 8) return as(launch_as<update, 8>);
-  if (access == update && shape.in_flight == 4) return as(launch_as<update, 4>);
-  if (access == read && shape.in_flight == 16) return as(launch_as<read, 16>);
-  if (access == read && shape.in_flight == 8)
-    return shape.past_l1 ? as(launch_as<read, 8>) : as(launch_as<read, 8, false>);
-  if (access == read && shape.in_flight == 4) return as(launch_as<read, 4>);
-  return cudaErrorInvalidValue;
+  const auto as = updates                 ? (shape.in_flight == 8 ? launch_as<update, 8> : launch_as<update, 4>)
+                  : shape.in_flight == 16 ? launch_as<read, 16>
+                  : shape.in_flight == 4  ? launch_as<read, 4>
+                  : shape.past_l1         ? launch_as<read, 8>
+                                          : launch_as<read, 8, false>;
+  return as(shape, data, static_cast<std::uint32_t>(sectors), launch);
 }
 
 }  // namespace gpubench::probes

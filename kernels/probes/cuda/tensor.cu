@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/launch.cuh"
 
 namespace gpubench::probes {
 namespace {
@@ -143,16 +144,12 @@ __global__ void __launch_bounds__(max_tensor_threads)
 }
 
 template <NumberFormat type>
-cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch,
-                          Launched& launched) {
+Launched launch_mma_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch) {
   using T = Tile<type>;
-  cudaFuncAttributes attributes{};
-  if (const cudaError_t error = cudaFuncGetAttributes(&attributes, mma_kernel<type>); error != cudaSuccess)
-    return error;
-  if (attributes.ptxVersion < min_architecture(type)) return cudaErrorNotSupported;
+  require_architecture(attributes_of(mma_kernel<type>), min_architecture(type));
   return launch_loops(mma_kernel<type>, launch.multiprocessors * shape.blocks, shape.threads,
-                      2 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32), launch, launched,
-                      0, static_cast<const typename T::Factor*>(a), static_cast<const typename T::Factor*>(b),
+                      2 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32), launch, 0,
+                      static_cast<const typename T::Factor*>(a), static_cast<const typename T::Factor*>(b),
                       static_cast<typename T::Sum*>(sums), launch.clock, static_cast<typename T::Sum*>(launch.sink));
 }
 
@@ -168,27 +165,27 @@ std::string mma_shape_text(BlockShape shape) {
          (shape.blocks == 1 ? "" : "s") + " of " + std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
-cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
-                       const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 32 || shape.threads > max_tensor_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
-      shape.blocks > max_blocks)
-    return cudaErrorInvalidValue;
+Launched launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
+                    const LoopLaunch& launch) {
+  require(shape.threads >= 32 && shape.threads <= max_tensor_threads && shape.threads % 32 == 0 && shape.blocks >= 1 &&
+              shape.blocks <= max_blocks,
+          "matrix instructions");
   using enum NumberFormat;
-  if (type == fp64) return launch_mma_as<fp64>(shape, a, b, sums, launch, launched);
-  if (type == tf32) return launch_mma_as<tf32>(shape, a, b, sums, launch, launched);
-  if (type == fp16) return launch_mma_as<fp16>(shape, a, b, sums, launch, launched);
-  if (type == bf16) return launch_mma_as<bf16>(shape, a, b, sums, launch, launched);
-  if (type == fp8) return launch_mma_as<fp8>(shape, a, b, sums, launch, launched);
-  if (type == int8) return launch_mma_as<int8>(shape, a, b, sums, launch, launched);
-  return cudaErrorNotSupported;
+  if (type == fp64) return launch_mma_as<fp64>(shape, a, b, sums, launch);
+  if (type == tf32) return launch_mma_as<tf32>(shape, a, b, sums, launch);
+  if (type == fp16) return launch_mma_as<fp16>(shape, a, b, sums, launch);
+  if (type == bf16) return launch_mma_as<bf16>(shape, a, b, sums, launch);
+  if (type == fp8) return launch_mma_as<fp8>(shape, a, b, sums, launch);
+  if (type == int8) return launch_mma_as<int8>(shape, a, b, sums, launch);
+  throw NotOnThisGpu("there is no matrix instruction for it");
 }
 
 #if !defined(GPUBENCH_WGMMA)  // a build for other GPUs than Hopper
 
 std::span<const BlockShape> wgmma_shapes() { return {}; }
 std::string wgmma_shape_text(BlockShape) { return ""; }
-cudaError_t launch_wgmma(NumberFormat, BlockShape, const void*, const void*, void*, const LoopLaunch&, Launched&) {
-  return cudaErrorNotSupported;
+Launched launch_wgmma(NumberFormat, BlockShape, const void*, const void*, void*, const LoopLaunch&) {
+  throw NotOnThisGpu("built without code for Hopper (compute capability 9.0)");
 }
 
 #endif

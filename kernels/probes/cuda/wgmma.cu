@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/probes/cuda/compute.h"
+#include "kernels/probes/cuda/launch.cuh"
 
 namespace gpubench::probes {
 namespace {
@@ -96,19 +97,12 @@ __global__ void __launch_bounds__(max_threads, 1)
 }
 
 template <NumberFormat type>
-cudaError_t launch_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch,
-                      Launched& launched) {
+Launched launch_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch) {
   using Sum = std::conditional_t<type == NumberFormat::int8, int, float>;
-  cudaFuncAttributes attributes{};
-  cudaError_t error = cudaFuncGetAttributes(&attributes, wgmma_kernel<type, Sum>);
-  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
-    (void)cudaGetLastError();
-    return cudaErrorNotSupported;  // another GPU
-  }
-  if (error != cudaSuccess) return error;
+  (void)attributes_of(wgmma_kernel<type, Sum>);  // another GPU has none
   constexpr int depth = wgmma_row_bytes / static_cast<int>(bytes_of(type));
   return launch_loops(wgmma_kernel<type, Sum>, launch.multiprocessors, shape.threads,
-                      2 * wgmma_rows * wgmma_columns * depth * wgmma_repeats * (shape.threads / 128), launch, launched,
+                      2 * wgmma_rows * wgmma_columns * depth * wgmma_repeats * (shape.threads / 128), launch,
                       static_cast<const uint4*>(a), static_cast<const uint4*>(b), static_cast<Sum*>(sums), launch.clock,
                       static_cast<Sum*>(launch.sink));
 }
@@ -122,17 +116,17 @@ std::string wgmma_shape_text(BlockShape shape) {
          (shape.threads == 128 ? "" : "s") + " on each multiprocessor";
 }
 
-cudaError_t launch_wgmma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
-                         const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 128 || shape.threads > max_threads || shape.threads % 128 != 0 || shape.blocks != 1)
-    return cudaErrorInvalidValue;
+Launched launch_wgmma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
+                      const LoopLaunch& launch) {
+  require(shape.threads >= 128 && shape.threads <= max_threads && shape.threads % 128 == 0 && shape.blocks == 1,
+          "warpgroup matrix instructions");
   using enum NumberFormat;
-  if (type == tf32) return launch_as<tf32>(shape, a, b, sums, launch, launched);
-  if (type == fp16) return launch_as<fp16>(shape, a, b, sums, launch, launched);
-  if (type == bf16) return launch_as<bf16>(shape, a, b, sums, launch, launched);
-  if (type == fp8) return launch_as<fp8>(shape, a, b, sums, launch, launched);
-  if (type == int8) return launch_as<int8>(shape, a, b, sums, launch, launched);
-  return cudaErrorNotSupported;
+  if (type == tf32) return launch_as<tf32>(shape, a, b, sums, launch);
+  if (type == fp16) return launch_as<fp16>(shape, a, b, sums, launch);
+  if (type == bf16) return launch_as<bf16>(shape, a, b, sums, launch);
+  if (type == fp8) return launch_as<fp8>(shape, a, b, sums, launch);
+  if (type == int8) return launch_as<int8>(shape, a, b, sums, launch);
+  throw NotOnThisGpu("there is no such instruction for it");
 }
 
 }  // namespace gpubench::probes

@@ -97,17 +97,9 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
     loops.push_back(std::move(loop));
   };
   using enum NumberFormat;
-  constexpr std::string_view divisions = "divisions, with an addition beside each that is not counted";
-  constexpr std::string_view roots = "square roots, with a subtraction beside each that is not counted";
-  constexpr std::string_view products = "multiplications of 32-bit integers, each with an addition";
   add("fp32", multiply_adds, fp32, 2, multiply_add_units, arithmetic.fma_fp32);
   add("fp64", multiply_adds, fp64, 2, multiply_add_units, arithmetic.fma_fp64);
   add("int32", "additions of 32-bit integers", int32, 1, max_integer_units, arithmetic.int32_add);
-  add("int32-multiply-add", products, int32, 2, 0, arithmetic.int32_multiply_add);
-  add("division-fp32", divisions, fp32, 1, 0, arithmetic.division_fp32);
-  add("division-fp64", divisions, fp64, 1, 0, arithmetic.division_fp64);
-  add("sqrt-fp32", roots, fp32, 1, 0, arithmetic.sqrt_fp32);
-  add("sqrt-fp64", roots, fp64, 1, 0, arithmetic.sqrt_fp64);
   return loops;
 }
 

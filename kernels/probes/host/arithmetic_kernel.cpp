@@ -6,7 +6,6 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-#include <cmath>
 #include <utility>
 
 #include "kernels/probes/host/kernels.h"
@@ -78,36 +77,6 @@ double int32_add(std::int64_t rounds) {
       rounds, [](int j) { return static_cast<std::uint32_t>(j); }, [step](Unsigned v) { return v + step; });
 }
 
-double int32_multiply_add(std::int64_t rounds) {
-  auto factor = all<std::uint32_t, Unsigned>(3U);
-  auto addend = all<std::uint32_t, Unsigned>(1U);
-  keep(factor);
-  keep(addend);
-  return rounds_of<std::uint32_t, Unsigned>(
-      rounds, [](int j) { return static_cast<std::uint32_t>(j); }, [=](Unsigned v) { return v * factor + addend; });
-}
-
-template <class Element, class Vector>
-double division(std::int64_t rounds) {
-  const auto one = all<Element, Vector>(Element{1});
-  return rounds_of<Element, Vector>(
-      rounds, [](int j) { return static_cast<Element>(j); }, [one](Vector v) { return one / (v + one); });
-}
-
-/// One instruction for all lanes: compilers see that they are alike.
-template <class Vector, std::size_t... lane>
-inline Vector root(Vector v, std::index_sequence<lane...>) {
-  return Vector{std::sqrt(v[lane])...};
-}
-
-template <class Element, class Vector>
-double square_root(std::int64_t rounds) {
-  const auto three = all<Element, Vector>(Element{3});
-  return rounds_of<Element, Vector>(
-      rounds, [](int j) { return static_cast<Element>(j) / Element{32}; },
-      [three](Vector v) { return root(three - v, std::make_index_sequence<vector_bytes / sizeof(Element)>()); });
-}
-
 // Eight vectors at a time, each with a chain of its own: chains of one group run beside those of the next.
 template <int multiply_adds>
 std::uint64_t intensity(const std::byte* from, std::size_t bytes) {
@@ -149,11 +118,6 @@ const HostArithmetic arithmetic = {
     .fma_fp32 = multiply_add<float, Floats>,
     .fma_fp64 = multiply_add<double, Doubles>,
     .int32_add = int32_add,
-    .int32_multiply_add = int32_multiply_add,
-    .division_fp32 = division<float, Floats>,
-    .division_fp64 = division<double, Doubles>,
-    .sqrt_fp32 = square_root<float, Floats>,
-    .sqrt_fp64 = square_root<double, Doubles>,
     .intensity = intensities(std::make_index_sequence<HostArithmetic::intensity_steps.size()>()),
 };
 }  // namespace GPUBENCH_ISA

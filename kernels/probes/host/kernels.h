@@ -83,7 +83,7 @@ struct ArithmeticLoop {
   std::string_view what;       ///< in words: "fused multiply-adds"
   std::string_view work_unit;  ///< "FLOP" or "op"
   double work_per_round = 0.0;
-  /// Work of one unit in a clock when it takes an instruction every clock; 0 where instructions take several.
+  /// Work of one unit in a clock when it takes an instruction every clock; 0 where that is not known.
   double work_per_unit_and_clock = 0.0;
   int max_units = 0;  ///< more of them no core of this kind has
   std::size_t vector_bytes = 0;
@@ -96,18 +96,9 @@ struct ArithmeticLoop {
   std::function<double(std::int64_t rounds)> run;
 };
 
-/// Multiply-adds in single and double precision, additions and multiply-adds of 32-bit integers, division and square
-/// root, with one vector extension. Throws std::invalid_argument when this CPU does not have it.
+/// Multiply-adds in single and double precision and additions of 32-bit integers, with one vector extension. Throws
+/// std::invalid_argument when this CPU does not have it.
 std::vector<ArithmeticLoop> arithmetic_loops(Isa isa);
-
-/// A loop of an extension that few CPUs have, or why it cannot be run.
-struct SpecialLoop {
-  ArithmeticLoop loop;
-  std::string reason;  ///< empty where it can be run
-};
-
-/// Half precision, dot products of BF16 and of bytes, and matrix tiles. Asks the operating system for the tiles.
-std::vector<SpecialLoop> special_loops();
 
 /// What is compiled for one vector extension.
 struct HostArithmetic {
@@ -115,13 +106,7 @@ struct HostArithmetic {
   std::int64_t accumulators;
   double (*fma_fp32)(std::int64_t rounds);  ///< each lane of accumulator j: v = 0.999 v + 0.001 from j + 2
   double (*fma_fp64)(std::int64_t rounds);
-  double (*int32_add)(std::int64_t rounds);           ///< each lane of accumulator j: j + 3 rounds, modulo 2^32
-  double (*int32_multiply_add)(std::int64_t rounds);  ///< each lane of accumulator j: v = 3 v + 1 from j, modulo 2^32
-  /// v = 1 / (v + 1) from j, and v = sqrt(3 - v) from j / 32: neither reaches a value that is easily had.
-  double (*division_fp32)(std::int64_t rounds);
-  double (*division_fp64)(std::int64_t rounds);
-  double (*sqrt_fp32)(std::int64_t rounds);
-  double (*sqrt_fp64)(std::int64_t rounds);
+  double (*int32_add)(std::int64_t rounds);  ///< each lane of accumulator j: j + 3 rounds, modulo 2^32
 
   /// Reads floats and does `intensity_steps[i]` multiply-adds v = v 0.999 + 0.001 on each; `bytes` is a multiple of
   /// HostKernels::granularity_bytes. Returns all results' bits, ORed.

@@ -96,7 +96,6 @@ TEST(Resources, NumbersAndFamilies) {
 TEST(Resources, Suffixes) {
   EXPECT_EQ(find_resource("fp32-sustained")->name, "fp32");
   EXPECT_EQ(find_resource("dram-write-ordinary-one-core")->name, "dram-write-ordinary");
-  EXPECT_EQ(find_resource("fp64-avx2")->name, "fp64");
   EXPECT_EQ(find_resource("copy-device-to-device-graph")->name, "copy-*");
   EXPECT_EQ(find_resource("copy-rate-device-to-device-graph")->name, "copy-rate-device-to-device");
   EXPECT_EQ(find_resource("memset-graph")->unit, "s");

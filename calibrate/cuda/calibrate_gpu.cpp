@@ -9,38 +9,39 @@
 #include "calibrate/check/health.h"
 #include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
-#include "gpu/devices.h"
+#include "gpu/backend.h"
 #include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
 
 /// How much is measured in each mode.
-struct CudaPlan {
+struct GpuPlan {
   int rounds;  ///< times that all probes are gone through; an independent repeat of each
   double warm_up_seconds;
   double counting_seconds;
 };
-constexpr CudaPlan quick_cuda_plan = {7, 0.2, 0.0};
-constexpr CudaPlan full_cuda_plan = {9, 1.0, 5.0};
+constexpr GpuPlan quick_gpu_plan = {7, 0.2, 0.0};
+constexpr GpuPlan full_gpu_plan = {9, 1.0, 5.0};
 /// Where several processes measure it.
 constexpr double warm_up_seconds_of_process = 0.1;
 constexpr int launch_rounds_of_process = 2;
 
-void note_conditions(CudaCalibrationContext& bench) {
+void note_conditions(GpuCalibrationContext& bench) {
   auto& warnings = bench.calibration.warnings;
+  const auto readings = bench::backend_of(bench.device).readings(bench.device);
   // This process is one of them.
-  if (const auto processes = bench.nvml.compute_processes().value; processes && processes->size() > 1)
+  if (const auto& processes = readings.processes.value; processes && processes->size() > 1)
     warnings.push_back(fmt::format("{} other process{} computed on this GPU; ceilings may be low",
                                    processes->size() - 1, processes->size() == 2 ? "" : "es"));
-  if (bench.nvml.mig().value.value_or(false))
+  if (readings.mig.value.value_or(false))
     warnings.emplace_back(
         "MIG is on: ceilings are those of a slice, theoretical limits of memory may be the whole GPU's");
-  if (!bench.nvml.reason().empty())
-    warnings.push_back("without NVML no power, temperature or throttling was read: " + bench.nvml.reason());
+  if (!readings.throttle.value)
+    warnings.push_back("no throttling was read, and perhaps no power and temperature: " + readings.throttle.reason);
 }
 
-void measure_launch(CudaCalibrationContext& bench) {
+void measure_launch(GpuCalibrationContext& bench) {
   bench.attempt({"launch"}, [&] {
     Ceiling launch = bench.options.part == Part::all
                          ? bench::measure_launch_overhead(*bench.gpu)
@@ -50,7 +51,7 @@ void measure_launch(CudaCalibrationContext& bench) {
   });
 }
 
-void sample_all(CudaCalibrationContext& bench, int rounds) {
+void sample_all(GpuCalibrationContext& bench, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     bench.step("ceilings", static_cast<double>(round) / rounds);
     for (auto& probe : bench.probes) bench.sample(probe);
@@ -59,7 +60,7 @@ void sample_all(CudaCalibrationContext& bench, int rounds) {
 }
 
 /// After all that needs a cool GPU. Each load is visited twice, so that its interval holds what the others' heat does.
-void sustain_all(CudaCalibrationContext& bench) {
+void sustain_all(GpuCalibrationContext& bench) {
   constexpr int visits = 2;
   std::vector<SustainedLoad> loads;
   for (const Probe& probe : bench.probes)
@@ -80,7 +81,7 @@ void sustain_all(CudaCalibrationContext& bench) {
 
 /// How a probe is counted.
 struct Counting {
-  std::size_t probe = 0;  ///< its place on the workbench
+  std::size_t probe = 0;  ///< its place on the context
   std::string names;      ///< "dram_read_bytes + dram_write_bytes"
   std::vector<bench::ResolvedMetric::Term> terms;
   std::vector<std::string> counters;  ///< of the terms
@@ -150,7 +151,7 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
 }
 
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
-void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
+void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
            double deadline, std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
     source.begin(group.front().counters);
@@ -165,15 +166,14 @@ void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std
       confirmations[probe].reason = "the time for counting was over";
       continue;
     }
-    bench::Replay replay = {[] { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); },
-                            [&bench, probe] {
+    bench::Replay replay = {probes::wait_for_gpu, [&bench, probe] {
                               bench.probes[probe].enqueue();
-                              GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
+                              bench.gpu->wait();
                             }};
     replay.point = probe;
     try {
       source.count(probe, replay);
-    } catch (const std::runtime_error& error) {  // MetricsUnavailable, CudaError
+    } catch (const std::runtime_error& error) {  // MetricsUnavailable, GpuError
       confirmations[probe].reason = error.what();
     }
   }
@@ -185,20 +185,17 @@ void count(CudaCalibrationContext& bench, bench::MetricSource& source, const std
 
 }  // namespace
 
-void warm_up(CudaCalibrationContext& bench, double seconds) {
+void warm_up(GpuCalibrationContext& bench, double seconds) {
   const double start = steady_seconds();
   while (steady_seconds() < start + seconds)
     bench.timer.seconds([&] {
-      probes::Launched launched;
-      GPUBENCH_CUDA_CHECK(probes::launch_vector(
-          probes::VectorOperation::fp32, {256, 4},
-          {1000, bench.multiprocessors(), bench.clock.readings(), bench.sink.data(), bench.stream}, launched));
+      (void)probes::launch_vector(probes::VectorOperation::fp32, {256, 4}, bench.loops(1000));
     });
 }
 
-Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options) {
-  CudaCalibrationContext bench(device, options);
-  const CudaPlan& plan = bench.full ? full_cuda_plan : quick_cuda_plan;
+Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options) {
+  GpuCalibrationContext bench(device, options);
+  const GpuPlan& plan = bench.full ? full_gpu_plan : quick_gpu_plan;
   bench.step("warm-up", 0.0);
   const bool for_process = options.part == Part::of_process;
   bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
@@ -250,7 +247,7 @@ Calibration calibrate_cuda(const Device& device, const CalibrationOptions& optio
   return bench.finish();
 }
 
-void confirm(CudaCalibrationContext& bench, double seconds) {
+void confirm(GpuCalibrationContext& bench, double seconds) {
   const double deadline = steady_seconds() + seconds;
   std::unique_ptr<bench::MetricSource> source;
   std::string reason;

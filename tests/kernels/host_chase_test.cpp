@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointer chases, shared lines and what the system takes: right results. No times are asserted.
+// Pointer chases and what the system takes: right results. No times are asserted.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -57,19 +57,6 @@ TEST(HostChase, FollowsAsManyLinksAsSaid) {
     EXPECT_EQ(chase_host_chain(buffer.data(), steps) - buffer.data(), places[static_cast<std::size_t>(steps % lines)]);
 }
 
-TEST(HostAtomics, EveryThreadAddsAsOftenAsSaid) {
-  for (const int threads : {1, 2, 3}) {
-    const TeamOf team(threads);
-    AtomicsProbe probe;
-    std::uint64_t expected = 0;
-    for (const Sharing sharing : {Sharing::one_address, Sharing::one_line, Sharing::spread}) {
-      EXPECT_GE(probe.add(sharing, 1000), 0.0);
-      expected += 1000U * static_cast<std::uint64_t>(threads);
-      EXPECT_EQ(probe.total(), expected) << static_cast<int>(sharing) << ", " << threads;
-    }
-  }
-}
-
 TEST(HostTeam, HasTheSizeAskedForWhileAsked) {
   const int before = team_size();
   {
@@ -80,20 +67,6 @@ TEST(HostTeam, HasTheSizeAskedForWhileAsked) {
     EXPECT_EQ(runs, 1);
   }
   EXPECT_EQ(team_size(), before);
-}
-
-TEST(HostPairs, HandOverAndBack) {
-  const auto processors = allowed_processors();
-  ASSERT_FALSE(processors.empty());
-  if (processors.size() < 2) GTEST_SKIP() << "one processor";
-  EXPECT_GT(ping_pong_seconds(processors[0], processors[1], 10), 0.0);
-}
-
-TEST(HostPairs, AProcessorThatIsNotThereIsAnErrorAndDoesNotHang) {
-  constexpr int nowhere = 1023;
-  const auto processors = allowed_processors();
-  if (processors.back() == nowhere) GTEST_SKIP() << "it is there";
-  EXPECT_THROW(ping_pong_seconds(processors[0], nowhere, 10), std::system_error);
 }
 
 TEST(HostBuffer, TellsItsHugePagesIfTheSystemDoes) {

@@ -6,6 +6,7 @@
 
 #include "calibrate/check/drift.h"
 #include "calibrate/cuda/calibration_context.h"
+#include "gpu/backend.h"
 #include "gpu/devices.h"
 
 namespace gpubench::calibrate {
@@ -19,18 +20,16 @@ template <class F>
 auto or_no_samples(F f) {
   try {
     return f();
-  } catch (const CudaError& error) {
-    (void)cudaGetLastError();
+  } catch (const GpuError& error) {
     throw NoDriftSamples(error.what());
   } catch (const OutOfMemory& error) {
-    (void)cudaGetLastError();
     throw NoDriftSamples(error.what());
   }
 }
 
-class CudaDriftSampler {
+class GpuDriftSampler {
  public:
-  explicit CudaDriftSampler(const Device& device) : device_(device), bench_(device_, options_) {
+  explicit GpuDriftSampler(const Device& device) : device_(device), bench_(device_, options_) {
     warm_up(bench_, warm_up_seconds);
   }
 
@@ -65,7 +64,8 @@ class CudaDriftSampler {
 
   std::string disturbance_of(const Probe& probe, const Ceiling& stored) {
     // This process is one of them.
-    if (const auto processes = bench_.nvml.compute_processes().value; processes && processes->size() > 1)
+    const auto processes = bench::backend_of(device_).readings(device_).processes.value;
+    if (processes && processes->size() > 1)
       return fmt::format("{} other process{} used this GPU", processes->size() - 1, processes->size() == 2 ? "" : "es");
     for (const char* const variable : bench::profiler_variables)
       if (std::getenv(variable) != nullptr)
@@ -78,14 +78,14 @@ class CudaDriftSampler {
 
   Device device_;
   CalibrationOptions options_;
-  CudaCalibrationContext bench_;
-  std::map<std::string, std::size_t> probes_;  ///< their places on the workbench
+  GpuCalibrationContext bench_;
+  std::map<std::string, std::size_t> probes_;  ///< their places in the context
 };
 
 }  // namespace
 
-DriftSampler cuda_drift_sampler(const Device& device) {
-  const auto sampler = or_no_samples([&] { return std::make_shared<CudaDriftSampler>(device); });
+DriftSampler gpu_drift_sampler(const Device& device) {
+  const auto sampler = or_no_samples([&] { return std::make_shared<GpuDriftSampler>(device); });
   return [sampler](const Ceiling& stored) { return sampler->sample(stored); };
 }
 
