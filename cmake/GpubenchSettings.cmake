@@ -9,11 +9,16 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(GPUBENCH_CCACHE ccache)
   foreach(language CXX CUDA)
     if(GPUBENCH_CCACHE AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${GPUBENCH_CCACHE})
+      # With these it keeps what is compiled with precompiled headers (its manual, "Precompiled headers").
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GPUBENCH_CCACHE})
     endif()
   endforeach()
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+  # What is timed is compiled with -O3 (kernels/). The rest takes a third less to compile so, and hardly longer to run.
+  if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+    set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
   endif()
 elseif(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   add_compile_options(-O2)  # what times other code is optimised, whatever the parent leaves open
@@ -37,6 +42,22 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
+# gpubench_precompile(NAME HEADERS...): headers that many rooms read, read once. Rooms that link fmt and the model reuse the one called `model`.
+function(gpubench_precompile name)
+  # clang wants equal flags, and a compiler cache of somebody's own may know nothing of them.
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR (CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES CCACHE_SLOPPINESS))
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${name}.cpp CONTENT "")
+  add_library(gpubench_precompiled_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${name}.cpp)
+  target_compile_features(gpubench_precompiled_${name} PRIVATE cxx_std_20)
+  target_include_directories(gpubench_precompiled_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(gpubench_precompiled_${name} PRIVATE fmt::fmt gpubench_warnings)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
+  target_compile_options(gpubench_precompiled_${name} PRIVATE -fpch-preprocess)
+  target_precompile_headers(gpubench_precompiled_${name} PRIVATE ${headers})
+endfunction()
+
 # gpubench_sources(RESULT FOLDERS...): all .cpp of these folders of the room, and with CUDA its .cu. A new file needs no line in CMake.
 function(gpubench_sources result)
   set(sources "")
@@ -51,10 +72,10 @@ function(gpubench_sources result)
   set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# gpubench_room(NAME FOLDERS... WITHOUT... SOURCES... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME
-# once installed: all sources of its FOLDERS but those named in WITHOUT, and SOURCES.
+# gpubench_room(NAME FOLDERS... WITHOUT... SOURCES... OPENMP... PUBLIC... PRIVATE...): one room of the house as a static library,
+# gpubench::NAME once installed: all sources of its FOLDERS but those named in WITHOUT, and SOURCES. Those named in OPENMP have parallel loops.
 function(gpubench_room name)
-  cmake_parse_arguments(room "" "" "FOLDERS;WITHOUT;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(room "" "" "FOLDERS;WITHOUT;SOURCES;OPENMP;PUBLIC;PRIVATE" ${ARGN})
   gpubench_sources(sources ${room_FOLDERS})
   if(room_WITHOUT)
     list(REMOVE_ITEM sources ${room_WITHOUT})
@@ -74,5 +95,13 @@ function(gpubench_room name)
   set(private ${room_PRIVATE})
   list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${private} $<BUILD_INTERFACE:gpubench_warnings>)
+  if(room_OPENMP)
+    set_source_files_properties(${room_OPENMP} PROPERTIES COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
+    target_link_libraries(gpubench_${name} PRIVATE $<LINK_ONLY:OpenMP::OpenMP_CXX>)
+  endif()
+  if(TARGET gpubench_precompiled_model AND fmt::fmt IN_LIST private AND NOT name MATCHES "^(base|model)$")
+    target_compile_options(gpubench_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # for ccache
+    target_precompile_headers(gpubench_${name} REUSE_FROM gpubench_precompiled_model)
+  endif()
   set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
 endfunction()
