@@ -99,15 +99,8 @@ Reading reading_over(const probes::ClockReading& passed, int count) {
   return reading;
 }
 
-void SustainedLoad::visit(GpuCalibrationContext& bench, double share) {
-  try {
-    run(bench, share * probe_->sustained_seconds);
-  } catch (const GpuError& error) {
-    failure_ = error.what();
-  }
-}
-
-void SustainedLoad::run(GpuCalibrationContext& bench, double seconds) {
+void SustainedLoad::visit(GpuCalibrationContext& bench, double share) try {
+  const double seconds = share * probe_->sustained_seconds;
   const double start = steady_seconds();
   const double half = start + 0.5 * seconds;
   const std::size_t before = rates_.size();
@@ -130,6 +123,8 @@ void SustainedLoad::run(GpuCalibrationContext& bench, double seconds) {
   temperature_ = bench.gpu->temperature();
   bench.gpu->wait();
   seconds_ += seconds;
+} catch (const GpuError& error) {
+  failure_ = error.what();
 }
 
 Ceiling SustainedLoad::ceiling(int multiprocessors) const {
@@ -268,11 +263,6 @@ Ceiling GpuCalibrationContext::ceiling_of(const Probe& probe) const {
   return ceiling;
 }
 
-void GpuCalibrationContext::measure_now(Probe probe, int repeats) {
-  for (int i = 0; i < repeats; ++i) sample(probe);
-  conclude(probe);
-}
-
 void GpuCalibrationContext::conclude(const Probe& probe) {
   if (!probe.failure.empty())
     absent(probe.ceiling.resource, probe.failure);
@@ -285,7 +275,10 @@ void GpuCalibrationContext::measure_now(Ceiling ceiling, std::function<Reading()
   probe.ceiling = std::move(ceiling);
   probe.measure = std::move(measure);
   const std::string resource = probe.ceiling.resource;
-  attempt({resource}, [&] { measure_now(std::move(probe), repeats); });
+  attempt({resource}, [&] {
+    for (int i = 0; i < repeats; ++i) sample(probe);
+    conclude(probe);
+  });
 }
 
 }  // namespace gpubench::calibrate

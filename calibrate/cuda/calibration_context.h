@@ -84,8 +84,6 @@ class SustainedLoad {
   [[nodiscard]] Ceiling ceiling(int multiprocessors) const;
 
  private:
-  void run(GpuCalibrationContext& bench, double seconds);
-
   const Probe* probe_;
   std::vector<double> rates_;
   std::vector<std::int64_t> rates_of_visits_;  ///< how many of them each visit left
@@ -157,9 +155,8 @@ class GpuCalibrationContext : public CalibrationContext {
   [[nodiscard]] Ceiling ceiling_of(const Probe& probe) const;
   /// Adds the ceiling of a probe that has its samples, or why there is none.
   void conclude(const Probe& probe);
-  /// Samples a probe that is not among `probes`, and adds its ceiling.
-  void measure_now(Probe probe, int repeats);
-  /// The same for something that takes its samples by itself. An error of the GPU makes it absent.
+  /// Samples something that is not among `probes` and takes its samples by itself, and adds its ceiling. An error of
+  /// the GPU makes it absent.
   void measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats);
 
  private:

@@ -63,14 +63,14 @@ std::optional<std::string> load_warning(const LoadReading& before, const LoadRea
 
 /// How much is measured in each mode.
 struct HostPlan {
-  int rounds;            ///< all probes are gone through so often; each round is an independent repeat
-  int min_rounds;        ///< these are run whatever time they take
-  double round_seconds;  ///< from the start of the calibration: no further round begins that would end later
-  double touch_seconds;  ///< most time for touching fresh memory, each time
-  int arithmetic_tries;  ///< a repeat is the best of so many short runs
-  std::size_t windows;   ///< that the memory is streamed through in
-  int stream_windows;    ///< a repeat is the best of so many windows
-  double gemm_seconds;   ///< matrices grow until eight products take this long
+  int rounds = 9;          ///< all probes are gone through so often; each round is an independent repeat
+  int min_rounds = 3;      ///< these are run whatever time they take
+  double round_seconds;    ///< from the start of the calibration: no further round begins that would end later
+  double touch_seconds;    ///< most time for touching fresh memory, each time
+  int arithmetic_tries;    ///< a repeat is the best of so many short runs
+  std::size_t windows;     ///< that the memory is streamed through in
+  int stream_windows = 3;  ///< a repeat is the best of so many windows
+  double gemm_seconds;     ///< matrices grow until eight products take this long
   double rung_seconds;
   int sparse_rungs;           ///< working sets an octave where a pass takes long
   std::size_t ladder_caches;  ///< the ladder ends at so many times the last-level cache

@@ -49,14 +49,6 @@ HostProbe arithmetic_probe(const HostCalibrationContext& bench, const std::strin
   return probe;
 }
 
-void add_both(HostCalibrationContext& bench, const probes::ArithmeticLoop& loop) {
-  const std::string resource(loop.resource);
-  bench.probes.push_back(arithmetic_probe(bench, resource, loop, bench.threads));
-  bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
-}
-
-bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.work_unit == "FLOP"; }
-
 template <class Element>
 using Gemm = probes::GemmProbe<Element>;
 
@@ -132,13 +124,13 @@ Reading measure(HostCalibrationContext& bench, std::size_t step) {
 
 void add_host_vector_probes(HostCalibrationContext& bench) {
   for (const auto& loop : probes::arithmetic_loops(bench.isa)) {
-    if (!bench.full) {
-      if (is_multiply_add(loop))
-        bench.probes.push_back(arithmetic_probe(bench, std::string(loop.resource), loop, bench.threads));
-      continue;
-    }
-    add_both(bench, loop);
-    if (is_multiply_add(loop)) (bench.probes.end() - 2)->sustained_seconds = sustained_seconds;
+    const bool is_multiply_add = loop.work_unit == "FLOP";
+    if (!is_multiply_add && !bench.full) continue;
+    const std::string resource(loop.resource);
+    HostProbe all = arithmetic_probe(bench, resource, loop, bench.threads);
+    if (is_multiply_add && bench.full) all.sustained_seconds = sustained_seconds;
+    bench.probes.push_back(std::move(all));
+    if (bench.full) bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
   }
 }
 

@@ -49,50 +49,41 @@ void copy_out(T* to, const HostVector<T>& from, std::int64_t first, std::int64_t
   std::copy_n(from.data() + first, count, to);
 }
 
-/// Where an operation runs: work() or, on a GPU, work(stream).
-struct Host {
-  static constexpr DeviceKind kind = DeviceKind::cpu;
-  static constexpr Pipe sums = fp64;  ///< what sum and dot accumulate on
-  static constexpr std::int64_t intensity_elements = 1 << 24;
-  template <class T = float>
-  static auto vector(State& state, std::int64_t n) {
-    return state.host_vector<T>(n);
-  }
-  template <class Work>
-  static void measure(State& state, const Work& work) {
-    state.measure([&] { work(); });
-  }
-  /// A variant with this share of the arithmetic.
-  template <class Work>
-  static void ablation(State& state, double remaining, const Work& work) {
-    state.ablation(less_arithmetic, remaining, [work] { work(); });
-  }
-};
-
 #ifdef GPUBENCH_WITH_CUDA
 template <class T>
 void copy_out(T* to, const DeviceVector<T>& from, std::int64_t first, std::int64_t count) {
   detail::copy_from_device(to, from.data() + first, static_cast<std::size_t>(count) * sizeof(T));
 }
+#endif
 
-struct Gpu {
-  static constexpr DeviceKind kind = DeviceKind::gpu;
-  static constexpr Pipe sums = fp32;
-  static constexpr std::int64_t intensity_elements = 1 << 25;
-  template <class T = float>
+/// Where an operation runs: work() or, on a GPU, work(stream).
+template <DeviceKind where>
+struct On {
+  static constexpr bool gpu = where == DeviceKind::gpu;
+  static constexpr Pipe sums = gpu ? fp32 : fp64;  ///< what sum and dot accumulate on
+  static constexpr std::int64_t intensity_elements = gpu ? 1 << 25 : 1 << 24;
   static auto vector(State& state, std::int64_t n) {
-    return state.device_vector<T>(n);
+    if constexpr (gpu)
+      return state.device_vector<float>(n);
+    else
+      return state.host_vector<float>(n);
   }
   template <class Work>
   static void measure(State& state, const Work& work) {
-    state.measure([&](Stream stream) { work(stream); });
+    if constexpr (gpu)
+      state.measure([&](Stream stream) { work(stream); });
+    else
+      state.measure([&] { work(); });
   }
+  /// A variant with this share of the arithmetic.
   template <class Work>
   static void ablation(State& state, double remaining, const Work& work) {
-    state.ablation(less_arithmetic, remaining, [work](Stream stream) { work(stream); });
+    if constexpr (gpu)
+      state.ablation(less_arithmetic, remaining, [work](Stream stream) { work(stream); });
+    else
+      state.ablation(less_arithmetic, remaining, [work] { work(); });
   }
 };
-#endif
 
 template <class Vector>
 auto whole(const Vector& vector) {
@@ -191,7 +182,7 @@ void cosine(State& state) {
 
 template <class Side>
 void gelu(State& state) {
-  constexpr bool on_host = Side::kind == DeviceKind::cpu;
+  constexpr bool on_host = !Side::gpu;
   const auto n = state.range(0);
   // As x / (1 + exp(-2u)): square 1, FMA 2, multiply 1 give -2u; then exp, add 1, divide 1.
   declare(state, n, n, (4 + exp_flops + 2) * n);
@@ -296,7 +287,7 @@ void reduce(State& state, const Work& work, const Vectors&... vectors) {
     if (std::abs(actual - expected) <= allowed(expected, magnitude)) return true;
     return {false, fmt::format("the result is {}, in double it is {}", actual, expected)};
   };
-  if constexpr (Side::kind == DeviceKind::cpu) {
+  if constexpr (!Side::gpu) {
     double result = 0.0;
     // Far above 2^26 roundings in double.
     state.verify([&] { return check(result, [](double, double magnitude) { return 1e-12 * magnitude; }); });
@@ -407,7 +398,7 @@ void layer_norm(State& state) {
   };
   // Sums of 1024 terms in trees err by some 2^-24 of a value of order 1; results are up to about 20, and gamma times
   // the normalised value may cancel against beta: hence an absolute part of 20 x 2^-24 x 8.
-  const double tolerance = Side::kind == DeviceKind::cpu ? 4e-6 : 1e-5;
+  const double tolerance = Side::gpu ? 1e-5 : 4e-6;
   by_rows<Side>(state, tolerance, tolerance, exact, [&](const float* x, float* y, auto... rest) {
     operations::layer_norm(x, gamma.data(), beta.data(), y, rest...);
   });
@@ -548,19 +539,19 @@ constexpr Operation common[] = {{"copy", copy<Side>, vector_sizes},
                                 {"transpose", transpose<Side>, matrix_sizes},
                                 {"intensity", intensity<Side>, fma_counts}};
 
-template <class Side>
+template <DeviceKind kind>
 bool registered(std::initializer_list<Operation> more) {
   const auto add = [](const Operation& each) {
-    register_operation(each.name, Side::kind, each.run, GPUBENCH_CODE)->Apply(each.sizes);
+    register_operation(each.name, kind, each.run, GPUBENCH_CODE)->Apply(each.sizes);
   };
-  std::ranges::for_each(common<Side>, add);
+  std::ranges::for_each(common<On<kind>>, add);
   std::ranges::for_each(more, add);
   return true;
 }
 
-[[maybe_unused]] const bool on_host = registered<Host>({{"gemm_fp32", gemm_on_host, host_gemm_sizes}});
+[[maybe_unused]] const bool on_host = registered<DeviceKind::cpu>({{"gemm_fp32", gemm_on_host, host_gemm_sizes}});
 #ifdef GPUBENCH_WITH_CUDA
-[[maybe_unused]] const bool on_gpu = registered<Gpu>(
+[[maybe_unused]] const bool on_gpu = registered<DeviceKind::gpu>(
     {{"gemm_fp32", [](State& state) { gemm_on_gpu<float>(state, NumberFormat::fp32, fp32); }, matrix_sizes},
      {"gemm_bf16", [](State& state) { gemm_on_gpu<std::uint16_t>(state, NumberFormat::bf16, tensor_bf16); },
       matrix_sizes}});

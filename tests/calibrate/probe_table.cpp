@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "core/base/time.h"
 #include "core/storage/storage.h"
+#include "gpu/devices.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
+#include "gpu/devices.h"
 
 namespace gpubench::calibrate {
 namespace {
