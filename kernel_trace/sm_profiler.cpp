@@ -26,6 +26,12 @@ Result guarded(Result failed, const Body& body) noexcept {
   }
 }
 
+/// 0, or -1 where it failed.
+template <class Body>
+int code_of(const Body& body) noexcept {
+  return guarded(-1, [&] { return body(), 0; });
+}
+
 gpubench::kernel_trace::Buffer& buffer_of(sm_profiler_buffer_t buffer) {
   if (buffer == nullptr) throw std::invalid_argument("the buffer is NULL: sm_profiler_create_buffer failed.");
   return buffer->buffer;
@@ -53,18 +59,14 @@ sm_profiler_buffer_t sm_profiler_create_buffer(int num_blocks, int num_groups, i
 }
 
 int sm_profiler_register_event(sm_profiler_buffer_t buffer, int event_no, const char* name) {
-  return guarded(-1, [&] {
+  return code_of([&] {
     if (event_no < 0 || name == nullptr) throw std::invalid_argument("an event has a number from 0 on, and a name.");
     buffer_of(buffer).name(static_cast<std::uint32_t>(event_no), name);
-    return 0;
   });
 }
 
 int sm_profiler_init_buffer(sm_profiler_buffer_t buffer) {
-  return guarded(-1, [&] {
-    buffer_of(buffer).reset();
-    return 0;
-  });
+  return code_of([&] { buffer_of(buffer).reset(); });
 }
 
 uint64_t* sm_profiler_get_device_ptr(sm_profiler_buffer_t buffer) {
@@ -72,12 +74,11 @@ uint64_t* sm_profiler_get_device_ptr(sm_profiler_buffer_t buffer) {
 }
 
 int sm_profiler_export_to_file(sm_profiler_buffer_t buffer, const char* filename) {
-  return guarded(-1, [&] {
+  return code_of([&] {
     auto& held = buffer_of(buffer);
     if (filename == nullptr) throw std::invalid_argument("the name of the file to export to is NULL.");
     GPUBENCH_TRACE_CHECK(cudaDeviceSynchronize());
     held.read().write(filename);
-    return 0;
   });
 }
 

@@ -31,25 +31,24 @@ std::string part_of(std::string_view what, double seconds, double overlap, const
 
 bool in_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-void tell_groups_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full,
-                       const std::map<std::string, std::vector<std::size_t>>& groups, int words_left);
+/// Rows of one short name, with their full ones.
+using NamedAlike = std::vector<std::pair<ProgramRow*, std::string_view>>;
 
-/// Rows of one short name are told apart by the words in which their full names differ: "kernel<\u2026AddFunctor>".
-void tell_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full, int words_left) {
+/// They are told apart by the words in which their full names differ: "kernel<\u2026AddFunctor>".
+void tell_apart(const NamedAlike& rows, int words_left) {
   constexpr std::size_t max_word = 28;
-  std::size_t same = full.front().size();
-  for (const std::string_view name : full)
-    same =
-        std::min(same, static_cast<std::size_t>(std::ranges::mismatch(full.front(), name).in1 - full.front().begin()));
-  if (words_left == 0 || std::ranges::all_of(full, [&](std::string_view name) { return name == full.front(); })) return;
-  while (same > 0 && in_word(full.front()[same - 1])) --same;
-  std::map<std::string, std::vector<std::size_t>> by_word;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  const std::string_view first = rows.front().second;
+  std::size_t same = first.size();
+  for (const auto& [row, full] : rows)
+    same = std::min(same, static_cast<std::size_t>(std::ranges::mismatch(first, full).in1 - first.begin()));
+  if (words_left == 0 || std::ranges::all_of(rows, [&](const auto& one) { return one.second == first; })) return;
+  while (same > 0 && in_word(first[same - 1])) --same;
+  std::map<std::string, NamedAlike> by_word;
+  for (const auto& [row, full] : rows) {
     std::string word;
-    for (std::size_t k = same; k < full[i].size() && in_word(full[i][k]) && word.size() < max_word; ++k)
-      word += full[i][k];
-    by_word[word].push_back(i);
-    std::string& name = rows[i]->name;
+    for (std::size_t k = same; k < full.size() && in_word(full[k]) && word.size() < max_word; ++k) word += full[k];
+    by_word[word].emplace_back(row, full);
+    std::string& name = row->name;
     if (name.ends_with('>'))
       name.pop_back();
     else
@@ -57,21 +56,7 @@ void tell_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::str
     if (!word.empty() && !name.ends_with("\u2026") && !name.ends_with('<')) name += " ";
     name += word + ">";
   }
-  tell_groups_apart(rows, full, by_word, words_left - 1);
-}
-
-void tell_groups_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full,
-                       const std::map<std::string, std::vector<std::size_t>>& groups, int words_left) {
-  for (const auto& [name, places] : groups) {
-    if (places.size() < 2) continue;
-    std::vector<ProgramRow*> some;
-    std::vector<std::string_view> names;
-    for (const std::size_t place : places) {
-      some.push_back(rows[place]);
-      names.push_back(full[place]);
-    }
-    tell_apart(some, names, words_left);
-  }
+  for (const auto& [word, alike] : by_word) tell_apart(alike, words_left - 1);
 }
 
 }  // namespace
@@ -102,12 +87,9 @@ std::vector<ProgramRow> program_rows(const Run& run) {
                                             : std::string(without_suffix(kernel.point)))});
     full.push_back(named ? std::string_view(point->measurement.kernels.front().launch.name) : kernel.point);
   }
-  std::map<std::string, std::vector<std::size_t>> by_name;
-  for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].push_back(i);
-  std::vector<ProgramRow*> all;
-  all.reserve(rows.size());
-  for (ProgramRow& row : rows) all.push_back(&row);
-  tell_groups_apart(all, full, by_name, 3);
+  std::map<std::string, NamedAlike> by_name;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].emplace_back(&rows[i], full[i]);
+  for (const auto& [name, alike] : by_name) tell_apart(alike, 3);
   return rows;
 }
 

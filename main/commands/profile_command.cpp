@@ -2,14 +2,13 @@
 // Any program, recorded as it is, and its kernels judged.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <optional>
+#include <regex>
 
 #include "bench/counters/post_timing_pass.h"
 #include "core/base/files.h"
@@ -65,17 +64,16 @@ using KernelFilter = std::function<bool(const std::string&)>;
 /// Null for an empty expression. Throws UsageError.
 KernelFilter filter_of(const std::string& expression) {
   if (expression.empty()) return nullptr;
-  const std::shared_ptr<regex_t> compiled(new regex_t, [](regex_t* regex) {
-    regfree(regex);
-    delete regex;
-  });
-  if (const int error = regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
-    std::string text(256, '\0');
-    text.resize(std::max<std::size_t>(regerror(error, nullptr, text.data(), text.size()), 1) - 1);
-    *compiled = {};
-    throw UsageError(fmt::format("--kernels={} is no regular expression: {}.", expression, text));
+  auto grammar = std::regex::extended;
+#ifdef __GLIBCXX__
+  grammar |= std::regex_constants::__polynomial;  // or it might go back for ever
+#endif
+  try {
+    return
+        [regex = std::regex(expression, grammar)](const std::string& name) { return std::regex_search(name, regex); };
+  } catch (const std::regex_error& error) {
+    throw UsageError(fmt::format("--kernels={} is no regular expression: {}.", expression, error.what()));
   }
-  return [compiled](const std::string& name) { return regexec(compiled.get(), name.c_str(), 0, nullptr, 0) == 0; };
 }
 
 /// What is to be counted, in sets of one pass. What cannot be is said, and left out.

@@ -12,6 +12,12 @@
 #include "core/base/units.h"
 
 namespace gpubench::profile {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeMemory, allocations, allocated_bytes, releases, freed_bytes, live_bytes,
+                                   peak_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Status, records, records_reason, counters, counters_reason, dropped, kernels_outside,
+                                   note)
+
 namespace {
 
 constexpr std::array reduction_names = {"sum", "max", "mean"};
@@ -146,46 +152,32 @@ std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction) 
 }
 
 std::string json_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status) {
-  using nlohmann::ordered_json;
-  const auto maybe = [](const auto& value) { return value ? ordered_json(*value) : ordered_json(nullptr); };
-  ordered_json all = ordered_json::array();
+  using nlohmann::json;
+  const auto maybe = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  json all = json::array();
   for (const RangeResult& range : ranges) {
-    ordered_json entry = {{"name", range.name},
-                          {"path", range.path},
-                          {"depth", range.depth},
-                          {"type", name_of(range.type)},
-                          {"calls", range.calls},
-                          {"host_ms", range.host_ms},
-                          {"kernels", maybe(range.kernels)},
-                          {"exclusive_kernels", maybe(range.exclusive_kernels)}};
-    entry["metrics"] = ordered_json::array();
+    json entry = {{"name", range.name},
+                  {"path", range.path},
+                  {"depth", range.depth},
+                  {"type", name_of(range.type)},
+                  {"calls", range.calls},
+                  {"host_ms", range.host_ms},
+                  {"kernels", maybe(range.kernels)},
+                  {"exclusive_kernels", maybe(range.exclusive_kernels)},
+                  {"metrics", json::array()}};
     for (const RangeMetric& metric : range.metrics) {
-      ordered_json figure = {{"name", metric.name},
-                             {"unit", metric.unit},
-                             {"inclusive", maybe(metric.inclusive)},
-                             {"exclusive", maybe(metric.exclusive)}};
+      json figure = {{"name", metric.name},
+                     {"unit", metric.unit},
+                     {"inclusive", maybe(metric.inclusive)},
+                     {"exclusive", maybe(metric.exclusive)}};
       if (!metric.note.empty()) figure["note"] = metric.note;
       entry["metrics"].push_back(std::move(figure));
     }
-    if (range.memory) {
-      const RangeMemory& memory = *range.memory;
-      entry["memory"] = {{"allocations", memory.allocations}, {"allocated_bytes", memory.allocated_bytes},
-                         {"releases", memory.releases},       {"freed_bytes", memory.freed_bytes},
-                         {"live_bytes", memory.live_bytes},   {"peak_bytes", memory.peak_bytes}};
-    }
+    if (range.memory) entry["memory"] = *range.memory;
     all.push_back(std::move(entry));
   }
-  ordered_json document = {{"reduction", name_of(reduction)},
-                           {"status",
-                            {{"records", status.records},
-                             {"records_reason", status.records_reason},
-                             {"counters", status.counters},
-                             {"counters_reason", status.counters_reason},
-                             {"dropped", status.dropped},
-                             {"kernels_outside", status.kernels_outside},
-                             {"note", status.note}}},
-                           {"ranges", std::move(all)}};
-  return valid_json(document.dump(1, ' ', false, ordered_json::error_handler_t::replace)) + "\n";
+  const json document = {{"reduction", name_of(reduction)}, {"status", status}, {"ranges", std::move(all)}};
+  return valid_json(document.dump(1, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
 std::string text_of(const MemoryActivity& activity) {

@@ -12,6 +12,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "profile/range_profiler/range_reports.h"
 #include "profile/range_profiler/range_results.h"
@@ -378,20 +379,12 @@ std::string write_ranges(const std::string& path, Reduction reduction) {
   const bool csv = target.extension() == ".csv";
   if (!csv && target.extension() != ".json")
     return fmt::format("'{}' names no format; end it with .csv or .json", printable(path));
-  const auto why = [&](int error) {
-    return fmt::format("{} cannot be written ({}); choose another folder", printable(path),
-                       std::generic_category().message(error));
-  };
-  std::error_code error;
-  if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), error);
-  if (error) return why(error.value());
-  TemporaryFile file(target.has_parent_path() ? target.parent_path() : ".");
-  if (file.error() != 0) return why(file.error());
-  if (const int failed = write_all(file.descriptor(), csv ? ranges_csv(reduction) : ranges_json(reduction));
-      failed != 0)
-    return why(failed);
-  const int failed = file.keep_as(target);
-  return failed == 0 ? "" : why(failed);
+  try {
+    storage::write_file(target, csv ? ranges_csv(reduction) : ranges_json(reduction));
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 }  // namespace gpubench::profile

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events, memory and NVTX by CUDA's runtime.
+#include "profile/range_profiler/sources.h"
+
 #include <nvtx3/nvToolsExt.h>
 
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {
 namespace {
