@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/counting_runner.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
 #include <exception>
 
 #include "bench/memory/host_memory.h"
-#include "bench/point_runner.h"
 #include "core/base/time.h"
 #include "gpu/memory.h"
 #include "gpubench/vectors.h"
@@ -156,7 +157,6 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     replay.chain = [&](std::int64_t executions) { return device_.timing()->chain(device, executions); };
   if (GpuTiming* const timing = device_.timing()) {
     if (device) replay.grids = [timing, &device] { return timing->launched_by(device).grids; };
-    if (replay.chain) replay.kernel_overhead = [timing, &device] { return timing->kernel_overhead(device); };
     replay.known_kernel = [timing] { return timing->known_kernel(); };
     replay.clock_notes = [timing] { return timing->clock_notes(); };
   }

@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation declares through its State before it is measured. The runners read it.
+// Timing points: calls of registered operations.
 #pragma once
 
-#include "bench/counters/post_timing_pass.h"
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "bench/declaration.h"
 #include "bench/memory/cold_cache.h"
 #include "bench/timing/gpu_timing.h"
 #include "bench/timing/sampler.h"
 #include "core/model/device.h"
-#include "core/model/measurement.h"
-#include "gpu/kept_memory.h"
-#include "gpubench/detail/buffers.h"
-#include "gpubench/state.h"
-
-namespace gpubench::detail {
-
-/// A variant given to `ablation`; one of the two batches is there.
-struct OfferedVariant {
-  Ablation kind = Ablation::less_arithmetic;
-  double remaining_fraction = 1.0;
-  DeviceBatch device_batch;
-  HostBatch host_batch;
-};
-
-struct Declaration {
-  benchmark::State* google;  ///< null where there is none
-  /// In the order of the point's name; numbers without a name where it is not known.
-  std::vector<Argument> arguments;
-  /// What `measure` calls: one of the two batches is there.
-  std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)> measure;
-
-  Work work = {};
-  std::optional<Grid> grid = {};
-  Buffers buffers = {};
-  std::function<Check()> check = {};
-  /// What `reset` was given; at most one is there.
-  std::function<void(Stream)> device_reset = {};
-  std::function<void()> host_reset = {};
-  std::vector<OfferedVariant> variants = {};
-  std::vector<UserCounter> counters = {};
-  std::vector<Phase> phases = {};
-  std::string label = {};
-  std::optional<std::string> skipped = {};
-  double allocated_bytes = 0.0;
-  std::uint64_t seed = 0;
-
-  /// With the allocated bytes as footprint where none was declared.
-  [[nodiscard]] Work work_with_footprint() const;
-};
-
-}  // namespace gpubench::detail
 
 namespace gpubench::bench {
 
@@ -159,65 +121,6 @@ class PointRunner {
   Settings settings_;
   SamplingOptions sampling_;  ///< of the point that runs
   Measurement current_;
-};
-
-/// A buffer that State handed out.
-struct BufferPlace {
-  void* pointer = nullptr;
-  std::size_t bytes = 0;
-  bool device = false;  ///< in the GPU's memory, else in the host's
-};
-/// Those that still exist.
-std::vector<BufferPlace> places_of(const detail::Buffers& buffers);
-
-/// Restores the contents of buffers, so that an operation that works in place (y += a x, a sort) does the same work in
-/// each pass. What an operation allocates by itself is not known here.
-class Inputs {
- public:
-  /// Memory for a copy, on the device or the host. Throws OutOfMemory.
-  using Allocator = std::function<std::shared_ptr<void>(std::size_t bytes, bool device)>;
-  static std::shared_ptr<void> allocate(std::size_t bytes, bool device);
-
-  explicit Inputs(std::vector<BufferPlace> buffers, Allocator allocator = allocate)
-      : buffers_(std::move(buffers)), allocator_(std::move(allocator)) {}
-
-  /// To be called before the first of several passes of `executions` each. Runs the operation that often twice, and
-  /// copies what the second time changed. Returns why contents cannot be restored, if so.
-  std::optional<std::string> keep(const std::function<void()>& once, int executions);
-  void restore() const;
-
- private:
-  struct Copy {
-    BufferPlace original;
-    std::shared_ptr<void> contents;
-  };
-
-  std::vector<BufferPlace> buffers_;
-  Allocator allocator_;
-  std::vector<Copy> copies_;
-};
-
-class CountingRunner {
- public:
-  /// Opens the device as PointRunner does.
-  CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass);
-
-  /// What it runs points for. Its rounds begin, and all points are run, as often as it says.
-  [[nodiscard]] PostTimingPass& pass() { return *pass_; }
-  /// Runs the point at `position`, the same in every round, and returns `timed` with what the pass has added. Never
-  /// throws for what the operation does: what is missing is absent with its reason.
-  const Measurement& run(const PointCall& call, std::size_t position, const Measurement& timed);
-  /// To be called after the last round: all points by their positions.
-  std::map<std::size_t, Measurement> finish();
-
- private:
-  void count(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host, Measurement& measurement,
-             std::size_t position, double set_up_seconds);
-
-  OpenDevice device_;
-  std::optional<KeptMemory> kept_;        ///< of a pass that sets points up several times
-  std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
-  std::map<std::size_t, Measurement> points_;
 };
 
 }  // namespace gpubench::bench

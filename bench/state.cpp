@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/declaration.h"
 #include "bench/memory/host_memory.h"
-#include "bench/point_runner.h"
 #include "core/base/units.h"
 #include "gpu/memory.h"
 #include "gpubench/check.h"

@@ -81,7 +81,7 @@ if(GPUBENCH_WITH_CUDA)
           ${CUDAToolkit_TARGET_DIR}/extras/CUPTI/include NO_DEFAULT_PATH)
   if(GPUBENCH_KERNEL_HASHES)
     # Code for several architectures is compressed otherwise, and what is compressed cannot be told kernel by kernel
-    # (bench/counters/post_timing_pass.h).
+    # (bench/activity/kernel_code.h).
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --help OUTPUT_VARIABLE nvcc_help ERROR_QUIET)
     if(NOT nvcc_help MATCHES "--no-compress")
       message(FATAL_ERROR "GPUBENCH_KERNEL_HASHES=ON, but ${CMAKE_CUDA_COMPILER} has no option --no-compress.")

@@ -36,10 +36,9 @@ class ActivitySource {
 
   /// What stands beside what was recorded: "cupti activity".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. One by one, kernels wait for
-  /// each other and need no code of the profiler's own, which lengthens each block by some 0.1 us; those of graphs have
-  /// no times then. Throws MetricsUnavailable, and what `run` throws.
-  virtual ActivityRecords record(const std::function<void()>& run, bool one_by_one = false) = 0;
+  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. Throws MetricsUnavailable, and
+  /// what `run` throws.
+  virtual ActivityRecords record(const std::function<void()>& run) = 0;
 };
 
 }  // namespace gpubench::bench

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/cuda/backend.h"
+#include "gpu/cuda/cuda_backend.h"
 #include "gpu/devices.h"
 
 namespace gpubench::bench {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/model/points.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/base/units.h"

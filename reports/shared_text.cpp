@@ -25,15 +25,6 @@ std::string with_interval(const Estimate& seconds) {
                      format_seconds(seconds.ci95.high, 4));
 }
 
-bool compared(const ActivityCheck& check) { return difference_seconds(check) && check.tolerance_seconds; }
-
-/// Of a check that was compared: "0.31 us longer where 0.10 us is allowed".
-std::string difference_text(const ActivityCheck& check) {
-  const double difference = *difference_seconds(check);
-  return fmt::format("{} {} where {} is allowed", format_seconds(std::abs(difference), 2),
-                     difference < 0.0 ? "shorter" : "longer", format_seconds(*check.tolerance_seconds, 2));
-}
-
 /// "64", "64 x 2" or "8 x 8 x 4".
 std::string extent(const std::array<std::int64_t, 3>& size) {
   const auto dimensions = size[2] != 1 ? 3 : size[1] != 1 ? 2 : 1;
@@ -57,62 +48,15 @@ std::string few_of(const std::vector<std::string>& names) {
 
 std::vector<std::string> activity_warnings(const Run& run) {
   std::vector<std::string> warnings;
-  std::map<std::string, std::vector<const Measurement*>> contradicted;                   // by device
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> not_compared;  // by device and reason
-  for (const Point& point : run.points) {
-    const Measurement& measurement = point.measurement;
-    if (!measurement.activity) continue;
-    if (!compared(*measurement.activity))
-      not_compared[{measurement.device, measurement.activity->reason}].push_back(label(measurement));
-    else if (measurement.activity->agreement == Agreement::disagrees)
-      contradicted[measurement.device].push_back(&measurement);
-  }
-  for (auto& [device, points] : contradicted) {
-    if (points.size() == 1) {
-      const ActivityCheck& check = *points.front()->activity;
-      warnings.push_back(
-          fmt::format("{} on {}: activity records contradict its device time: with kernel overhead it is {}, "
-                      "records give {}, {}.",
-                      label(*points.front()), device, with_interval(*check.expected_seconds),
-                      with_interval(*check.seconds), difference_text(check)));
-      continue;
-    }
-    std::ranges::stable_sort(points, std::greater<>(), [](const Measurement* measurement) {
-      return std::abs(*difference_seconds(*measurement->activity)) / *measurement->activity->tolerance_seconds;
-    });
-    std::vector<std::string> names;
-    for (const Measurement* const measurement : points)
-      names.push_back(fmt::format("{} ({})", label(*measurement), difference_text(*measurement->activity)));
-    warnings.push_back(fmt::format("Activity records contradict the device times of {} points on {}: {}.",
-                                   points.size(), device, few_of(names)));
-  }
-  for (const auto& [what, names] : not_compared)
-    warnings.push_back(fmt::format("{} point{} on {} {} not checked against activity records: {} ({}).", names.size(),
-                                   names.size() == 1 ? "" : "s", what.first, names.size() == 1 ? "was" : "were",
-                                   what.second, few_of(names)));
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> unrecorded;  // by device and reason
+  for (const Point& point : run.points)
+    if (const auto& activity = point.measurement.activity; activity && !activity->seconds)
+      unrecorded[{point.measurement.device, activity->reason}].push_back(label(point.measurement));
+  for (const auto& [what, names] : unrecorded)
+    warnings.push_back(fmt::format("The kernels of {} on {} were not recorded: {} ({}).",
+                                   plural(static_cast<long long>(names.size()), "point"), what.first, what.second,
+                                   few_of(names)));
   return warnings;
-}
-
-std::string activity_summary(const Run& run) {
-  std::size_t all = 0;
-  std::size_t agreeing = 0;
-  const Measurement* worst = nullptr;
-  double max = -1.0;
-  for (const Point& point : run.points) {
-    const Measurement& measurement = point.measurement;
-    if (!measurement.activity || !compared(*measurement.activity)) continue;
-    const ActivityCheck& check = *measurement.activity;
-    ++all;
-    if (check.agreement == Agreement::agrees) ++agreeing;
-    const double of_allowed = std::abs(*difference_seconds(check)) / *check.tolerance_seconds;
-    if (of_allowed > max) {
-      max = of_allowed;
-      worst = &measurement;
-    }
-  }
-  if (worst == nullptr) return {};
-  return fmt::format("activity records agree with {} of {} point{}; largest difference: {} ({})", agreeing, all,
-                     all == 1 ? "" : "s", difference_text(*worst->activity), label(*worst));
 }
 
 std::string counters_summary(const Run& run) {
@@ -135,16 +79,12 @@ std::string counters_summary(const Run& run) {
 }
 
 std::string activity_text(const ActivityCheck& check) {
-  std::string text;
-  if (check.seconds)
-    text = fmt::format("{} in {} executions{}", with_interval(*check.seconds), check.executions,
-                       check.source.empty() ? "" : " by " + check.source);
+  if (!check.seconds) return check.reason;
+  std::string text = fmt::format("{} in {} executions{}", with_interval(*check.seconds), check.executions,
+                                 check.source.empty() ? "" : " by " + check.source);
   if (check.span_seconds)
     text += fmt::format(", first start to last end {}", format_seconds(check.span_seconds->value, 4));
-  if (compared(check))
-    return fmt::format("{}; device time with kernel overhead {}: {} ({})", text, with_interval(*check.expected_seconds),
-                       check.agreement == Agreement::agrees ? "agrees" : "disagrees", difference_text(check));
-  return fmt::format("{}{}not compared: {}", text, text.empty() ? "" : "; ", check.reason);
+  return text;
 }
 
 std::string kernel_text(const KernelLaunch& kernel) {

@@ -88,15 +88,13 @@ std::vector<std::string> rule_differences(const Run& run);
 /// "a, b, c and 5 more"
 std::string few_of(const std::vector<std::string>& names);
 
-/// For Run::warnings: points that activity records contradict, and why some are not compared, a line of each kind.
+/// For Run::warnings: points whose kernels were not recorded, a line for each reason.
 std::vector<std::string> activity_warnings(const Run& run);
-/// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)".
-std::string activity_summary(const Run& run);
 
 /// "12 of 14 operations may be surer with --metrics=core,units": those of a GPU with a verdict that is not certain and
 /// rests on no counters. Empty where there is none.
 std::string counters_summary(const Run& run);
-/// What was recorded, what was expected, and whether the two agree.
+/// What was recorded, or why nothing was.
 std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
 std::string kernel_text(const KernelLaunch& kernel);

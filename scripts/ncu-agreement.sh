@@ -17,7 +17,7 @@ done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-"$build/gpubench" --device=cuda:0 --check=activity,ncu-rule --filter="$filter" --quiet --out="$folder/run.json" >&2
+"$build/gpubench" --device=cuda:0 --kernels --check=ncu-rule --filter="$filter" --quiet --out="$folder/run.json" >&2
 # profiled NAME METRICS EXECUTIONS: what ncu says of the same points.
 profiled() {
   LC_ALL=C "$ncu" --csv --log-file "$folder/$1.csv" --metrics "$2" --print-units base --clock-control none --cache-control none \

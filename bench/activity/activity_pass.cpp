@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/activity/agreement.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpu/backend.h"
@@ -50,13 +49,6 @@ std::int64_t executions_for(double one_execution_seconds, const std::optional<La
   return static_cast<std::int64_t>(
              std::clamp(fitting, static_cast<double>(min_executions), static_cast<double>(max_executions))) |
          1;
-}
-
-/// Of one chain that only the host's clock times: that is good to some microseconds, whatever the chain holds.
-std::int64_t unrecorded_executions_for(double one_execution_seconds) {
-  constexpr double chain_seconds = 2e-3;
-  return static_cast<std::int64_t>(
-      std::clamp(chain_seconds / std::max(one_execution_seconds, 1e-9), 1.0, static_cast<double>(max_executions)));
 }
 
 std::int64_t warm_up_chains_for(double chain_seconds) {
@@ -115,7 +107,7 @@ bool is_of_clock(const ActivityRecord& record) {
 
 /// After a warm-up, so that clocks are those of work, and a first chain or a few executions, which pay for what
 /// recording prepares.
-RecordedExecution ActivityPass::record(const Replay& replay, const std::optional<Launches>& launches, bool one_by_one) {
+RecordedExecution ActivityPass::record(const Replay& replay, const std::optional<Launches>& launches) {
   const double one_execution_seconds = warm_up(replay.execute);
   const std::int64_t executions = executions_for(one_execution_seconds, launches);
   std::int64_t passed_over = first_executions;
@@ -126,40 +118,25 @@ RecordedExecution ActivityPass::record(const Replay& replay, const std::optional
     run();
     clock.end();
   };
-  ActivityRecords records = source().record(
-      [&] {
-        if (!replay.chain || one_by_one) {
-          for (std::int64_t i = 0; i < first_executions; ++i) replay.execute();
-          measured([&] {
-            for (std::int64_t i = 0; i < executions; ++i) replay.execute();
-          });
-          return;
-        }
-        const std::int64_t chains = warm_up_chains_for(one_execution_seconds * static_cast<double>(executions));
-        const auto chain = replay.chain(executions);
-        for (std::int64_t i = 0; i < chains; ++i) chain();
-        measured(chain);
-        passed_over = chains * executions;
-      },
-      one_by_one);
+  ActivityRecords records = source().record([&] {
+    if (!replay.chain) {
+      for (std::int64_t i = 0; i < first_executions; ++i) replay.execute();
+      measured([&] {
+        for (std::int64_t i = 0; i < executions; ++i) replay.execute();
+      });
+      return;
+    }
+    const std::int64_t chains = warm_up_chains_for(one_execution_seconds * static_cast<double>(executions));
+    const auto chain = replay.chain(executions);
+    for (std::int64_t i = 0; i < chains; ++i) chain();
+    measured(chain);
+    passed_over = chains * executions;
+  });
   std::erase_if(records.records, is_of_clock);
   RecordedExecution result = summarize(records, passed_over, executions);
   if (clock.hertz) result.check.clock_hz = clock.hertz();
-  result.check.one_by_one = one_by_one;
-  if (!replay.chain || one_by_one) result.check.gap_seconds.reset();  // the host launches each when one is done
+  if (!replay.chain) result.check.gap_seconds.reset();  // the host launches each when one is done
   return result;
-}
-
-ActivityPass::Recording ActivityPass::recording_of(const Replay& replay, bool one_by_one) {
-  const KnownKernel known = replay.known_kernel();
-  Replay own;
-  own.execute = known.execute;
-  own.chain = known.chain;
-  const ActivityCheck recorded = record(own, Launches{1, 1, 0}, one_by_one).check;
-  if (!recorded.seconds) throw MetricsUnavailable(recorded.reason);
-  return {with_half_width(recorded.seconds->value - known.device_seconds.value,
-                          std::hypot(half_width(*recorded.seconds), half_width(known.device_seconds))),
-          recorded.gap_seconds};
 }
 
 /// Once. Kernels that only wait would not do: their records have 0.15 us more than those of kernels that work.
@@ -170,98 +147,38 @@ void ActivityPass::measure_recording(const Replay& replay) {
     return;
   }
   try {
-    recording_ = recording_of(replay, false);
+    const KnownKernel known = replay.known_kernel();
+    Replay own;
+    own.execute = known.execute;
+    own.chain = known.chain;
+    const ActivityCheck recorded = record(own, Launches{1, 1, 0}).check;
+    if (!recorded.seconds) throw MetricsUnavailable(recorded.reason);
+    recording_ = {with_half_width(recorded.seconds->value - known.device_seconds.value,
+                                  std::hypot(half_width(*recorded.seconds), half_width(known.device_seconds))),
+                  recorded.gap_seconds};
     recording_reason_.clear();
   } catch (const std::exception& error) {
     recording_reason_ = error.what();
   }
 }
 
-void ActivityPass::take(RecordedExecution recorded, const Recording* recording, Measurement& measurement) {
-  if (round_ > 0 && !recorded.check.seconds) return;  // then the first records stay
-  std::vector<ActivityLook> looks;
-  if (measurement.activity) looks = std::move(measurement.activity->looks);
+void ActivityPass::take(RecordedExecution recorded, Measurement& measurement) {
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source().name());
-  if (recording != nullptr) {
-    check.recording_seconds = recording->excess;
-    check.usual_gap_seconds = recording->gap;
-  }
   if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);
-  compare(check, measurement);
-  check.looks = std::move(looks);
-  if (check.agreement != Agreement::not_compared)
-    check.looks.push_back(
-        {check.seconds->value, check.expected_seconds->value, *check.tolerance_seconds, check.one_by_one, {}});
   measurement.kernels = std::move(recorded.kernels);
   measurement.kernel_order = std::move(recorded.kernel_order);
   measurement.kernel_order_reason = std::move(recorded.kernel_order_reason);
-  if (recording == nullptr) return;
+  if (!recording_) return;
+  check.recording_seconds = recording_->excess;
+  check.usual_gap_seconds = recording_->gap;
   for (KernelGroup& group : measurement.kernels) {
     if (group.kind != CommandKind::kernel) continue;
     const auto launches = static_cast<double>(group.launch.launches);
-    group.seconds = with_half_width(group.seconds->value - launches * recording->excess.value,
-                                    std::hypot(half_width(*group.seconds), launches * half_width(recording->excess)));
+    group.seconds = with_half_width(group.seconds->value - launches * recording_->excess.value,
+                                    std::hypot(half_width(*group.seconds), launches * half_width(recording_->excess)));
   }
-}
-
-void ActivityPass::attempt_one_by_one(Measurement& measurement, const Replay& replay) {
-  try {
-    if (!one_by_one_) one_by_one_ = recording_of(replay, true);
-    RecordedExecution again = record(replay, measurement.launches, true);
-    if (again.check.seconds) take(std::move(again), &*one_by_one_, measurement);
-  } catch (const MetricsUnavailable&) {  // then the first records stay
-  }
-}
-
-/// The same chain while nothing is recorded. Its length is taken twice, so that what launching a chain takes falls out.
-void ActivityPass::attempt_without_records(Measurement& measurement, const Replay& replay) {
-  constexpr int repeats = 9;
-  const std::int64_t executions =
-      unrecorded_executions_for(timing_by(measurement, TimingMode::device)->seconds->median);
-  const auto shorter = replay.chain(executions);
-  const auto longer = replay.chain(3 * executions);
-  const auto seconds_of = [&](const std::function<void()>& chain) {
-    const double start = replay.now();
-    chain();
-    return replay.now() - start;
-  };
-  const ClockNotes clock = replay.clock_notes ? replay.clock_notes() : ClockNotes{[] {}, [] {}, nullptr};
-  longer();
-  std::vector<double> seconds;
-  clock.begin();
-  for (int i = 0; i < repeats; ++i) {
-    const double once = seconds_of(shorter);
-    seconds.push_back((seconds_of(longer) - once) / (2.0 * static_cast<double>(executions)));
-  }
-  clock.end();
-  const Estimate unrecorded = centre_of(std::move(seconds));
-  ActivityCheck& check = *measurement.activity;
-  ActivityLook& look = check.looks.back();
-  look.unrecorded_seconds = unrecorded.value;
-  if (replay.kernel_overhead) look.unrecorded_overhead_seconds = replay.kernel_overhead();
-  compare_unrecorded(check, measurement, unrecorded, clock.hertz ? clock.hertz() : std::nullopt);
-}
-
-bool ActivityPass::wants(std::size_t point, const Measurement& /*timed*/) {
-  return round_ == 0 || contradicted_.contains(point);
-}
-
-void ActivityPass::check(Measurement& measurement, const Replay& replay) {
-  source();  // else nothing need be measured
-  measure_recording(replay);
-  take(record(replay, measurement.launches, false), recording_ ? &*recording_ : nullptr, measurement);
-  // Where many blocks may have made records longer, records without that tell.
-  if (recording_ && measurement.kernel_order_reason.empty() && wants_one_by_one(*measurement.activity, measurement))
-    attempt_one_by_one(measurement, replay);
-  if (replay.chain && wants_unrecorded(*measurement.activity, measurement))
-    attempt_without_records(measurement, replay);
-  if (measurement.activity->agreement == Agreement::disagrees)
-    contradicted_.insert(replay.point);
-  else
-    contradicted_.erase(replay.point);
-  if (replay.grids && measurement.kernels.size() > 1) add_occupancy(replay.grids(), measurement);
 }
 
 void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
@@ -269,26 +186,25 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
     return give_up(measurement, "activity records are taken with a warm cache, but the point was timed with a " +
                                     measurement.cache_state + " one");
   if (replay.resets) return give_up(measurement, "its inputs are reset before each execution, and records hold both");
+  measurement.kernels.clear();  // a resumed run's point may have some
+  measurement.kernel_order.clear();
   try {
-    if (round_ == 0) {  // a resumed run's point may have some
-      measurement.activity.reset();
-      measurement.kernels.clear();
-      measurement.kernel_order.clear();
-    }
-    check(measurement, replay);
+    source();  // else nothing need be measured
+    measure_recording(replay);
+    take(record(replay, measurement.launches), measurement);
+    if (replay.grids && measurement.kernels.size() > 1) add_occupancy(replay.grids(), measurement);
   } catch (const std::exception& error) {
     give_up(measurement, error.what());
   }
 }
 
 void ActivityPass::give_up(Measurement& measurement, const std::string& reason) {
-  if (round_ > 0) return;  // what the first records said stays
   measurement.activity = ActivityCheck{};
   measurement.activity->reason = reason;
 }
 
 std::unique_ptr<ActivitySource> open_activity_source(const Device& device) {
-  if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("a CPU has no activity records; use --check on a GPU");
+  if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("a CPU has no activity records; use --kernels on a GPU");
   return backend_of(device).activity();
 }
 

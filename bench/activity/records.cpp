@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/activity/records.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <span>
 #include <tuple>
+#include <utility>
 
-#include "bench/activity/activity_pass.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/counters/counter_pass.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "bench/counters/post_timing_pass.h"
 #include "core/model/resources.h"
 #include "gpu/backend.h"
 

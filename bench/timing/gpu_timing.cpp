@@ -318,16 +318,6 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   return known_.back().seconds;
 }
 
-std::optional<double> KernelOverheads::anew(const DeviceBatch& batch) {
-  const auto graph = gpu_.capture(batch, 1);
-  if (!graph) return std::nullopt;
-  const GraphContent content = graph->content();
-  const Substitute substitute = substitute_for(content, gpu_.device().units);
-  if (content.commands > 0 || substitute.shapes.empty()) return std::nullopt;
-  known_.clear();
-  return of(substitute.shapes, ChainKind::graphs, nullptr).value;
-}
-
 Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
   constexpr int samples = 31;
   constexpr std::int64_t short_length = 10;

@@ -95,8 +95,6 @@ class KernelOverheads {
   enum class ChainKind { graphs, launches, single, behind_kernel };
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
-  /// The same of one execution, whatever is known; absent where GpuTiming would not take one of graphs off.
-  std::optional<double> anew(const DeviceBatch& batch);
   /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
   Estimate device_seconds(const DeviceBatch& batch);
 
@@ -141,9 +139,6 @@ class GpuTiming {
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions);
   /// The harness's own, timed when this is called.
   KnownKernel known_kernel();
-  /// What the kernels of one execution cost before and after their work in seconds, measured when this is called;
-  /// absent where the operation cannot be captured, or its kernels' costs do not add up.
-  std::optional<double> kernel_overhead(const DeviceBatch& batch) { return overheads_.anew(batch); }
   /// Notes that all callers share.
   ClockNotes clock_notes();
 

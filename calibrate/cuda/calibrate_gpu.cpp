@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/counters/post_timing_pass.h"
 #include "bench/timing/launch_overhead.h"
 #include "calibrate/check/health.h"
 #include "calibrate/cuda/calibration_context.h"

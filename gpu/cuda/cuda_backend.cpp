@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/cuda_backend.h"
+
 #include <cuda_profiler_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include "core/base/text.h"
-#include "gpu/cuda/backend.h"
 #include "gpu/cuda/cuda_gpu.h"
 #include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"

@@ -18,15 +18,13 @@ namespace {
 /// KERNEL without CONCURRENT runs kernels one by one, also those that belong together.
 constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                               CUPTI_ACTIVITY_KIND_MEMSET};
-constexpr std::array one_by_one_kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                         CUPTI_ACTIVITY_KIND_MEMSET};
 
 /// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
 class Recording {
  public:
-  Recording(const CuptiLibrary& library, bool one_by_one) : library_(library) {
+  explicit Recording(const CuptiLibrary& library) : library_(library) {
     try {
-      for (const CUpti_ActivityKind kind : one_by_one ? one_by_one_kinds : kinds) {
+      for (const CUpti_ActivityKind kind : kinds) {
         GPUBENCH_CUPTI_CALL(library_, cuptiActivityEnable, kind);
         enabled_.push_back(kind);
       }
@@ -71,12 +69,12 @@ class CuptiActivity final : public ActivitySource {
 
   [[nodiscard]] std::string_view name() const override { return "cupti activity"; }
 
-  ActivityRecords record(const std::function<void()>& run, bool one_by_one) override {
+  ActivityRecords record(const std::function<void()>& run) override {
     // Whatever a recording that broke off has left.
     std::size_t dropped_before = 0;
     (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
     (void)take_filled_buffers();
-    Recording recording(*library_, one_by_one);
+    Recording recording(*library_);
     run();
     recording.stop();
     ActivityRecords result;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_range_profiler.h"
 #include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 

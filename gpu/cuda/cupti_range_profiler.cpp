@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/cupti_range_profiler.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/time.h"
-#include "gpu/cuda/cupti_library.h"
 
 namespace gpubench::bench {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's row in a build without its toolkit.
-#include "gpu/cuda/backend.h"
+#include "gpu/cuda/cuda_backend.h"
 #include "gpu/cuda/nvml.h"
 
 namespace gpubench::bench {

@@ -183,7 +183,7 @@ OptionRow kernels_row(use::Use use) {
           Rank::other,
           once,
           "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
-          "records them (as --check=activity) and, with --metrics, counts each kernel by itself, too.",
+          "records them by CUPTI and, with --metrics, counts each kernel by itself, too.",
           std::move(use)};
 }
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <regex>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/units.h"

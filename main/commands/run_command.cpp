@@ -14,7 +14,6 @@
 #include <thread>
 #include <tuple>
 
-#include "bench/activity/common_error.h"
 #include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
@@ -348,8 +347,8 @@ void add_compiler_warnings(Run& run) {
 void add_condition_warnings(Run& run) {
   std::vector<const Measurement*> measurements;
   for (const Point& point : run.points) measurements.push_back(&point.measurement);
-  for (const auto& found : {bench::condition_warnings(measurements), bench::common_error_warnings(measurements)})
-    run.warnings.insert(run.warnings.end(), found.begin(), found.end());
+  const auto found = bench::condition_warnings(measurements);
+  run.warnings.insert(run.warnings.end(), found.begin(), found.end());
 }
 
 int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
@@ -441,11 +440,12 @@ int run_operations(const RunOptions& options) {
   return measure_all(options, plans, std::move(run));
 }
 
+/// "activity" is an old word: it records kernels, as --kernels does.
 void use_checks(Options& options, const OptionRow& row, const std::string& value) {
   std::istringstream names(value + ",");
   for (std::string name; std::getline(names, name, ',');) {
     if (name != "activity" && name != "ncu-rule")
-      throw UsageError(fmt::format("{} takes activity, ncu-rule or both, not '{}'.", row.flag, name));
+      throw UsageError(fmt::format("{} takes ncu-rule, not '{}'.", row.flag, name));
     dynamic_cast<RunOptions&>(options).checks.push_back(name);
   }
 }
@@ -547,11 +547,8 @@ OptionRows own_rows() {
        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
-      {"--check", "activity|ncu-rule,...", "activity", "", other, once,
-       "A second opinion, after all timing. activity (the bare --check): hold device times against the driver's own "
-       "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the SpeedOfLight rule of "
-       "Nsight Compute says beside each verdict.",
-       use_checks},
+      {"--check", "ncu-rule", "activity", "", other, once,
+       "ncu-rule: show what the SpeedOfLight rule of Nsight Compute says beside each verdict.", use_checks},
       kernels_row(use::set(&RunOptions::kernels)),
       drift_check_row(),
       {"--accept-load", "", "", "", other, once,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"
@@ -19,7 +19,7 @@ std::vector<PostTimingStep> post_timing_steps(const RunOptions& options) {
   std::vector<PostTimingStep> passes;
   if (std::find(options.checks.begin(), options.checks.end(), "activity") != options.checks.end())
     passes.push_back(
-        {"--check", "checking", "checked", [](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
+        {"--kernels", "recording", "recorded", [](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
            return std::make_unique<bench::ActivityPass>(device);
          }});
   if (!options.metrics.empty())

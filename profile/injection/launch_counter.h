@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_range_profiler.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/device_waiter.h"
 #include "profile/injection/options.h"

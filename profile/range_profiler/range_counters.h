@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "gpubench/profile.h"
 
 namespace gpubench::profile {

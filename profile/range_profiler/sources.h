@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "gpubench/profile.h"
 #include "profile/range_profiler/record_source.h"
 

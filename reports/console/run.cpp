@@ -503,8 +503,7 @@ std::string console(const Run& run, const ConsoleStyle& style, bool kernels, con
   if (style.drawing) text += rooflines(run, style);
   return text + "\n" + (style.by_operation ? "" : own_figures_lines(run, style) + legend(run, style)) +
          summary(run, style) + summary_line(since_text(since), style) + warning_lines(run, style) +
-         summary_line(activity_summary(run), style) + summary_line(counters_summary(run), style) + "\n" +
-         findings_text(run, style);
+         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
 }
 
 }  // namespace gpubench::reports

@@ -21,8 +21,6 @@ struct FakeGpu {
   ActivityRecords kept;
   std::string error;                 ///< thrown by record
   std::uint64_t recording_adds = 0;  ///< nanoseconds to each kernel
-  bool one_by_one = false;           ///< the last recording
-  std::uint64_t blocks_add = 0;      ///< nanoseconds to each kernel that is not recorded one by one
 
   /// Runs a kernel (or, without a name, a copy) that takes so long.
   void runs(const std::string& kernel, std::uint64_t nanoseconds) {
@@ -33,8 +31,7 @@ struct FakeGpu {
       record.kernel->grid = record.kernel->block = {1, 1, 1};
     }
     record.start_nanoseconds = now;
-    record.end_nanoseconds = now +=
-        nanoseconds + (recording && record.kernel ? recording_adds + (one_by_one ? 0 : blocks_add) : 0);
+    record.end_nanoseconds = now += nanoseconds + (recording && record.kernel ? recording_adds : 0);
     now += 1000;
     if (recording) kept.records.push_back(std::move(record));
   }
@@ -45,8 +42,7 @@ class FakeActivitySource final : public ActivitySource {
   explicit FakeActivitySource(FakeGpu& gpu) : gpu_(gpu) {}
 
   [[nodiscard]] std::string_view name() const override { return "fake"; }
-  ActivityRecords record(const std::function<void()>& run, bool one_by_one) override {
-    gpu_.one_by_one = one_by_one;
+  ActivityRecords record(const std::function<void()>& run) override {
     if (!gpu_.error.empty()) throw MetricsUnavailable(gpu_.error);
     const int before = gpu_.executions;
     gpu_.recording = true;

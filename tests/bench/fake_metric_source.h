@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 
 namespace gpubench::bench {
 

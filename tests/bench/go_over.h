@@ -2,7 +2,7 @@
 // A phase after timing that goes over single points.
 #pragma once
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {

@@ -16,13 +16,13 @@
 #include <thread>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/host_memory.h"
 #include "bench/timing/host_timer.h"
-#include "gpu/random.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
+#include "gpu/random.h"
 #include "tests/bench/fake_metric_source.h"
 
 struct Particle {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--check on a GPU: device times held against activity records. Arguments: gpubench.
+"""--kernels and --check on a GPU: what the driver records. Arguments: gpubench.
 
 Exit code 77: skipped, because there is no CUDA device."""
 
@@ -29,37 +29,32 @@ class GpuCheck(unittest.TestCase):
 
     def checked(self, *flags, **environment):
         out = self.folder / "run.json"
-        result = subprocess.run([GPUBENCH, "--device=cuda:0", "--check", POINTS, f"--out={out}", *flags], env={**self.environment, **environment},
+        result = subprocess.run([GPUBENCH, "--device=cuda:0", "--kernels", POINTS, f"--out={out}", *flags], env={**self.environment, **environment},
                                 capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
         run = json.loads(out.read_text())
         self.assertEqual(len(run["points"]), 4)
         for point in run["points"]:
             self.assertIn("seconds", next(iter(point["measurement"]["timings"]), {}))
-        return result, run
+        return run
 
-    def assert_records(self, result, run):
+    def assert_records(self, run):
         for point in run["points"]:
             activity = point["measurement"]["activity"]
-            self.assertIn("expected_seconds", activity, activity.get("reason"))
-            self.assertIn(activity["agreement"], ("agrees", "disagrees"))
+            self.assertIn("seconds", activity, activity.get("reason"))
             self.assertGreaterEqual(activity["executions"], 20)
             self.assertEqual([kernel["launches"] for kernel in activity["kernels"]], [1])
             self.assertGreater(activity["kernels"][0]["registers"], 0)
-        contradicted = [point for point in run["points"] if point["measurement"]["activity"]["agreement"] == "disagrees"]
-        self.assertEqual(len([warning for warning in run["warnings"] if "contradict" in warning]), len(contradicted))
-        self.assertIn(f"activity records agree with {4 - len(contradicted)} of 4 points", result.stdout)
-        print(next(line for line in result.stdout.splitlines() if line.startswith("activity records")), file=sys.stderr)
 
     def test_records_stand_beside_device_times(self):
-        self.assert_records(*self.checked())
+        self.assert_records(self.checked())
 
     def test_in_processes_of_their_own_too(self):
-        self.assert_records(*self.checked("--isolate"))
+        self.assert_records(self.checked("--isolate"))
 
     def test_before_counters(self):
-        result, run = self.checked("--metrics=l2_bytes")
-        self.assert_records(result, run)
+        run = self.checked("--metrics=l2_bytes")
+        self.assert_records(run)
         for point in run["points"]:
             self.assertTrue(point["measurement"].get("counters") or point["measurement"].get("absent_counters"))
 

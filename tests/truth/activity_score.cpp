@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// activity_score RUN.json...: kept comparisons of --check=activity judged again by the rule as it is now, in Markdown:
-// contradictions by the last look at each point, and device times 5 % too long and too short that this look would find;
-// then the same by what all points of a run have in common, for whole runs and for some of their points at random.
+// activity_score RUN.json...: device times of runs with --kernels held against the driver's own records, in Markdown:
+// contradictions, and device times 5 % too long and too short that would be found; then the same by what all points of
+// a run have in common, for whole runs and for some of their points at random.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/activity/agreement.h"
-#include "bench/activity/common_error.h"
 #include "core/storage/storage.h"
+#include "tests/truth/agreement.h"
+#include "tests/truth/common_error.h"
 
 namespace gpubench::bench {
 namespace {
@@ -42,8 +42,6 @@ Measurement planted(Measurement measurement, const Planted& error) {
   ActivityCheck& check = *measurement.activity;
   check.agreement = Agreement::not_compared;
   compare(check, measurement);
-  if (!check.looks.empty() && check.looks.back().unrecorded_seconds)
-    compare_unrecorded(check, measurement, with_half_width(*check.looks.back().unrecorded_seconds, 0.0), std::nullopt);
   return measurement;
 }
 
@@ -53,7 +51,7 @@ Agreement judged_again(const Measurement& measurement, const Planted& error) {
 
 bool is_compared(const Measurement& measurement) {
   return seconds_by(measurement, TimingMode::device) != nullptr && measurement.activity &&
-         measurement.activity->agreement != Agreement::not_compared;
+         judged_again(measurement, errors[0]) != Agreement::not_compared;
 }
 
 double seconds_a_kernel(const Measurement& measurement) {

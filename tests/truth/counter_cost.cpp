@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/counters/post_timing_pass.h"
-#include "gpu/cuda/handles.h"
-#include "gpu/devices.h"
-#include "bench/point_runner.h"
+#include "bench/counting_runner.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "gpu/cuda/handles.h"
+#include "gpu/devices.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/copy.h"
 #include "tests/truth/gpu_main.h"

@@ -3,7 +3,7 @@
 
     ncu_agreement.py RUN.json EXECUTIONS NCU.csv
 
-RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, a tab
+RUN.json is a run with --kernels. EXECUTIONS is what profiled_operations printed: a line for each point, its name, a tab
 and its executions. NCU.csv is what ncu --csv --metrics gpu__time_duration.sum wrote of profiled_operations: a list of
 kernels, in which before each execution stand a spin kernel and, for each kernel of the operation, two of its shape that
 only wait, for 2000 and 4000 cycles.
@@ -135,7 +135,7 @@ def rows(run, points):
         ncu = statistics.median(sum(kernel[3] for kernel in kernels) for kernels, _ in executions)
         own = fixed_cost([idles for _, idles in executions])
         if "expected_seconds" not in activity or own is None:
-            yield name, None, None, None, ncu, None, activity.get("reason", "the run was made without --check")
+            yield name, None, None, None, ncu, None, activity.get("reason", "the run was made without --kernels")
             continue
         device, recorded = device_seconds(measurement), activity["seconds"]["value"]
         fixed = activity["expected_seconds"]["value"] - device

@@ -4,7 +4,7 @@ Markdown.
 
     ncu_rule.py RUN.json EXECUTIONS NCU.csv
 
-RUN.json is a run with --check=activity,ncu-rule. EXECUTIONS is what profiled_operations printed. NCU.csv is what ncu
+RUN.json is a run with --kernels --check=ncu-rule. EXECUTIONS is what profiled_operations printed. NCU.csv is what ncu
 --csv wrote of profiled_operations with both metrics and gpu__time_duration.sum. Of an operation of several kernels the
 figures are means, weighted by how long each takes."""
 

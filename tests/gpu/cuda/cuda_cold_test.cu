@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/counters/post_timing_pass.h"
+#include "bench/google/google_runner.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
-#include "bench/google/google_runner.h"
 #include "tests/bench/go_over.h"
 
 namespace gpubench::bench {

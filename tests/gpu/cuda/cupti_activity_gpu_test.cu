@@ -14,6 +14,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/vectors.h"
+#include "tests/truth/agreement.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::bench {
@@ -54,7 +55,8 @@ class Activities : public testing::Test {
       gpu_->synchronize();
     };
     phase.fill(measurement, {once, once});
-    const ActivityCheck& check = *measurement.activity;
+    ActivityCheck& check = *measurement.activity;
+    if (check.seconds) compare(check, measurement);
     std::cout << what << ": " << (check.reason.empty() ? "compared" : check.reason);
     if (check.seconds)
       std::cout << ", records " << check.seconds->value * 1e6 << " us (" << check.seconds->ci95.low * 1e6 << " to "

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counting_runner.h"
 #include "bench/memory/host_memory.h"
-#include "bench/point_runner.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpu/memory.h"

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/counters/post_timing_pass.h"
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti_range_profiler.h"
 #include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 #include "tests/bench/fake_metric_source.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/activity/common_error.h"
-
-#include <fmt/format.h>
+#include "tests/truth/common_error.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "bench/activity/agreement.h"
-#include "core/base/units.h"
 #include "core/statistics/statistics.h"
+#include "tests/truth/agreement.h"
 
 namespace gpubench::bench {
 namespace {
@@ -88,19 +88,6 @@ Pair fitted(const std::vector<Deviation>& points, Matrix& information) {
   return line;
 }
 
-std::string in_percent(double share) { return fmt::format("{:.1f}", 100.0 * share); }
-std::string in_nanoseconds(double seconds) { return fmt::format("{:.0f}", 1e9 * seconds); }
-
-/// "5.1 % (4.6 to 5.6 %) shorter than"
-template <typename Format>
-std::string apart_text(const Estimate& difference, const Format& number, std::string_view unit) {
-  const Interval& within = difference.ci95;
-  return fmt::format("{} {} ({} to {} {}) {} than", number(std::abs(difference.value)), unit,
-                     number(std::min(std::abs(within.low), std::abs(within.high))),
-                     number(std::max(std::abs(within.low), std::abs(within.high))), unit,
-                     difference.value < 0.0 ? "shorter" : "longer");
-}
-
 bool is_beyond(const Interval& interval, double limit) { return interval.low > limit || interval.high < -limit; }
 
 }  // namespace
@@ -153,30 +140,6 @@ std::optional<CommonError> common_error(std::span<const Measurement* const> meas
                      with_half_width(line[1], half(by_tolerances.offset, of_points.offset, of_operations.offset)),
                      with[0] / exactness[0],
                      with[1] / exactness[1]};
-}
-
-std::vector<std::string> common_error_warnings(std::span<const Measurement* const> measurements) {
-  std::map<std::string, std::vector<const Measurement*>> devices;
-  for (const Measurement* const measurement : measurements) devices[measurement->device].push_back(measurement);
-  std::vector<std::string> warnings;
-  for (const auto& [device, own] : devices) {
-    const auto error = common_error(own);
-    if (!error) continue;
-    const std::string rest = fmt::format("the driver's activity records say, in common over {} points of {}",
-                                         error->points, plural(static_cast<long long>(error->operations), "operation"));
-    if (error->share_is_off())
-      warnings.push_back(
-          fmt::format("On {}, device times are {} {}. The clock is off, not single points: do not trust "
-                      "device times of this run, and measure again with --time=stream.",
-                      device, apart_text(error->share, in_percent, "%"), rest));
-    if (error->offset_is_off())
-      warnings.push_back(
-          fmt::format("On {}, device times are {} {}, for each kernel. The kernel overhead taken off is "
-                      "wrong: do not trust device times of a few microseconds, and measure again with "
-                      "--isolate or --time=stream.",
-                      device, apart_text(error->seconds_a_kernel, in_nanoseconds, "ns"), rest));
-  }
-  return warnings;
 }
 
 }  // namespace gpubench::bench

@@ -16,21 +16,7 @@ namespace gpubench::bench {
 /// cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
-/// Where the two disagree, but executions without records take what the device time says, recording is what lengthens
-/// them: then they agree. By the host's clock, of one execution with its kernel overhead, at this clock of the
-/// multiprocessors.
-void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
-                        std::optional<double> clock_hz);
-
 /// How many kernels one execution runs; one where that is not known.
 double kernels_of(const ActivityCheck& check, const Measurement& measurement);
-
-/// Whether a time without records would tell more: where the two disagree, and of kernels so short that what recording
-/// adds to each decides.
-bool wants_unrecorded(const ActivityCheck& check, const Measurement& measurement);
-
-/// Whether records of kernels one by one would tell more: of long ones, where the allowance for later warps decides, or
-/// may have lengthened a record that is too long.
-bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement);
 
 }  // namespace gpubench::bench

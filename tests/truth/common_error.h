@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "core/model/measurement.h"
 
@@ -35,8 +33,5 @@ struct CommonError {
 /// the widest of three: by the tolerances, by the scatter of points, and by that of operations (cluster sandwich, Liang
 /// and Zeger, Biometrika 73, 1986). Absent below five points.
 std::optional<CommonError> common_error(std::span<const Measurement* const> measurements);
-
-/// A sentence for each device whose device times are off in common.
-std::vector<std::string> common_error_warnings(std::span<const Measurement* const> measurements);
 
 }  // namespace gpubench::bench

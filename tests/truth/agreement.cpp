@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/activity/agreement.h"
+#include "tests/truth/agreement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,6 @@ struct Allowance {
 /// shorter. Figures of an H200 (docs/results/h200/library.md).
 constexpr Allowance longer_record = {0.20e-6, 0.03};
 constexpr Allowance shorter_record = {0.10e-6, 0.02};
-constexpr Allowance by_host_clock = {0.15e-6, 0.03};
 constexpr double seconds_without_gaps = 0.25e-6;  // where the gaps between its records are not known
 constexpr double seconds_one_by_one = 1e-6;       // the GPU rests before each
 constexpr double seconds_a_warp = 16e-12;         // by which each starts later while records are taken: 9 to 15 ps
@@ -118,36 +117,6 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   check.expected_seconds = expected;
   check.tolerance_seconds = tolerance;
   check.agreement = std::abs(recorded.value - expected.value) <= tolerance ? Agreement::agrees : Agreement::disagrees;
-}
-
-void compare_unrecorded(ActivityCheck& check, const Measurement& measurement, const Estimate& unrecorded,
-                        std::optional<double> clock_hz) {
-  const Timing* const time = timing_by(measurement, TimingMode::device);
-  if (check.agreement != Agreement::disagrees || time == nullptr || !time->seconds || !time->kernel_overhead_seconds)
-    return;
-  // The overhead grows while a process works: what it was when the point was timed is not what this time holds.
-  const auto& anew = check.looks.empty() ? std::nullopt : check.looks.back().unrecorded_overhead_seconds;
-  const Estimate expected = device_with(*time->seconds, anew.value_or(time->kernel_overhead_seconds->value), 0.0);
-  const double tolerance = std::max({kernels_of(check, measurement) * by_host_clock.seconds_a_kernel,
-                                     by_host_clock.share * unrecorded.value, apart_within(unrecorded, expected)}) +
-                           clock_seconds(clock_hz, measurement, unrecorded.value);
-  if (std::abs(unrecorded.value - expected.value) <= tolerance) check.agreement = Agreement::agrees;
-}
-
-bool wants_unrecorded(const ActivityCheck& check, const Measurement& measurement) {
-  if (check.agreement == Agreement::not_compared) return false;
-  return check.agreement == Agreement::disagrees ||
-         kernels_of(check, measurement) * longer_record.seconds_a_kernel > longer_record.share * check.seconds->value;
-}
-
-bool wants_one_by_one(const ActivityCheck& check, const Measurement& measurement) {
-  constexpr double noticeable_share = 0.001;
-  if (check.agreement == Agreement::not_compared) return false;
-  const bool too_long = check.agreement == Agreement::disagrees && difference_seconds(check).value_or(0.0) > 0.0;
-  // Of short kernels it would tell less than what is known already.
-  return longer_record.share * check.seconds->value > seconds_one_by_one * kernels_of(check, measurement) &&
-         slow_start_seconds(check, measurement) >
-             (too_long ? noticeable_share : longer_record.share) * check.seconds->value;
 }
 
 }  // namespace gpubench::bench

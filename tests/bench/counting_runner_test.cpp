@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What State hands out is known for as long as it is there, and is put back between passes.
+#include "bench/counting_runner.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "bench/memory/host_memory.h"
-#include "bench/point_runner.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "bench/counters/post_timing_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What device times have in common against records, on made-up comparisons.
-#include "bench/activity/common_error.h"
+#include "tests/truth/common_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -159,23 +159,6 @@ TEST(CommonError, NeedsFivePointsThatWereCompared) {
   run[2].activity.reset();
   EXPECT_FALSE(common_error(pointers(run)));
   EXPECT_FALSE(common_error({}));
-}
-
-TEST(CommonError, IsASentenceForEachDevice) {
-  std::vector<Measurement> run = run_of(60, 1, {-0.05, 0.0});
-  for (Measurement measurement : run_of(60, 1, {})) {
-    measurement.device = "cuda:1";
-    run.push_back(measurement);
-  }
-  EXPECT_THAT(common_error_warnings(pointers(run)),
-              ElementsAre(testing::AllOf(testing::StartsWith("On cuda:0, device times are "),
-                                         HasSubstr(" shorter than the driver's activity records say, in common over 60 "
-                                                   "points of 20 operations. The clock is off, not single points"),
-                                         HasSubstr("--time=stream"))));
-  EXPECT_THAT(common_error_warnings(pointers(run_of(60, 1, {0.05, 0.0}))), ElementsAre(HasSubstr(" longer than ")));
-  EXPECT_THAT(common_error_warnings(pointers(run_of(60, 1, {0.0, 250e-9}))),
-              ElementsAre(HasSubstr("for each kernel. The kernel overhead taken off is wrong")));
-  EXPECT_THAT(common_error_warnings(pointers(run_of(60, 1, {}))), IsEmpty());
 }
 
 }  // namespace

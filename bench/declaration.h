@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation declares through its State before it is measured. The runners read it.
+#pragma once
+
+#include "core/model/measurement.h"
+#include "gpubench/detail/buffers.h"
+#include "gpubench/state.h"
+
+namespace gpubench::detail {
+
+/// A variant given to `ablation`; one of the two batches is there.
+struct OfferedVariant {
+  Ablation kind = Ablation::less_arithmetic;
+  double remaining_fraction = 1.0;
+  DeviceBatch device_batch;
+  HostBatch host_batch;
+};
+
+struct Declaration {
+  benchmark::State* google;  ///< null where there is none
+  /// In the order of the point's name; numbers without a name where it is not known.
+  std::vector<Argument> arguments;
+  /// What `measure` calls: one of the two batches is there.
+  std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)> measure;
+
+  Work work = {};
+  std::optional<Grid> grid = {};
+  Buffers buffers = {};
+  std::function<Check()> check = {};
+  /// What `reset` was given; at most one is there.
+  std::function<void(Stream)> device_reset = {};
+  std::function<void()> host_reset = {};
+  std::vector<OfferedVariant> variants = {};
+  std::vector<UserCounter> counters = {};
+  std::vector<Phase> phases = {};
+  std::string label = {};
+  std::optional<std::string> skipped = {};
+  double allocated_bytes = 0.0;
+  std::uint64_t seed = 0;
+
+  /// With the allocated bytes as footprint where none was declared.
+  [[nodiscard]] Work work_with_footprint() const;
+};
+
+}  // namespace gpubench::detail
