@@ -18,6 +18,13 @@ thread_local const Backend* in_use = nullptr;
 
 }  // namespace
 
+std::unique_ptr<Gpu> Backend::open(const Device&) const { throw GpuError(why_none()); }
+DeviceMemory& Backend::memory() const { throw GpuError(why_none()); }
+DeviceReadings Backend::readings(const Device&) const { return {}; }
+std::unique_ptr<MetricSource> Backend::metrics(const Device&) const { throw MetricsUnavailable(why_none()); }
+ChipMetrics Backend::chip_metrics(const Device&) const { throw MetricsUnavailable(why_none()); }
+std::unique_ptr<ActivitySource> Backend::activity() const { throw MetricsUnavailable(why_none()); }
+
 const std::vector<const Backend*>& backends() { return all(); }
 
 const Backend& backend_of(const Device& device) {

@@ -16,31 +16,33 @@
 
 namespace gpubench::bench {
 
+/// By itself what a build has of a vendor that it lacks: no device, and `why_none` as the reason for everything else.
 class Backend {
  public:
   virtual ~Backend() = default;
   /// Of the ids of its devices: "cuda:".
   [[nodiscard]] virtual std::string_view prefix() const = 0;
   /// The GPUs that it shows.
-  [[nodiscard]] virtual std::vector<Device> devices() const = 0;
+  [[nodiscard]] virtual std::vector<Device> devices() const { return {}; }
   /// Why it shows none: "no NVIDIA driver", "built without CUDA", ...; empty when it does.
   [[nodiscard]] virtual std::string why_none() const = 0;
   /// Throws GpuError when it cannot be used.
-  [[nodiscard]] virtual std::unique_ptr<Gpu> open(const Device& device) const = 0;
-  [[nodiscard]] virtual DeviceMemory& memory() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Gpu> open(const Device& device) const;
+  /// Throws GpuError.
+  [[nodiscard]] virtual DeviceMemory& memory() const;
   /// Never throws for lack of a library.
-  [[nodiscard]] virtual DeviceReadings readings(const Device& device) const = 0;
+  [[nodiscard]] virtual DeviceReadings readings(const Device& device) const;
   /// The runtime that this program was built with, as its maker counts (13000); absent without.
-  [[nodiscard]] virtual std::optional<int> built_with() const = 0;
+  [[nodiscard]] virtual std::optional<int> built_with() const { return std::nullopt; }
   /// Counters of the device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy.
-  [[nodiscard]] virtual std::unique_ptr<MetricSource> metrics(const Device& device) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<MetricSource> metrics(const Device& device) const;
   /// What a device counts, without a context on it. Throws MetricsUnavailable.
-  [[nodiscard]] virtual ChipMetrics chip_metrics(const Device& device) const = 0;
+  [[nodiscard]] virtual ChipMetrics chip_metrics(const Device& device) const;
   /// Records of all its GPUs in this process. Throws MetricsUnavailable.
-  [[nodiscard]] virtual std::unique_ptr<ActivitySource> activity() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<ActivitySource> activity() const;
   /// A range of this name, and nothing else, for the vendor's profilers.
-  virtual void begin_profiler_range(const std::string& name) const = 0;
-  virtual void end_profiler_range() const = 0;
+  virtual void begin_profiler_range(const std::string& name) const { (void)name; }
+  virtual void end_profiler_range() const {}
 };
 
 /// One for each vendor.

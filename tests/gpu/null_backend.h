@@ -46,12 +46,9 @@ class NullBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Gpu> open(const Device& device) const override;
   [[nodiscard]] DeviceMemory& memory() const override;
   [[nodiscard]] DeviceReadings readings(const Device& device) const override;
-  [[nodiscard]] std::optional<int> built_with() const override { return std::nullopt; }
   [[nodiscard]] std::unique_ptr<MetricSource> metrics(const Device& device) const override;
   [[nodiscard]] ChipMetrics chip_metrics(const Device& device) const override;
   [[nodiscard]] std::unique_ptr<ActivitySource> activity() const override;
-  void begin_profiler_range(const std::string&) const override {}
-  void end_profiler_range() const override {}
 
  private:
   struct World;

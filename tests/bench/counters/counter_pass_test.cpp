@@ -334,7 +334,7 @@ TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
   FakeChip chip;
   CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip));
   std::vector<Measurement> points(2);
-  go_over_all(phase, points, {[] {}, [] {}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
+  go_over_all(phase, points, {{[] {}, [] {}}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
   for (const Measurement& measurement : points) {
     ASSERT_THAT(measurement.counters, SizeIs(1));
     EXPECT_EQ(measurement.counters[0].source,
