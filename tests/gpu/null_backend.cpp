@@ -217,7 +217,7 @@ class NullActivity final : public ActivitySource {
  public:
   explicit NullActivity(NullBackend::World& world) : world_(world) {}
   [[nodiscard]] std::string_view name() const override { return "null records"; }
-  ActivityRecords record(const std::function<void()>& run, bool) override {
+  ActivityRecords record(const std::function<void()>& run) override {
     world_.records.clear();
     run();
     return {std::exchange(world_.records, {}), 0};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/activity/activity_pass.h"
+#include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "bench/timing/costs.h"
 #include "bench/timing/launch_overhead.h"
