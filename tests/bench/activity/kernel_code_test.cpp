@@ -157,7 +157,7 @@ class OneKernel final : public ActivitySource {
  public:
   explicit OneKernel(const int& executions) : executions_(executions) {}
   [[nodiscard]] std::string_view name() const override { return "fake"; }
-  ActivityRecords record(const std::function<void()>& run, bool /*one_by_one*/) override {
+  ActivityRecords record(const std::function<void()>& run) override {
     const int before = executions_;
     run();
     ActivityRecords result;
