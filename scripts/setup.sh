@@ -68,6 +68,8 @@ configure() {
   fi
   # A build folder that somebody configured keeps its choice of CUDA.
   if [ ! -e build/CMakeCache.txt ]; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
+  # Code that nothing here can run is compiled for one architecture.
+  if [ ! -e build/CMakeCache.txt ] && ! has_gpu; then options+=(-DCMAKE_CUDA_ARCHITECTURES=90); fi
   if [ "$tests" = ON ] && has_python_package; then
     options+=(-DGPUBENCH_PYTHON_PACKAGE=ON "-DPython_EXECUTABLE=$PWD/build/python-venv/bin/python")
   fi
