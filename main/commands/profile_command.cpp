@@ -35,6 +35,7 @@ namespace {
 struct ProfileOptions : Options, CeilingOptions, PictureOptions {
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   int counted_launches = 20;
+  double counting_seconds = 0.0;
   int metrics_runs = 1;
   std::string kept_kernels;  ///< a regular expression
   std::string kept_range;
@@ -253,6 +254,7 @@ int run_profile(const ProfileOptions& options) {
   injected.start_after_seconds = options.start_after_seconds;
   injected.duration_seconds = options.duration_seconds;
   injected.capture_range = options.capture_range;
+  injected.counting_seconds = options.counting_seconds;
   injected.counted_launches = static_cast<std::uint32_t>(options.counted_launches);
   std::vector<AbsentCounter> absent;
   const auto sets = plan_counters(options, absent);
@@ -295,6 +297,10 @@ OptionRows own_rows() {
            "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
            "ever more rarely.",
            use::count(&ProfileOptions::counted_launches, 1, 100'000)},
+          {"--metrics-budget", "SECONDS", "", "", other, once,
+           "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
+           "else 3 s and a tenth of its time.",
+           use::number(&ProfileOptions::counting_seconds, 0.1, 1e6)},
           {"--metrics-runs", "N", "", "1", other, once,
            "Runs the program so often, and counts another part of the metrics in each run. For programs "
            "whose kernels do not recur; the program must do the same each time.",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/launch_counter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,6 +24,8 @@ constexpr std::uint32_t launches_before_switch = 2000;
 constexpr std::uint32_t launches_of_a_batch = 256;
 /// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
 constexpr std::uint32_t launches_before_rest = 500;
+/// What a set of counters takes to set up, until one was.
+constexpr std::uint64_t set_up_ns = 450'000'000;
 /// After which counters that another process holds are asked for again.
 constexpr std::uint64_t nanoseconds_before_next_try = 200'000'000;
 
@@ -64,6 +68,33 @@ void LaunchCounter::spend(Part part, std::uint64_t& since) {
   since = now;
 }
 
+std::uint64_t LaunchCounter::spent_ns() const {
+  std::uint64_t spent = 0;
+  for (const Cost& cost : costs_) spent += cost.nanoseconds;
+  return spent;
+}
+
+std::uint64_t LaunchCounter::mean_ns(Part part, std::uint64_t otherwise) const {
+  return costs_[part].count == 0 ? otherwise : costs_[part].nanoseconds / costs_[part].count;
+}
+
+bool LaunchCounter::may_spend(std::uint64_t more_ns) const {
+  const std::uint64_t spent = spent_ns(), since_first = now_ns() - first_ns_;
+  const double program = 1e-9 * static_cast<double>(since_first - std::min(spent, since_first));
+  return 1e-9 * static_cast<double>(spent + more_ns) <= counting_allowance(program, options_.counting_seconds);
+}
+
+/// About how long it would take to count what is due.
+double LaunchCounter::seconds_lacking() const {
+  std::uint64_t launches = 0;
+  for (const auto& [key, group] : groups_)
+    for (const std::uint32_t counted : group.counted) launches += group.first - std::min(counted, group.first);
+  const auto sets =
+      static_cast<std::uint64_t>(std::ranges::count_if(lacking_, [](std::size_t lacks) { return lacks > 0; }));
+  const std::uint64_t each = (spent_ns() - costs_[setting_up].nanoseconds) / std::max(counted_, 1U);
+  return 1e-9 * static_cast<double>(launches * each + sets * mean_ns(setting_up, set_up_ns));
+}
+
 /// Null for what is never counted.
 CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
   const Key key{launch.function, launch.shape, launch.ranges};
@@ -92,8 +123,7 @@ std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group)
       return set;
     }
   // Again only as long as that takes less than a hundredth of the program's time.
-  const Cost& set_up = costs_[setting_up];
-  const std::uint64_t to_begin = rests_ ? set_up.nanoseconds / std::max(set_up.count, 1U) : 0;
+  const std::uint64_t to_begin = rests_ ? mean_ns(setting_up, 0) : 0;
   again_ = plan_.due_again(group, set_) && 100 * (nanoseconds_again_ + to_begin) < now_ns() - first_ns_;
   return again_ ? std::optional(set_) : std::nullopt;
 }
@@ -108,6 +138,11 @@ bool LaunchCounter::before(const Launch& launch) {
   const auto set = wanted_set(*group);
   if (!set && ++not_counted_ == launches_before_rest) rest();
   if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return false;
+  if (!may_spend(*set != set_ || rests_ || counted_ == 0 ? mean_ns(setting_up, set_up_ns) : 0)) {
+    ended_by_limit_ = ended_by_limit_ || !again_;
+    if (++not_counted_ == launches_before_rest) rest();
+    return false;
+  }
   not_counted_ = 0;
   rests_ = false;
   std::uint64_t since = started_ = now_ns();
@@ -243,6 +278,11 @@ void LaunchCounter::finish() {
     end(error.what());
   }
   if (!ended_ && !busy_.empty()) end(busy_);
+  if (!ended_ && ended_by_limit_)
+    end(
+        fmt::format("Counting reached the limit of what it may add to the program. About {:.0f} s more would count the "
+                    "rest: allow it with --metrics-budget=SECONDS.",
+                    std::ceil(seconds_lacking())));
   ended_ = true;
   if (counted_ == 0) return;
   spend(reading_out, start);

@@ -53,6 +53,8 @@ class LaunchCounter {
   [[nodiscard]] std::uint32_t waiting_thread() const { return waiter_.thread_number(); }
 
  private:
+  /// What counting took, by its parts.
+  enum Part : std::size_t { setting_up, waiting, counting, reading_out, parts };
   struct Key {
     CUfunction function = nullptr;
     std::array<std::uint32_t, 7> shape = {};
@@ -71,6 +73,10 @@ class LaunchCounter {
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
   CountingPlan::Group* group_of(const Launch& launch);
   std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  bool may_spend(std::uint64_t more_ns) const;
+  [[nodiscard]] std::uint64_t spent_ns() const;
+  [[nodiscard]] std::uint64_t mean_ns(Part part, std::uint64_t otherwise) const;
+  [[nodiscard]] double seconds_lacking() const;
   void rest();
   void write(Device& device);
   void end(const std::string& reason);
@@ -87,6 +93,7 @@ class LaunchCounter {
   std::vector<std::size_t> lacking_;  ///< groups that are due in each set
   std::uint32_t not_needed_ = 0;      ///< launches in a row that are due in another set
   std::uint32_t not_counted_ = 0;     ///< launches in a row
+  bool ended_by_limit_ = false;       ///< a launch was due, and counting had taken what it may
   bool rests_ = false;                ///< the profilers are off until the next launch that is due
   std::string busy_;                  ///< why the counters could not be had the last time
   std::uint64_t next_try_ns_ = 0, pause_ns_ = 0;
@@ -95,8 +102,6 @@ class LaunchCounter {
   std::map<CUcontext, Device> devices_;
   DeviceWaiter waiter_;
   std::uint32_t counted_ = 0;
-  /// What counting took, by its parts.
-  enum Part : std::size_t { setting_up, waiting, counting, reading_out, parts };
   struct Cost {
     std::uint32_t count = 0;
     std::uint64_t nanoseconds = 0;

@@ -19,6 +19,7 @@ void for_each_value(Options& options, const Use& use) {
   use("duration", options.duration_seconds);
   use("capture_range", options.capture_range);
   use("counted_launches", options.counted_launches);
+  use("counting_seconds", options.counting_seconds);
 }
 
 }  // namespace

@@ -72,7 +72,9 @@ std::string program_text(const Run& run, const ConsoleStyle& style) {
   };
   text += lines(program.gpus, gpu_lines, style) + "\n" + kernel_table(run, style);
   if (!program.counters_reason.empty())
-    text += paragraph("", "no counters: " + printable(program.counters_reason), color::dim, style);
+    text += paragraph(
+        "", (program.counted_launches > 0 ? "counters: " : "no counters: ") + printable(program.counters_reason),
+        color::dim, style);
   const auto memory = shown_memory(program);
   if (!memory.empty()) text += "\n";
   return text +

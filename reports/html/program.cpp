@@ -236,7 +236,8 @@ std::string program(const Run& run) {
         fmt::format("<p class=\"empty\">{} more GPUs stand in the run's JSON.</p>\n", program.gpus.size() - shown_gpus);
   if (program.gpus.empty()) html += "<p class=\"empty\">No work on a GPU was recorded.</p>\n";
   if (!program.counters_reason.empty())
-    html += fmt::format("<p class=\"notice\"><strong>No counters:</strong> {}</p>\n", escape(program.counters_reason));
+    html += fmt::format("<p class=\"notice\"><strong>{}:</strong> {}</p>\n",
+                        program.counted_launches > 0 ? "Counters" : "No counters", escape(program.counters_reason));
   html += kernels(run) + overview(program);
   for (const ProgramMemory& memory : shown_memory(program)) html += memory_curve(program, memory);
   return html + ranges(program) + tables(program) + "</section>\n";

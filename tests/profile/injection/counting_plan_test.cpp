@@ -56,5 +56,13 @@ TEST(RangePath, equal_paths_have_equal_numbers) {
   EXPECT_NE(path.number(), inner);  // elsewhere in the tree
 }
 
+TEST(CountingAllowance, grows_with_the_program_unless_its_user_says) {
+  EXPECT_EQ(counting_allowance(0.0, 0.0), 1.5);
+  EXPECT_EQ(counting_allowance(1.9, 0.0), 1.5);
+  EXPECT_DOUBLE_EQ(counting_allowance(2.0, 0.0), 3.2);
+  EXPECT_DOUBLE_EQ(counting_allowance(100.0, 0.0), 13.0);
+  EXPECT_EQ(counting_allowance(100.0, 0.5), 0.5);
+}
+
 }  // namespace
 }  // namespace gpubench::profile

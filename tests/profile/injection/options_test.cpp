@@ -16,6 +16,7 @@ TEST_F(Recording, options_are_read_back) {
   options.duration_seconds = 2.25;
   options.capture_range = true;
   options.counted_launches = 7;
+  options.counting_seconds = 2.5;
   options.counter_sets = {{"a.sum", "b.avg"}, {"c.ratio"}};
   put(folder_ / recording_options_file, to_text(options));
   const InjectionOptions read = read_injection_options(folder_ / recording_options_file);
