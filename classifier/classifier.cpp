@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "classifier/run/boundaries.h"
 #include "classifier/run/findings.h"
 #include "classifier/run/kernels.h"
 #include "classifier/run/sweeps.h"
@@ -61,15 +62,24 @@ bool is_seen(const Boundary& boundary, const Sweep& sweep, const std::map<const 
   return below_seen && above_seen;
 }
 
-/// Whether the sizes on both sides of a boundary were timed about one level each.
-bool is_steady_about(const Boundary& boundary, const Sweep& sweep) {
-  const auto above = std::ranges::lower_bound(sweep.sizes, boundary.at, {}, &SweepSize::argument);
-  const auto is_steady = [](const SweepSize& size) {
-    const auto& samples = size.measurements.front()->primary().samples_seconds;
-    return statistics::steadiness_of(samples).holds_level();
+/// Whether the sizes beside a boundary have one of two regimes, which it may part, and were timed about one level each
+/// where it lies between them.
+bool is_known_about(const Boundary& boundary, const Sweep& sweep,
+                    const std::map<const Measurement*, Verdict*>& verdicts) {
+  const bool between = boundary.placement == Placement::at;
+  const auto is_known = [&](const SweepSize& size) {
+    const Measurement* const measurement = size.measurements.front();
+    const auto found = verdicts.find(measurement);
+    const bool either =
+        found == verdicts.end() || found->second->confidence + found->second->runner_up_probability >= min_confidence;
+    return either && (!between || statistics::steadiness_of(measurement->primary().samples_seconds).holds_level());
   };
-  return boundary.placement != Placement::at || ((above == sweep.sizes.end() || is_steady(*above)) &&
-                                                 (above == sweep.sizes.begin() || is_steady(*std::prev(above))));
+  const auto above = boundary.placement == Placement::above ? sweep.sizes.end()
+                     : boundary.placement == Placement::below
+                         ? sweep.sizes.begin()
+                         : std::ranges::lower_bound(sweep.sizes, boundary.at, {}, &SweepSize::argument);
+  return (above == sweep.sizes.end() || is_known(*above)) &&
+         (above == sweep.sizes.begin() || is_known(*std::prev(above)));
 }
 
 bool is_same_device(const Device& a, const Device& b) {
@@ -160,12 +170,13 @@ void classify(Run& run) {
     const auto fit = fit_of(sweeps[i], found->second);
     boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
     std::erase_if(boundaries[i], [&](const Boundary& each) {
-      return !is_seen(each, sweeps[i], verdicts) || !is_steady_about(each, sweeps[i]);
+      return !is_seen(each, sweeps[i], verdicts) || !is_known_about(each, sweeps[i], verdicts);
     });
   });
   for (auto& each : boundaries)
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(each.begin()),
                           std::make_move_iterator(each.end()));
+  for (const auto& [measurement, verdict] : verdicts) withhold_doubtful(*verdict);
   run.findings = findings_of(run);
 }
 

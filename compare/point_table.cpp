@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 
@@ -235,7 +236,7 @@ std::string kernels_text(const Point* base, const Point* next) {
   const auto* const now = kernels_of(next);
   if (old == nullptr || now == nullptr)
     return base != nullptr && next != nullptr ? launches_text(base->measurement, next->measurement) : std::string();
-  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+  if (old->size() != now->size()) return fmt::format("{} -> {}", plural(std::ssize(*old), "kernel"), now->size());
   KernelDifferences differences;
   for (std::size_t i = 0; i < old->size(); ++i) {
     const KernelLaunch& was = (*old)[i];
@@ -252,15 +253,17 @@ std::string kernels_text(const Point* base, const Point* next) {
 
 std::string bound_of(const Verdict* verdict) {
   if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
+  if (verdict->regime == Regime::latency)
+    return verdict->limiter.empty() || verdict->limiter == resource::latency
+               ? "latency-bound"
+               : fmt::format("latency-bound ({})", label_of(verdict->limiter));
   const Resource* const limit = find_resource(verdict->limiter);
   const bool is_cost = limit != nullptr && (limit->kind == ResourceKind::launch || limit->kind == ResourceKind::start);
-  // Of latency the limiter is the resource that would bind next.
-  const bool by_regime = verdict->limiter.empty() || verdict->regime == Regime::latency ||
-                         (verdict->regime == Regime::overhead && !is_cost);
-  const std::string limiter(by_regime ? name_of(verdict->regime) : is_cost ? limit->name : label_of(verdict->limiter));
-  // Of latency or overhead the rate reached says nothing: the limit is none of a rate.
-  const bool has_rate = verdict->regime == Regime::memory || verdict->regime == Regime::compute;
-  if (!verdict->achieved || !has_rate) return limiter + "-bound";
+  // Of overhead the rate reached says nothing, and only the launch or the start of blocks is a limiter to name.
+  if (verdict->regime == Regime::overhead)
+    return fmt::format("{}-bound", is_cost ? limit->name : name_of(verdict->regime));
+  const auto limiter = verdict->limiter.empty() ? name_of(verdict->regime) : label_of(verdict->limiter);
+  if (!verdict->achieved) return fmt::format("{}-bound", limiter);
   return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
 }
 

@@ -86,8 +86,8 @@ std::string bound_of(const Verdict* verdict);
 
 struct PointClock {
   std::optional<TimingMode> clock;  ///< absent where no clock serves
-  bool of_necessity = false;   ///< the sides' own clocks differ, and this is one that both have
-  std::string absent_reason;   ///< not empty: no clock serves, and this says why
+  bool of_necessity = false;        ///< the sides' own clocks differ, and this is one that both have
+  std::string absent_reason;        ///< not empty: no clock serves, and this says why
 };
 
 /// By point: the clock that is asked for, where both have it; without one their own, else the commonest of both.

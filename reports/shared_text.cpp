@@ -240,7 +240,7 @@ std::string of_max_text(const Run& run, const Point& point) {
     return fmt::format("{} of cuBLASLt's best, {} of {}", format_percent(product->of_library),
                        format_percent(product->of_instruction), product->instruction);
   const std::string& limiter = point.verdict->limiter;
-  const bool is_ceiling = !limiter.empty() && limiter != resource::power && limiter != resource::latency;
+  const bool is_ceiling = !limiter.empty() && limiter != resource::power && point.verdict->regime != Regime::latency;
   return format_percent(*point.verdict->achieved) +
          (is_ceiling ? fmt::format(" of {}", label_of(limiter)) : " of the nearest ceiling");
 }

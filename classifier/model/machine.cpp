@@ -148,6 +148,7 @@ Machine machine_of(const Calibration& calibration) {
     if (const auto fixed = rate_of(calibration, kind.fixed))
       machine.commands[i].fixed = Launch{fixed->per_second, fixed->sigma};
     machine.commands[i].rate = rate_of(calibration, kind.rate);
+    machine.commands[i].pageable = rate_of(calibration, kind.pageable);
   }
   for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads
     auto& cache = machine.caches[i];

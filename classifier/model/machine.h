@@ -70,7 +70,8 @@ struct DramMix {
 /// What one kind of copy or fill costs.
 struct CommandCost {
   std::optional<Launch> fixed;
-  std::optional<Rate> rate;  ///< B/s
+  std::optional<Rate> rate;      ///< B/s
+  std::optional<Rate> pageable;  ///< B/s of host memory that is not pinned
 };
 
 /// Accesses a second at random places, of a sector each.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "classifier/run/advice.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <iterator>
 #include <utility>
 
-#include "classifier/verdict/point_analysis.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -61,22 +62,27 @@ double kernel_overhead_seconds(const Measurement& measurement) {
   return fixed != nullptr ? fixed->value : 0.0;
 }
 
+bool declares_work(const Work& work) { return work.bytes() > 0.0 || work.random || work.total_flops() > 0.0; }
+
 void advise_on_overhead(const PointAnalysis& it, List& list) {
-  const bool gpu = it.machine.kind == DeviceKind::gpu;
   const auto evidence =
       fmt::format("the launch takes {} of {}", format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
-  const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
+  const std::string batch = it.machine.kind == DeviceKind::gpu
+                                ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
+  const std::string fuse = "fuse it with the operation before or after it";
+  // What is left without the launch is known by a clock of the device, or where the work is declared and the launch
+  // does not hide it.
   if (it.time.device_seconds) {
     list.add(AdviceCode::batch_launches, batch, evidence,
              *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
-  } else if (it.time.seconds > min_gain * it.overhead_seconds) {
-    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds - it.overhead_seconds);
+    list.add(AdviceCode::fuse, fuse, evidence, *it.time.device_seconds);
+  } else if (!declares_work(it.measurement.work) || it.time.seconds <= min_gain * it.overhead_seconds) {
+    list.add_without_gain(AdviceCode::batch_launches, batch, evidence);
   } else {
-    list.add_without_gain(AdviceCode::batch_launches, batch, evidence);  // the launch hides what the work takes
+    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds - it.overhead_seconds);
+    list.add(AdviceCode::fuse, fuse, evidence, it.time.seconds - it.overhead_seconds);
   }
-  list.add(AdviceCode::fuse, "fuse it with the operation before or after it", evidence,
-           it.time.device_seconds ? *it.time.device_seconds : it.time.seconds - it.overhead_seconds);
 }
 
 void advise_on_start(const PointAnalysis& it, List& list) {
@@ -100,73 +106,35 @@ void advise_on_grid(const PointAnalysis& it, List& list) {
   const double left = it.overhead_seconds + std::max(it.beside_launch / factor, it.binding.seconds);
   if (*waves < 1.0)
     list.add(AdviceCode::larger_grid, "launch more or smaller blocks: the grid is too small",
-             fmt::format("{} on {} multiprocessors", plural(blocks, "block"), it.machine.units), left);
+             fmt::format("{} on {}", plural(blocks, "block"), plural(it.machine.units, "multiprocessor")), left);
   else
     list.add(AdviceCode::even_last_wave,
              "fill the last wave of blocks: another block size, or blocks that fetch their work (a persistent kernel)",
-             fmt::format("{} blocks make {:.2f} waves; some of the {} multiprocessors get {:.0f} % more than the mean",
-                         blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
+             fmt::format("{} {} {:.2f} waves; some of the {} multiprocessors get {:.0f} % more than the mean",
+                         plural(blocks, "block"), blocks == 1 ? "makes" : "make", *waves, it.machine.units,
+                         100.0 * (factor - 1.0)),
              left);
 }
 
-/// What an operation that keeps nothing busy could do about what its warps wait for.
-struct Remedy {
-  AdviceCode code;
-  const char* on_gpu;
-  const char* on_cpu;
-};
-/// Updates wait for one another, and more of them at a time wait longer (NVIDIA, "CUDA Pro Tip: Optimized Filtering
-/// with Warp-Aggregated Atomics").
-constexpr Remedy fewer_updates = {
-    AdviceCode::combine_updates,
-    "make fewer updates: add in registers or shared memory first, or sort them by place and add each run of one place "
-    "up",
-    ""};
-constexpr Remedy more_loads = {
-    AdviceCode::more_bytes_in_flight,
-    "keep more bytes in flight: wider accesses, more loads before their first use, more blocks",
-    "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch"};
-constexpr Remedy more_work = {
-    AdviceCode::more_independent_work,
-    "give each multiprocessor more independent work: more blocks, more independent operations per thread",
-    "give each core more independent work: more independent operations per loop, wider vectors"};
-constexpr Remedy more_operations = {AdviceCode::more_independent_work,
-                                    "give each thread more independent operations, or each multiprocessor more warps",
-                                    ""};
-constexpr std::pair<Cause, Remedy> remedies[] = {
-    {Cause::queue,
-     {AdviceCode::coalesce,
-      "touch fewer sectors: sort the accesses by place, pack what is used together, or keep the often used part where "
-      "L2 holds it",
-      ""}},
-    {Cause::elsewhere,
-     {AdviceCode::relieve_unit,
-      "copy what it reads from the host or another GPU into this GPU's memory first, in large pieces", ""}},
-    {Cause::uneven_blocks,
-     {AdviceCode::even_last_wave,
-      "give all blocks as much to do: smaller ones, or blocks that fetch their work (a persistent kernel)", ""}},
-    {Cause::barrier,
-     {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""}},
-    {Cause::dependency, more_operations},
-    {Cause::shared_latency, more_operations},
-    {Cause::memory_latency, more_loads}};
-
-const Remedy& remedy_for(Cause cause, bool memory_bound, bool updates) {
-  if (updates) return fewer_updates;
-  const auto* const known = std::ranges::find(remedies, cause, &std::pair<Cause, Remedy>::first);
-  if (known != std::end(remedies)) return known->second;
-  return memory_bound ? more_loads : more_work;
+/// What the table of resources says to do, as part of a sentence.
+std::string action_of(std::string_view limiter) {
+  std::string action(find_resource(limiter)->advice);
+  action.pop_back();
+  action.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(action.front())));
+  return action;
 }
 
-/// Whether updates are a good part of what L2 is asked for, or all of it goes to one slice that adds in turn.
-bool waits_for_updates(const PointAnalysis& it, Cause cause) {
-  constexpr double min_part = 0.25;
-  if (may_add_in_turn(it.measurement, it.machine)) return true;
-  if (cause != Cause::memory_latency && cause != Cause::queue) return false;
-  const auto updates = counter(it.measurement, "l2_atomics_busy");
-  const auto requests = counter(it.measurement, "l2_tags_busy");
-  return updates && requests && *updates > 0.0 && *updates >= min_part * *requests;
-}
+/// What to do about what its warps wait for; of the grid it has been said.
+constexpr std::pair<std::string_view, AdviceCode> remedies[] = {
+    {resource::one_block, AdviceCode::more_independent_work},
+    {resource::imbalance, AdviceCode::even_last_wave},
+    {resource::barriers, AdviceCode::fewer_barriers},
+    {resource::dependency, AdviceCode::more_independent_work},
+    {resource::shared_latency, AdviceCode::more_independent_work},
+    {resource::memory_latency, AdviceCode::more_bytes_in_flight},
+    {resource::queued_loads, AdviceCode::coalesce},
+    {resource::remote_memory, AdviceCode::relieve_unit},
+    {resource::contended_atomics, AdviceCode::combine_updates}};
 
 /// What each block takes so much of that few warps fit beside each other; empty where that is not the reason. Of one
 /// kernel, as recorded.
@@ -194,44 +162,33 @@ std::string what_keeps_warps_out(const Measurement& measurement) {
   return "";
 }
 
+/// Where the cause is not known, there is no advice.
 void advise_on_latency(const PointAnalysis& it, List& list) {
   if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
-  const auto& [cause, clause] = it.cause;
-  if (is_by_grid(cause)) return;  // said of the grid
+  const auto& [limiter, clause] = it.cause;
+  if (is_by_grid(it.cause)) return;  // said of the grid
   if (limits_of_several_kernels(it))
     return list.add_without_gain(AdviceCode::look_at_kernels, "look at its kernels one by one, with --kernels",
                                  fmt::format("it runs {} kernels", it.measurement.launches->kernels));
-  const bool updates = waits_for_updates(it, cause);
-  const Remedy& remedy = remedy_for(cause, it.binding.decision.regime == Regime::memory, updates);
-  const bool by_occupancy =
-      !updates && cause != Cause::queue && cause != Cause::elsewhere && cause != Cause::uneven_blocks;
-  const std::string crowded = by_occupancy ? what_keeps_warps_out(it.measurement) : "";
-  const std::string action = !crowded.empty() ? "let more warps run on each multiprocessor: " + crowded
-                             : it.machine.kind == DeviceKind::gpu ? remedy.on_gpu
-                                                                  : remedy.on_cpu;
-  const auto evidence =
-      !clause.empty() ? clause
-                      : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
-                                    label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
-  if (cause == Cause::uneven_blocks)
-    list.add(remedy.code, action, evidence,
+  const auto* const remedy = std::ranges::find(remedies, limiter, &std::pair<std::string_view, AdviceCode>::first);
+  if (remedy == std::end(remedies)) return;
+  const bool by_warps = limiter == resource::barriers || limiter == resource::dependency ||
+                        limiter == resource::shared_latency || limiter == resource::memory_latency;
+  const std::string crowded = by_warps ? what_keeps_warps_out(it.measurement) : "";
+  const std::string action =
+      crowded.empty() ? action_of(limiter) : "let more warps run on each multiprocessor: " + crowded;
+  if (limiter == resource::imbalance)
+    list.add(remedy->second, action, clause,
              it.overhead_seconds + active_part(it.measurement).value_or(1.0) * it.beside_launch);
   else if (is_explained(it))
-    list.add(remedy.code, action, evidence, it.overhead_seconds + it.binding.seconds);
+    list.add(remedy->second, action, clause, it.overhead_seconds + it.binding.seconds);
   else
-    list.add_without_gain(remedy.code, action, evidence);
-}
-
-/// What the table of resources says to do, as part of a sentence.
-std::string action_of(const Resource& row) {
-  std::string action(row.advice.substr(0, row.advice.size() - 1));
-  action.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(action.front())));
-  return action;
+    list.add_without_gain(remedy->second, action, clause);
 }
 
 /// What the operation would still take if its limiter cost nothing and all else stayed.
 double seconds_without(const Resource& limiter, const PointAnalysis& it) {
-  double left = it.witness ? busy_beside(it.measurement, limiter) * it.beside_launch : 0.0;
+  double left = it.busiest_unit ? busy_beside(it.measurement, limiter) * it.beside_launch : 0.0;
   for (const ResourceTime& each : it.prediction.resources)
     if (each.resource != limiter.name && !shares_unit(limiter, each.resource)) left = std::max(left, each.seconds);
   return it.overhead_seconds + std::min(left, it.beside_launch);
@@ -241,22 +198,14 @@ double seconds_without(const Resource& limiter, const PointAnalysis& it) {
 void advise_by_table(const PointAnalysis& it, List& list, const std::string& evidence) {
   const Resource* const row = find_resource(it.binding.decision.limiter);
   if (row == nullptr || row->advice.empty()) return;
-  list.add(AdviceCode::relieve_unit, action_of(*row), evidence, seconds_without(*row, it));
-  if (list.empty()) list.add_without_gain(AdviceCode::relieve_unit, action_of(*row), evidence);
-}
-
-/// Of a unit that the hardware saw busy, beyond what the model explains.
-void advise_on_unit(const PointAnalysis& it, List& list) {
-  advise_by_table(
-      it, list,
-      fmt::format("{} is at {} of its peak", label_of(it.binding.decision.limiter), format_percent(it.witness->busy)));
+  list.add(AdviceCode::relieve_unit, action_of(row->name), evidence, seconds_without(*row, it));
+  if (list.empty()) list.add_without_gain(AdviceCode::relieve_unit, action_of(row->name), evidence);
 }
 
 /// At most as much faster as the clock could be higher.
 void advise_on_power(const PointAnalysis& it, List& list) {
   list.add(
-      AdviceCode::less_power,
-      "spend less energy on the work: a smaller number format, fewer bytes moved; or raise the power limit",
+      AdviceCode::less_power, action_of(resource::power),
       fmt::format("the power limit holds the clock at {} of what it can be", format_percent(*it.clock_under_power)),
       it.overhead_seconds + it.beside_launch * *it.clock_under_power);
 }
@@ -319,7 +268,7 @@ void advise_on_memory(const PointAnalysis& it, List& list) {
   if (is_random(it, it.decision.limiter)) {
     const auto& random = *it.measurement.work.random;
     list.add_without_gain(
-        AdviceCode::coalesce, action_of(*find_resource(it.decision.limiter)),
+        AdviceCode::coalesce, action_of(it.decision.limiter),
         fmt::format("it makes {} at random places of {}", format_value(random.reads + random.updates, "accesses"),
                     format_value(random.bytes, "B")));
     return;
@@ -391,7 +340,9 @@ std::vector<Advice> advice_for(const PointAnalysis& it) {
   if (it.clock_under_power) advise_on_power(it, list);
   if (it.decision.regime == Regime::latency) advise_on_latency(it, list);
   if (it.rests_on_unit && it.decision.regime != Regime::latency) {
-    advise_on_unit(it, list);
+    advise_by_table(it, list,
+                    fmt::format("{} is at {} of its peak", label_of(it.binding.decision.limiter),
+                                format_percent(it.busiest_unit->busy)));
     return list.sorted();
   }
   if (it.decision.regime == Regime::memory) advise_on_memory(it, list);

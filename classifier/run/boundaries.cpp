@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "classifier/run/boundaries.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "classifier/verdict/point_analysis.h"
 #include "classifier/verdict/rules.h"
-#include "classifier/run/sweeps.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "classifier/verdict/point_analysis.h"
+#include "classifier/verdict/confidence.h"
 #include "core/base/units.h"
 #include "core/model/command_names.h"
 #include "core/model/resources.h"
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::array<CommandKindRow, 4> kinds = {
     {{command_name::device_to_device, "copy-device-to-device", "copy-rate-device-to-device"},
-     {command_name::host_to_device, "copy-host-to-device", "host-to-device-pinned"},
-     {command_name::device_to_host, "copy-device-to-host", "device-to-host-pinned"},
+     {command_name::host_to_device, "copy-host-to-device", "host-to-device-pinned", "host-to-device-pageable"},
+     {command_name::device_to_host, "copy-device-to-host", "device-to-host-pinned", "device-to-host-pageable"},
      {command_name::fill, "memset", "fill-rate"}}};
 
 const KernelGroup* only_command(const Measurement& measurement) {
@@ -54,10 +54,18 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   if (!is_overhead && bytes > 0.0 && !cost.rate) return std::nullopt;  // a full calibration knows its engine's rate
   const double explained = (fixed + moving) / time.seconds;
   // Memory that is not pinned, or a link that others use, makes copies slower than their engine.
+  // Records of a program tell of the memory; else the rate does.
+  constexpr double alike = 1.25;
+  const bool pageable =
+      std::ranges::find(measurement.arguments, "pageable", &Argument::text) != measurement.arguments.end() ||
+      (cost.pageable && bytes <= alike * cost.pageable->per_second * (time.seconds - fixed));
   const double known = probability_above_one(latency_ratio * explained, sigma);
   const bool waits = !is_overhead && known < 0.5;
   verdict.regime = is_overhead ? Regime::overhead : waits ? Regime::latency : Regime::memory;
-  verdict.limiter = is_overhead ? kind->fixed : waits ? resource::latency : kind->rate;
+  verdict.limiter = is_overhead ? kind->fixed
+                    : !waits    ? kind->rate
+                    : pageable  ? resource::pageable_copy
+                                : resource::latency;
   verdict.confidence = is_overhead ? overhead : (1.0 - overhead) * (waits ? 1.0 - known : known);
   verdict.certainty = certainty_of(verdict.confidence);
   verdict.runner_up = is_overhead ? Regime::memory : Regime::overhead;
@@ -75,11 +83,13 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   }
   if (waits) {
     verdict.evidence =
-        fmt::format("is a command ({}) that takes {}, of which its fixed cost and its engine's rate explain {}",
-                    command->launch.name, format_seconds(time.seconds), format_percent(explained));
-    if (kind->name.find("host") != std::string_view::npos)
+        fmt::format("is a command ({}) that takes {}, of which its fixed cost and its engine's rate explain {}{}",
+                    command->launch.name, format_seconds(time.seconds), format_percent(explained),
+                    pageable ? "; its host memory is not pinned, or as slow" : "");
+    if (pageable)
       verdict.advice = {{"copy from and to pinned memory (cudaMallocHost), and not beside other copies",
-                         "copies of pinned memory reach more", std::nullopt, AdviceCode::more_bytes_in_flight}};
+                         "copies of pinned memory reach more", time.seconds / (fixed + moving),
+                         AdviceCode::more_bytes_in_flight}};
     return verdict;
   }
   verdict.achieved = moving / time.seconds;

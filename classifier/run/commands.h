@@ -15,9 +15,10 @@ namespace gpubench::classifier {
 
 /// The ceilings of one kind of command, by the name that records give it.
 struct CommandKindRow {
-  std::string_view name;   ///< "copy, device to device"
-  std::string_view fixed;  ///< the ceiling of a command of four bytes, s
-  std::string_view rate;   ///< B/s
+  std::string_view name;           ///< "copy, device to device"
+  std::string_view fixed;          ///< the ceiling of a command of four bytes, s
+  std::string_view rate;           ///< B/s
+  std::string_view pageable = {};  ///< B/s of host memory that is not pinned; empty where there is none
 };
 std::span<const CommandKindRow> command_kinds();
 

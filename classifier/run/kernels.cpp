@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/run/commands.h"
+#include "classifier/verdict/confidence.h"
+#include "classifier/verdict/point_analysis.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
@@ -107,7 +108,8 @@ Measurement measurement_of(const Measurement& operation, const KernelGroup& kern
   const double launching = static_cast<double>(kernel.launch.launches) * seconds_a_launch(operation);
   const Estimate& device = *kernel.seconds;
   const Estimate stream = {device.value + launching, {device.ci95.low + launching, device.ci95.high + launching}};
-  result.timings = {timing_of(TimingMode::stream, stream, executions), timing_of(TimingMode::device, device, executions)};
+  result.timings = {timing_of(TimingMode::stream, stream, executions),
+                    timing_of(TimingMode::device, device, executions)};
   const auto [x, y, z] = kernel.launch.grid;
   const double blocks = static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
   if (kernel.blocks_per_multiprocessor && blocks < max_figure && blocks < 9e15)
@@ -125,10 +127,11 @@ void judge_kernels(const Machine& machine, Point& point) {
       if (!kernel.seconds) continue;
       const auto alone = measurement_of(operation, kernel);
       if (kernel.kind != CommandKind::kernel) {
-        verdict = verdict_of_command(alone, machine);
+        if ((verdict = verdict_of_command(alone, machine))) withhold_doubtful(*verdict);
         continue;
       }
       verdict = verdict_of(alone, machine, operation.device);
+      withhold_doubtful(*verdict);
       if (kernel.counters.empty() && verdict->regime != Regime::overhead) verdict.reset();
     }
     name_the_longest(point);

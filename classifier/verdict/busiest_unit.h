@@ -22,7 +22,17 @@ struct BusiestUnit {
 };
 /// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
 /// one that the model needs longest. What keeps L1's data stage busy is told apart. Absent where no unit was counted.
-std::optional<BusiestUnit> witness_of(const Measurement& measurement, const Prediction& prediction);
+std::optional<BusiestUnit> busiest_unit_of(const Measurement& measurement, const Prediction& prediction);
+
+/// How busy a unit is, in percent of its peak; absent where it was not counted, or is damage.
+std::optional<double> busy_percent(const Measurement& measurement, std::string_view unit);
+
+/// Of the slice of L2 with most atomics, where it works far more than the mean.
+std::optional<double> hottest_slice_percent(const Measurement& measurement);
+/// From here on updates wait in it: one at a time they keep it at 31 to 33 % on an H200.
+inline constexpr double min_waiting_slice = 20.0;
+/// "updates meet at few addresses: ...", with what was counted.
+std::string contended_clause(const Measurement& measurement);
 
 /// What DRAM was written beyond all that the multiprocessors moved, where that is a good part of what L2 moved: lines
 /// that others left in L2, or freed memory that the driver cleared. 0 where there are none or nothing tells.
@@ -41,33 +51,6 @@ std::optional<BusiestUnit> contended_atomics(const Measurement& measurement, con
 
 /// Whether they may, but their rate is not calibrated.
 bool may_add_in_turn(const Measurement& measurement, const Machine& machine);
-
-/// Why an operation keeps no unit busy.
-enum class Cause {
-  unknown,
-  few_blocks,
-  uneven_waves,
-  uneven_blocks,
-  barrier,
-  dependency,
-  shared_latency,
-  memory_latency,
-  queue,
-  elsewhere
-};
-inline bool is_by_grid(Cause cause) { return cause == Cause::few_blocks || cause == Cause::uneven_waves; }
-struct LatencyCause {
-  Cause cause = Cause::unknown;
-  std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown
-};
-/// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for. A load
-/// that takes much longer than from an idle DRAM waits in a queue: then more loads in flight help nothing. Where DRAM
-/// and L2 are idle meanwhile, the queue is elsewhere.
-LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine);
-
-/// The part of the time for which the mean multiprocessor has work; absent for several kernels, whose gaps count, and
-/// for short ones.
-std::optional<double> active_part(const Measurement& measurement);
 
 /// The share of the busiest unit that serves resources of this kind; 0 where none was counted.
 double busiest(const Measurement& measurement, ResourceKind kind);

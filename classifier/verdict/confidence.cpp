@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict/confidence.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "classifier/model/machine.h"
-#include "classifier/verdict/point_analysis.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -307,7 +308,7 @@ bool is_doubtful_latency(const PointAnalysis& it) {
   if (limits_of_several_kernels(it)) return true;
   if (it.figures.busy && (*it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine))) return true;
   if (sees_units(it)) return false;
-  return !is_by_grid(it.cause.cause);
+  return !is_by_grid(it.cause);
 }
 
 /// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
@@ -318,7 +319,7 @@ bool may_be_arithmetic(const PointAnalysis& it) {
   if (std::ranges::any_of(it.measurement.counters,
                           [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
     return false;
-  return !is_by_grid(it.cause.cause);
+  return !is_by_grid(it.cause);
 }
 
 /// What launching takes, and that a few blocks leave the chip idle, is known without a ceiling of the work.
@@ -340,7 +341,8 @@ double lowered(double probability, const PointAnalysis& it) {
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
   // Links are not counted.
-  if (it.cause.cause == Cause::elsewhere || ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
+  if (it.cause.limiter == resource::remote_memory ||
+      ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
     probability = std::min(probability, uncounted_latency);
   // Under load a time says little, and less the less of its cores a point had.
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});

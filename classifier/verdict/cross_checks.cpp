@@ -7,8 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "classifier/run/sweeps.h"
-#include "classifier/verdict/point_analysis.h"
+#include "classifier/verdict/confidence.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict/evidence.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
-#include "classifier/verdict/point_analysis.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
 
-std::string joined(const std::vector<std::string>& parts, std::string_view last_separator) {
-  std::string result;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) result += i + 1 == parts.size() ? last_separator : std::string_view(", ");
-    result += parts[i];
-  }
-  return result;
+/// "a, b and c"
+std::string and_list(const std::vector<std::string>& parts) {
+  if (parts.size() < 2) return parts.empty() ? "" : parts.front();
+  return joined(std::span(parts).first(parts.size() - 1), ", ") + " and " + parts.back();
 }
 
 /// "DRAM's ceiling for this mix", or of all levels that carry a tenth of the memory time where no single one does.
@@ -28,7 +28,7 @@ std::string memory_ceiling(const PointAnalysis& it) {
   if (names.size() == 1 && names.front().ends_with('s')) return "the ceiling of " + names.front();
   if (names.size() == 1)
     return names.front() + (names.front() == label_of(resource::dram) ? "'s ceiling for this mix" : "'s ceiling");
-  return fmt::format("what {} allow together", joined(names, " and "));
+  return fmt::format("what {} allow together", and_list(names));
 }
 
 std::string ceiling_of(const PointAnalysis& it) {
@@ -38,8 +38,9 @@ std::string ceiling_of(const PointAnalysis& it) {
 }
 
 std::string start_sentence(const PointAnalysis& it) {
-  return fmt::format("spends {} of {} on starting {} blocks", format_seconds(it.prediction.start_seconds()),
-                     format_seconds(it.time.seconds), it.measurement.launches ? it.measurement.launches->blocks : 0);
+  return fmt::format("spends {} of {} on starting {}", format_seconds(it.prediction.start_seconds()),
+                     format_seconds(it.time.seconds),
+                     plural(it.measurement.launches ? it.measurement.launches->blocks : 0, "block"));
 }
 
 std::string overhead_sentence(const PointAnalysis& it) {
@@ -57,26 +58,22 @@ std::string overhead_sentence(const PointAnalysis& it) {
 /// What keeps the multiprocessors idle, where that is known.
 std::string idle_note(const PointAnalysis& it) {
   if (!it.measurement.grid || it.prediction.wave_factor < 1.1) return "";
-  return fmt::format("; its {} blocks, {} at a time on each multiprocessor, leave {:.0f} % of the multiprocessors idle",
-                     it.measurement.grid->blocks, it.measurement.grid->blocks_per_multiprocessor,
+  return fmt::format("; its {}, {} at a time on each multiprocessor, {} {:.0f} % of the multiprocessors idle",
+                     plural(it.measurement.grid->blocks, "block"), it.measurement.grid->blocks_per_multiprocessor,
+                     it.measurement.grid->blocks == 1 ? "leaves" : "leave",
                      100.0 * (1.0 - 1.0 / it.prediction.wave_factor));
 }
 
 /// A unit of the hardware in words, with what its counter said.
 std::string unit_clause(const PointAnalysis& it) {
-  if (it.is_contended && it.witness->in_turn)
+  if (it.is_contended && it.busiest_unit->in_turn)
     return fmt::format(
         "floating-point numbers are added at one address, one after another: the atomic units of the busiest slice of "
         "L2 are at {} of their peak (counter {}), which is as fast as such additions go",
-        format_percent(it.witness->busy), it.witness->counter);
-  if (it.is_contended)
-    return fmt::format(
-        "updates meet at few addresses: the atomic units of the busiest slice of L2 are at {} of their "
-        "peak (counter {}), those of all at {}",
-        format_percent(it.witness->busy), it.witness->counter,
-        format_percent(counter(it.measurement, "l2_atomics_busy").value_or(0.0) / 100.0));
-  return fmt::format("{} is at {} of its peak (counter {})", label_of(it.witness->decision.limiter),
-                     format_percent(it.witness->busy), it.witness->counter);
+        format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
+  if (it.is_contended) return contended_clause(it.measurement);
+  return fmt::format("{} is at {} of its peak (counter {})", label_of(it.busiest_unit->decision.limiter),
+                     format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
 }
 
 std::string unit_sentence(const PointAnalysis& it) {
@@ -85,30 +82,19 @@ std::string unit_sentence(const PointAnalysis& it) {
 
 std::string latency_sentence(const PointAnalysis& it) {
   const double rest = it.beside_launch;
-  const auto several = limits_of_several_kernels(it);
-  const std::string waits =
-      several ? fmt::format(
-                    "; it runs {} kernels, and what moves data, busy for {}, and what computes, for {}, may each "
-                    "limit some of them",
-                    it.measurement.launches->kernels, format_percent(several->memory), format_percent(several->pipe))
-      : may_add_in_turn(it.measurement, it.machine)
-          ? "; nearly all atomics go to one slice of L2: numbers added at one address wait for each other, how long "
-            "only a full calibration knows"
-      : it.cause.clause.empty() ? ""
-                                : "; " + it.cause.clause;
+  const char* const where = it.time.device_seconds ? "on the device" : "beyond the launch";
+  const std::string why = idle_note(it) + (it.cause.clause.empty() ? "" : "; " + it.cause.clause);
   if (it.rests_on_unit)
-    return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
-                       unit_clause(it), idle_note(it), waits);
+    return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}", format_seconds(rest), unit_clause(it),
+                       why);
   if (it.binding.decision.regime == Regime::unknown)
-    return fmt::format("works for {} {}{}", format_seconds(rest),
-                       it.time.device_seconds ? "on the device" : "beyond the launch", idle_note(it));
+    return fmt::format("works for {} {}{}", format_seconds(rest), where, why);
   // Not counted, they may be more than is declared.
   const bool may_waste =
       !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;
-  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}{}",
-                     format_seconds(rest), it.time.device_seconds ? "on the device" : "beyond the launch",
-                     format_percent(it.binding.seconds / rest), ceiling_of(it), 100.0 / latency_ratio, idle_note(it),
-                     waits, may_waste ? "; its bytes are declared, not counted" : "");
+  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}",
+                     format_seconds(rest), where, format_percent(it.binding.seconds / rest), ceiling_of(it),
+                     100.0 / latency_ratio, why, may_waste ? "; its bytes are declared, not counted" : "");
 }
 
 std::string memory_sentence(const PointAnalysis& it) {
@@ -191,7 +177,12 @@ std::string evidence_of(const PointAnalysis& it) {
   const Prediction& prediction = it.prediction;
   const auto& differences = it.measurement.work_differences;
   std::string text = sentence(it);
-  if (!differences.empty()) text += "; by the counters it " + joined(differences, " and ");
+  if (!differences.empty()) text += "; by the counters it " + and_list(differences);
+  // The rules go by the time without the launch, so that a share of the whole may look too small for them.
+  const bool works = it.decision.regime == Regime::memory || it.decision.regime == Regime::compute;
+  if (works && latency_ratio * it.binding.seconds < it.time.seconds)
+    text += fmt::format("; without the launch it takes {} and reaches {}", format_seconds(it.beside_launch),
+                        format_percent(it.binding.seconds / it.beside_launch));
   if (it.stray_bytes > 0.0)
     text += fmt::format(
         "; while it was counted, DRAM was written {} that it cannot have written: lines that others left in L2, or "
@@ -208,7 +199,7 @@ std::string evidence_of(const PointAnalysis& it) {
   if (!prediction.missing.empty()) {
     std::vector<std::string> names;
     for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));
-    text += fmt::format("; no ceiling was measured for {}, so that work is left out", joined(names, " and "));
+    text += fmt::format("; no ceiling was measured for {}, so that work is left out", and_list(names));
   }
   if (const auto share = share_under_load(it.measurement))
     text +=

@@ -7,8 +7,12 @@
 #include <cmath>
 
 #include "classifier/classifier.h"
+#include "classifier/run/advice.h"
 #include "classifier/run/commands.h"
+#include "classifier/verdict/confidence.h"
 #include "classifier/verdict/cross_checks.h"
+#include "classifier/verdict/evidence.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -107,7 +111,7 @@ std::optional<Prediction> with_whole_sectors(const PointAnalysis& it) {
   constexpr double min_explained = 0.8;
   constexpr double max_explained = 1.1;
   const Work& work = it.measurement.work;
-  if (it.decision.regime != Regime::latency || it.prediction.counted || it.witness || work.random ||
+  if (it.decision.regime != Regime::latency || it.prediction.counted || it.busiest_unit || work.random ||
       !work.flops.empty() || !work.footprint_bytes || !(work.bytes() > 0.0))
     return std::nullopt;
   const double spread = *work.footprint_bytes / work.bytes();
@@ -124,13 +128,13 @@ std::optional<Prediction> with_whole_sectors(const PointAnalysis& it) {
 
 }  // namespace
 
-PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibrated, const Time& timed, Prediction predicted,
-           const std::optional<Decision>& given)
+PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibrated, const Time& timed,
+                             Prediction predicted, const std::optional<Decision>& given)
     : measurement(measured),
       machine(calibrated),
       time(timed),
       prediction(std::move(predicted)),
-      witness(witness_of(measurement, prediction)),
+      busiest_unit(busiest_unit_of(measurement, prediction)),
       figures(figures_of(time, prediction)),
       binding(binding_of(prediction)),
       decision(decide(time, prediction)),
@@ -138,27 +142,31 @@ PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibra
       beside_launch(figures.beside_launch()),
       memory_seconds(figures.memory_seconds),
       is_below_launch(below_launch(time, prediction)) {
-  if (witness) ask_unit();
+  if (busiest_unit) ask_unit();
   ask_atomics();
   const bool works = decision.regime == Regime::memory || decision.regime == Regime::compute;
   if (works && (follows_clock(decision.limiter) || is_bound_by_power(decision.limiter)))
     clock_under_power = clock_under_power_limit(measurement, machine);
   if (clock_under_power) decision.limiter = resource::power;
   if (given) decision = *given;
-  if (decision.regime == Regime::latency) cause = latency_cause(measurement, prediction, machine);
+  if (decision.regime == Regime::latency) {
+    cause = latency_cause(*this);
+    decision.limiter = cause.limiter;
+  }
   excess_over_ceiling = excess_of(*this);
 }
 
 void PointAnalysis::ask_unit() {
-  figures.busy = witness->busy;
-  figures.busy_regime = witness->decision.regime;
-  const double busy_seconds = witness->busy * beside_launch;
+  figures.busy = busiest_unit->busy;
+  figures.busy_regime = busiest_unit->decision.regime;
+  const double busy_seconds = busiest_unit->busy * beside_launch;
   const bool decides = figures.overhead_excess() < 1.0 && figures.unit_decides();
   // Of two of one kind the longer one names the limiter: the model's ceilings are measured, the unit's peak is not.
   const bool longer = busy_seconds > binding.seconds || binding.decision.regime == Regime::unknown;
   const bool open = decision.regime == Regime::latency || decision.regime == Regime::unknown;
-  rests_on_unit = ((decides || open) && longer) || (decides && binding.decision.regime != witness->decision.regime);
-  if (rests_on_unit) binding = {witness->decision, busy_seconds};
+  rests_on_unit =
+      ((decides || open) && longer) || (decides && binding.decision.regime != busiest_unit->decision.regime);
+  if (rests_on_unit) binding = {busiest_unit->decision, busy_seconds};
   if (decides)
     decision = binding.decision;
   else if (decision.regime == Regime::unknown && figures.regime() == Regime::latency)
@@ -169,23 +177,12 @@ void PointAnalysis::ask_atomics() {
   if (decision.regime != Regime::latency && decision.regime != Regime::unknown) return;
   const auto contended = contended_atomics(measurement, machine);
   if (!contended || figures.overhead_excess() >= 1.0) return;
-  witness = contended;
+  busiest_unit = contended;
   is_contended = rests_on_unit = true;
   figures.is_contended = true;
-  figures.busy_regime = witness->decision.regime;
-  binding = {witness->decision, beside_launch};
-  decision = witness->decision;
-}
-
-std::optional<Sides> limits_of_several_kernels(const PointAnalysis& it) {
-  constexpr double min_each = 0.2;
-  if (!it.measurement.launches || it.measurement.launches->kernels < 2) return std::nullopt;
-  const auto* const pipe = it.prediction.largest(ResourceKind::pipe);
-  const Sides sides = {
-      std::max(busiest(it.measurement, ResourceKind::memory), it.memory_seconds / it.beside_launch),
-      std::max(busiest(it.measurement, ResourceKind::pipe), pipe == nullptr ? 0.0 : pipe->seconds / it.beside_launch)};
-  const bool both = std::min(sides.memory, sides.pipe) >= min_each && sides.memory + sides.pipe >= busy_suspect;
-  return both ? std::optional(sides) : std::nullopt;
+  figures.busy_regime = busiest_unit->decision.regime;
+  binding = {busiest_unit->decision, beside_launch};
+  decision = busiest_unit->decision;
 }
 
 bool launches_may_decide(const PointAnalysis& it) {
@@ -279,8 +276,27 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   return is_finite(verdict) ? verdict : undecided("has figures too large to compute with");
 }
 
+void withhold_doubtful(Verdict& verdict) {
+  if (verdict.regime == Regime::unknown || verdict.confidence >= min_confidence) return;
+  verdict.evidence = fmt::format(
+      "has no verdict: {} ({}) would be right with a probability of {} only{}; it {}", name_of(verdict.regime),
+      label_of(verdict.limiter), format_percent(verdict.confidence),
+      verdict.runner_up_probability > 0.0
+          ? fmt::format(", {} with {}", name_of(verdict.runner_up), format_percent(verdict.runner_up_probability))
+          : "",
+      verdict.evidence);
+  verdict.regime = verdict.runner_up = Regime::unknown;
+  verdict.limiter.clear();
+  verdict.achieved.reset();
+  verdict.confidence = verdict.runner_up_probability = 0.0;
+  verdict.certainty = Certainty::boundary;
+  verdict.advice.clear();
+}
+
 Verdict classify(const Measurement& measurement, const Calibration& calibration) {
-  return verdict_of(measurement, machine_of(calibration), calibration.device.id);
+  Verdict verdict = verdict_of(measurement, machine_of(calibration), calibration.device.id);
+  withhold_doubtful(verdict);
+  return verdict;
 }
 
 }  // namespace gpubench::classifier

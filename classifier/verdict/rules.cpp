@@ -92,7 +92,6 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
 }
 
 Regime regime_of(std::string_view limiter) {
-  if (limiter == resource::latency) return Regime::latency;
   const Resource* const row = find_resource(limiter);
   if (row == nullptr) return Regime::unknown;
   switch (row->kind) {
@@ -100,6 +99,7 @@ Regime regime_of(std::string_view limiter) {
     case ResourceKind::pipe: return Regime::compute;
     case ResourceKind::start:
     case ResourceKind::launch: return Regime::overhead;
+    case ResourceKind::wait: return Regime::latency;
     case ResourceKind::other: break;
   }
   return Regime::unknown;

@@ -24,6 +24,7 @@ enum class ResourceKind {
   pipe,    ///< does arithmetic
   start,   ///< starts blocks
   launch,  ///< each launch pays it
+  wait,    ///< the operation waits, and keeps no unit busy
   other    ///< no verdict names it as a limit of its own
 };
 
@@ -87,6 +88,18 @@ inline constexpr std::string_view launch = "launch";
 inline constexpr std::string_view launch_step = "launch-step";
 inline constexpr std::string_view block_start = "block-start";
 inline constexpr std::string_view latency = "latency";
+inline constexpr std::string_view few_blocks = "few-blocks";
+inline constexpr std::string_view uneven_waves = "uneven-waves";
+inline constexpr std::string_view one_block = "one-block";
+inline constexpr std::string_view imbalance = "imbalance";
+inline constexpr std::string_view dependency = "dependency";
+inline constexpr std::string_view memory_latency = "memory-latency";
+inline constexpr std::string_view shared_latency = "shared-latency";
+inline constexpr std::string_view queued_loads = "queued-loads";
+inline constexpr std::string_view remote_memory = "remote-memory";
+inline constexpr std::string_view barriers = "barriers";
+inline constexpr std::string_view contended_atomics = "contended-atomics";
+inline constexpr std::string_view pageable_copy = "pageable-copy";
 inline constexpr std::string_view l1 = "l1";
 inline constexpr std::string_view l2 = "l2";
 inline constexpr std::string_view dram = "dram";

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
+#include "classifier/verdict/point_analysis.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -33,8 +33,19 @@ TEST(Advice, OverheadIsBatched) {
               HasSubstr("parallel region"));
 }
 
+TEST(Advice, NothingIsGainedThatNobodyDeclared) {
+  // As sum(range(100)): what is left without a launch that it has none of.
+  for (const auto& advice : classify(measured(1.2e-6, Work{}, "cpu"), cpu()).advice)
+    EXPECT_FALSE(advice.gain) << advice.action;
+  EXPECT_TRUE(classify(measured(1.2e-6, streaming(1e3, 1e3), "cpu"), cpu()).advice.front().gain);
+}
+
 TEST(Advice, LatencyOfMemoryNeedsBytesInFlight) {
-  const auto verdict = classify(measured(22e-6, streaming(20e6, 20e6)), gpu());
+  auto measurement = measured(22e-6, streaming(20e6, 20e6));
+  EXPECT_TRUE(classify(measurement, gpu()).advice.empty()) << "nothing says what it waits for";
+  measurement.counters = {{"stalled_by_memory", 9.0, "warps", "test"}};
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.limiter, "memory-latency");
   const auto* const advice = find_advice(verdict, "bytes in flight");
   ASSERT_NE(advice, nullptr);
   EXPECT_NEAR(*advice->gain, 22.0 / 9.5, 1e-3);  // 2 us and 7.5 us at the ceilings
@@ -126,7 +137,9 @@ TEST(Advice, FasterPipesUpToTheMemory) {
 }
 
 TEST(Advice, AGainHasAnIntervalAboutIt) {
-  const auto verdict = classify(measured(60e-6, streaming(80e6, 0.0)), gpu());
+  auto measurement = measured(60e-6, streaming(80e6, 0.0));
+  measurement.counters = {{"stalled_by_memory", 9.0, "warps", "test"}};
+  const auto verdict = classify(measurement, gpu());
   ASSERT_FALSE(verdict.advice.empty());
   const Advice& advice = verdict.advice.front();
   ASSERT_TRUE(advice.gain && advice.gain_ci95);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
-#include "classifier/verdict/rules.h"
 #include "classifier/run/sweeps.h"
+#include "classifier/verdict/point_analysis.h"
+#include "classifier/verdict/rules.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -142,6 +142,19 @@ TEST(Boundaries, AreNotDrawnBesideSamplesThatAreNotSteady) {
   classify(run);
   EXPECT_EQ(chain(run), "launch>fp32 ");
   make_it_step(5);  // 96
+  classify(run);
+  EXPECT_EQ(chain(run), "");
+}
+
+TEST(Boundaries, AreNotDrawnBesideAPointWithoutAVerdict) {
+  std::mt19937_64 random(14);
+  auto run = simulated(cpu(), {16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048}, square_product, 0.01, random);
+  const auto load = [&](std::size_t point) { run.points[point].measurement.conditions.emplace().core_share = 0.3; };
+  load(8);
+  classify(run);
+  EXPECT_EQ(run.points[8].verdict->regime, Regime::unknown);
+  EXPECT_EQ(chain(run), "launch>fp32 ");
+  load(5);
   classify(run);
   EXPECT_EQ(chain(run), "");
 }

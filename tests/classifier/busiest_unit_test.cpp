@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
+#include "classifier/verdict/point_analysis.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -321,6 +321,57 @@ TEST(Power, AHeldDownClockIsTheLimiter) {
   EXPECT_EQ(classify(measurement, calibration).limiter, "fp32");
 }
 
+/// Counted on an H200: the atomic units of one slice work, and the blocks wait for it.
+TEST(LatencyCause, UpdatesOfFewAddressesComeBeforeUnevenBlocks) {
+  auto measurement = with_units(
+      measured(1e-3, {}),
+      {{"dram_busy", 3.0}, {"l2_atomics_busy", 0.4}, {"l2_atomics_hottest_busy", 36.0}, {"stalled_by_memory", 5.0}});
+  measurement.make_primary().clock = TimingMode::stream;
+  measurement.timings.push_back(measurement.timings.front());
+  measurement.timings.back().clock = TimingMode::device;
+  measurement.grid = Grid{1320, 8};
+  measurement.launches = Launches{1, 1320, 1188};
+  measurement.counters.push_back({"sm_clock", 2e9, "Hz", "test"});
+  measurement.counters.push_back({"sm_active_cycles", 0.4 * 2e6, "cycles", "test"});
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("atomic-global-float-one", 2e9));
+  const auto verdict = classify(measurement, calibration);
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  EXPECT_EQ(verdict.limiter, "contended-atomics");
+  EXPECT_THAT(verdict.evidence, HasSubstr("at 36 % of their peak (counter l2_atomics_hottest_busy)"));
+  ASSERT_EQ(verdict.advice.size(), 1U);
+  EXPECT_EQ(verdict.advice.front().code, AdviceCode::combine_updates);
+}
+
+TEST(LatencyCause, IsTheLimiterWhereItIsKnown) {
+  auto calibration = gpu();
+  calibration.device.units = 100;
+  const auto limiter = [&](std::int64_t blocks, const std::vector<std::pair<const char*, double>>& counters) {
+    auto measurement = with_units(measured(22e-6, streaming(20e6, 20e6)), counters);
+    if (blocks > 0) measurement.grid = Grid{blocks, 4};
+    const auto verdict = classify(measurement, calibration);
+    EXPECT_EQ(verdict.regime, Regime::latency);
+    return verdict.limiter;
+  };
+  EXPECT_EQ(limiter(0, {}), "latency");
+  EXPECT_EQ(limiter(10, {}), "few-blocks");
+  EXPECT_EQ(limiter(10, {{"stalled_by_barrier", 5.0}}), "few-blocks");
+  EXPECT_EQ(limiter(400, {}), "one-block");
+  EXPECT_EQ(limiter(404, {}), "latency") << "a second wave";
+  EXPECT_EQ(limiter(400, {{"stalled_by_barrier", 5.0}}), "barriers");
+  EXPECT_EQ(limiter(404, {{"stalled_by_dependency", 5.0}}), "dependency");
+  EXPECT_EQ(limiter(404, {{"stalled_by_shared", 5.0}}), "shared-latency");
+  EXPECT_EQ(limiter(404, {{"stalled_by_memory", 5.0}}), "memory-latency");
+  EXPECT_EQ(limiter(404, {{"stalled_by_memory", 5.0}, {"stalled_by_barrier", 5.0}, {"stalled_by_shared", 5.0}}),
+            "latency")
+      << "nothing stands out";
+  auto host = measured(1e-3, streaming(1e6, 0.0), "cpu");
+  EXPECT_EQ(classify(host, cpu()).limiter, "latency");
+  EXPECT_TRUE(classify(host, cpu()).advice.empty());
+  host.work.random = RandomAccesses{1e5, 0.0, 1e9};
+  EXPECT_EQ(classify(host, cpu()).limiter, "memory-latency");
+}
+
 TEST(Commands, HaveAFixedCostAndARate) {
   auto calibration = gpu();
   Ceiling fixed = calibration.ceilings.front();
@@ -349,9 +400,18 @@ TEST(Commands, HaveAFixedCostAndARate) {
   EXPECT_EQ(large.limiter, "host-to-device-pinned");
   EXPECT_NEAR(*large.achieved, 20.0 / 22.0, 1e-9);
   EXPECT_GT(large.confidence, 0.95);
+  const auto slow = copy(122e-6, 1000000);
+  EXPECT_EQ(slow.limiter, "latency") << "it may be the link";
+  EXPECT_TRUE(slow.advice.empty());
+  Ceiling unpinned = rate;
+  unpinned.resource = "host-to-device-pageable";
+  unpinned.value = 8e9;
+  calibration.ceilings.insert(calibration.ceilings.end() - 1, unpinned);
   const auto pageable = copy(122e-6, 1000000);
   EXPECT_EQ(pageable.regime, Regime::latency);
+  EXPECT_EQ(pageable.limiter, "pageable-copy");
   EXPECT_THAT(pageable.advice.front().action, HasSubstr("pinned"));
+  EXPECT_EQ(copy(62e-6, 1000000).limiter, "latency") << "faster than such copies are";
   double sum = 0.0;
   for (const auto& share : pageable.shares) sum += share.fraction;
   EXPECT_NEAR(sum, 1.0, 1e-12);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict/confidence.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "classifier/model/machine.h"
-#include "classifier/verdict/point_analysis.h"
 
 namespace gpubench::classifier {
 namespace {

@@ -135,6 +135,7 @@ TEST(Findings, StandInAClassifiedRun) {
   gpubench::Run run;
   run.calibrations = {gpu()};
   run.points.push_back({measured(22e-6, streaming(20e6, 20e6)), std::nullopt});
+  run.points.front().measurement.counters = {{"stalled_by_memory", 9.0, "warps", "test"}};
   classify(run);
   ASSERT_EQ(run.findings.size(), 1U);
   EXPECT_EQ(run.findings, findings_of(run));

@@ -136,7 +136,8 @@ void expect_sound_advice(const Verdict& verdict) {
     EXPECT_TRUE(advice.code) << advice.action;
     EXPECT_EQ(advice.evidence.find("nan"), std::string::npos) << advice.evidence;
   }
-  for (const auto& check : verdict.cross_checks) EXPECT_EQ(check.evidence.find("nan"), std::string::npos) << check.evidence;
+  for (const auto& check : verdict.cross_checks)
+    EXPECT_EQ(check.evidence.find("nan"), std::string::npos) << check.evidence;
 }
 
 // Sizes a hair apart, beyond what a double tells apart, and two only.

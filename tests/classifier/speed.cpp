@@ -5,7 +5,7 @@
 #include <random>
 
 #include "classifier/classifier.h"
-#include "classifier/run/sweeps.h"
+#include "classifier/run/boundaries.h"
 #include "tests/classifier/machines.h"
 
 namespace {
