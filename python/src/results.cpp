@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is stored, reported and compared. Data go to Python as the JSON of files, so that there is one schema.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
@@ -17,6 +20,7 @@
 #include "core/base/table.h"
 #include "core/base/time.h"
 #include "core/model/run.h"
+#include "core/statistics/statistics.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
@@ -98,6 +102,20 @@ Device device_named(const std::string& id) {
   return devices.front();
 }
 
+/// Of the medians, base over new, with its 95 % interval (of the two medians' own, by MOVER: Zou and Donner, Statistics
+/// in Medicine 27, 2008); absent below six samples a side, whose median has none.
+std::optional<std::array<double, 3>> ratio_of_medians(const std::vector<double>& base,
+                                                      const std::vector<double>& next) {
+  constexpr auto fewest = static_cast<std::size_t>(compare::min_samples);
+  if (std::min(base.size(), next.size()) < fewest) return std::nullopt;
+  const Summary a = statistics::summarize(base), b = statistics::summarize(next);
+  if (a.median_ci95.low <= 0.0 || b.median_ci95.low <= 0.0) return std::nullopt;
+  const double ratio = a.median / b.median;
+  const double down = std::hypot(std::log(a.median / a.median_ci95.low), std::log(b.median_ci95.high / b.median));
+  const double up = std::hypot(std::log(a.median_ci95.high / a.median), std::log(b.median / b.median_ci95.low));
+  return {{ratio, ratio * std::exp(-down), ratio * std::exp(up)}};
+}
+
 template <class Error>
 void bind_error(nb::module_& module, const char* name, nb::handle base) {
   nb::exception<Error>(module, name, base);
@@ -170,6 +188,8 @@ void bind_comparison(nb::module_& module) {
       .def("exit_code", &exit_code_of, "fail_on"_a = "regression");
   module.def("compare", &compared, "base"_a, "new"_a, "min_effect"_a = 0.01, "process_noise"_a = nb::none(),
              "force"_a = false, "paired"_a = false, "clock"_a = nb::none(), Release());
+  module.def("ratio_of_medians", &ratio_of_medians, "base"_a, "new"_a,
+             "Base over new with its 95 % interval: (ratio, low, high); None below six samples a side.");
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());
   module.def("add_to_store", &add_to_store, "store"_a, "run"_a, "label"_a = "", Release());
 }

@@ -81,14 +81,12 @@ def times_of(call: Callable[[], Any], iterations: int, torch: Any) -> list[float
     return [begin.elapsed_time(end) * 1e-3 for begin, end in events]
 
 
-def ratio_interval(base: Sequence[float], new: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the ratio of two means of logarithms (normal); None below five samples a side."""
-    if min(len(base), len(new)) < 5 or min(*base, *new) <= 0.0:
-        return None
-    logs = [[math.log(each) for each in side] for side in (base, new)]
-    middle = statistics.fmean(logs[0]) - statistics.fmean(logs[1])
-    half = 1.96 * math.sqrt(sum(statistics.variance(side) / len(side) for side in logs))
-    return math.exp(middle - half), math.exp(middle + half)
+def speedup_of(base: Sequence[float], new: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """How many times faster the second is, by the medians, with its 95 % interval; None below six samples a side."""
+    known = _core.ratio_of_medians(base, new)
+    if known is None:
+        return statistics.median(base) / statistics.median(new), None
+    return known[0], (known[1], known[2])
 
 
 @contextmanager

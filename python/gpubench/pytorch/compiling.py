@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 from .. import _core
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import export_report, pytorch, ratio_interval, synchronize, text_page, times_of, trace_file
+from ._common import export_report, pytorch, speedup_of, synchronize, text_page, times_of, trace_file
 
 _SUGGESTIONS = (
     ("Tensor.item", "Keep the value on the GPU, or set torch._dynamo.config.capture_scalar_outputs = True."),
@@ -127,8 +127,7 @@ class TorchCompileAnalyzer:
             eager()
         base, new = times_of(eager, iterations, torch), times_of(compiled, iterations, torch)
         report.eager_time_ms, report.compiled_time_ms = statistics.median(base) * 1e3, statistics.median(new) * 1e3
-        report.speedup = report.eager_time_ms / report.compiled_time_ms
-        report.speedup_ci95 = ratio_interval(base, new)
+        report.speedup, report.speedup_ci95 = speedup_of(base, new)
         self._compare_results(torch, eager, compiled, report)
         report.kernels_before, report.ops_after_fusion = _kernels(torch, eager), _kernels(torch, compiled)
         if report.ops_after_fusion is None:

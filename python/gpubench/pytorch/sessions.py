@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import MB, as_json, pytorch, ratio_interval, split_finding, synchronize, times_of, trace_file
+from ._common import MB, as_json, pytorch, speedup_of, split_finding, synchronize, times_of, trace_file
 
 
 @dataclass
@@ -143,9 +143,9 @@ class UnifiedProfiler:
             raise ValueError("compare_sessions needs two sessions that have ended")
         before = {each.name: each.cuda_time_us for each in baseline.kernels}
         after = {each.name: each.cuda_time_us for each in optimized.kernels}
-        interval = ratio_interval(baseline.samples_ms, optimized.samples_ms)
+        speedup, interval = speedup_of(baseline.samples_ms or [baseline.total_time_ms], optimized.samples_ms or [optimized.total_time_ms])
         return {
-            "speedup": baseline.total_time_ms / optimized.total_time_ms,
+            "speedup": speedup,
             "speedup_ci95": interval,
             "certain": interval is not None and not interval[0] <= 1.0 <= interval[1],
             "memory_diff": {"peak_mb": baseline.peak_memory_mb - optimized.peak_memory_mb,
