@@ -1,39 +1,60 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which room may include which. Static libraries link lazily, so that a wrong include may well link; this test sees it."""
+"""Which room may include which. Static libraries link lazily, so that a wrong include may well link; this test sees it.
+
+layers_test.py --write renews CONTRIBUTING's table of rooms, which is made of the rules here."""
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = {".h", ".cpp", ".cu", ".cuh", ".in"}
 
-# Room: what it may include besides itself. The longest prefix of a file's path decides.
-MAY_INCLUDE = {
-    "include": [],
-    "core": [],
-    "classifier": ["core"],
-    "compare": ["classifier", "core"],
-    "timeline": ["core"],
-    "kernel_trace": ["timeline", "core"],
-    "profile": ["gpu", "bench", "classifier", "timeline", "core"],
-    "reports": ["compare", "classifier", "timeline", "core"],
-    "gpu": ["core"],
-    "bench": ["gpu", "core"],
-    "kernels/probes": [],
-    "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"],
-    "kernels": ["gpu", "bench", "core"],
-    "calibrate": ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"],
-    "doctor": ["gpu", "bench", "core"],
-    "python": ["main", "profile", "timeline", "kernel_trace", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"],
-    "main": ["profile", "timeline", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"],
+# Room: what is in it, and what it may include besides itself. The longest prefix of a file's path decides.
+ROOMS = {
+    "include": ("The public API", []),
+    "core": ("No subject of its own: `model/` (the nouns, the resource table), `statistics/`, `storage/`, `base/` (processes, files, units, time)", []),
+    "gpu": ("A device as the rest sees it: stream, event, error, counters, records. `cuda/` is the one folder that knows CUDA's runtime, NVML and CUPTI",
+            ["core"]),
+    "bench": ("The harness: `google/` (adapter), `timing/`, `memory/`, `counters/`, `activity/`", ["gpu", "core"]),
+    "kernels/probes": ("What calibration runs on a device: `cuda/` beside `host/`", []),
+    "kernels/operations": ("The built-in operations, CUDA beside the host twin", ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
+    "kernels": ("Libraries of kernels that both use", ["gpu", "bench", "core"]),
+    "calibrate": ("Ceilings with intervals: `cuda/`, `host/`, `check/` (drift, health, rejection)",
+                  ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
+    "classifier": ("Model, fit, verdict, confidence, boundaries, advice: pure mathematics, no files, no printing", ["core"]),
+    "compare": ("What two sides differ in, and how sure that is: noise, tests, gate, history", ["classifier", "core"]),
+    "timeline": ("Timelines of programs: `readers/`, `analyses/`, `tables/`, `writers/`", ["core"]),
+    "kernel_trace": ("Events inside kernels: buffers, clocks, decoding", ["timeline", "core"]),
+    "profile": ("Programs as they are: injection, recordings, ranges, timers, memory, kernel groups", ["gpu", "bench", "classifier", "timeline", "core"]),
+    "reports": ("A run, timeline or table in, text out: `console/`, `html/`, `charts/`, `export/`", ["compare", "classifier", "timeline", "core"]),
+    "doctor": ("Gathers facts, judges them, prints lines", ["gpu", "bench", "core"]),
+    "main": ("The command line: `cli/`, `commands/`, `run/`, `serve/`, `worker/`",
+             ["profile", "timeline", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"]),
+    "python": ("The Python package, which binds the rest and repeats nothing",
+               ["main", "profile", "timeline", "kernel_trace", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"]),
 }
+MAY_INCLUDE = {room: may for room, (_, may) in ROOMS.items()}
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
 WITHOUT_CUDA = {"core", "classifier", "compare", "reports", "timeline"}
 PLAIN_PUBLIC_HEADERS = {"work.h", "version.h"}
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+TABLE = re.compile(r"(?<=<!-- rooms: tests/layers_test.py --write -->\n).*?(?=\n\n)", re.DOTALL)
+
+
+def table_of_rooms():
+    """What CONTRIBUTING says of the rules, in Markdown."""
+    lines = ["| Room | What is in it | May include |", "|---|---|---|"]
+    for room, (what, may) in ROOMS.items():
+        without = "; no CUDA header" if room in WITHOUT_CUDA else ""
+        lines.append(f"| `{room}/` | {what} | {', '.join(f'`{each}`' for each in may) or 'nothing of ours'}{without} |")
+    return "\n".join(lines)
 
 
 def room_of(path):
@@ -74,6 +95,14 @@ def violations(root, files):
 
 
 class Layers(unittest.TestCase):
+    def test_contributing_has_these_rules(self):
+        self.assertEqual(TABLE.search(CONTRIBUTING.read_text(encoding="utf-8"))[0], table_of_rooms(), "renew it: python3 tests/layers_test.py --write")
+
+    def test_every_room_is_there(self):
+        folders = {path.parent.relative_to(ROOT).parts[0] for ending in ("cpp", "h", "cu") for path in ROOT.glob(f"*/**/*.{ending}")
+                   if not path.relative_to(ROOT).parts[0].startswith(("build", "."))}
+        self.assertEqual(folders - {"tests", "examples"}, {room.split("/")[0] for room in ROOMS})
+
     def test_no_room_includes_what_it_may_not_know(self):
         files = [str(path.relative_to(ROOT)) for room in {room.split("/")[0] for room in MAY_INCLUDE}
                  for path in (ROOT / room).rglob("*")]
@@ -106,4 +135,8 @@ class Layers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if "--write" in sys.argv:
+        text = CONTRIBUTING.read_text(encoding="utf-8")
+        CONTRIBUTING.write_text(TABLE.sub(lambda _: table_of_rooms(), text), encoding="utf-8")
+    else:
+        unittest.main()
