@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges, timers and memory in a program's own code. Link gpubench::profile. Every call works without a GPU and in a
-// build without CUDA: then it does nothing, and status() or the report says why.
+// build without CUDA: then it counts and times on the host, and status() or the report says so.
 //
 //   gpubench::profile::enable();
 //   {
@@ -48,7 +48,7 @@ struct Timing {
 
 /// Times work on streams by pairs of CUDA events. No call but those that read times waits for the GPU. Intervals nest,
 /// also in one of the same name. An event pair is longer than the kernels in it, by about a microsecond. May be used by
-/// several threads.
+/// several threads. Without a GPU the times are those of the host, and the report says so.
 class KernelTimer {
  public:
   KernelTimer();

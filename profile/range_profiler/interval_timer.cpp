@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -255,8 +256,9 @@ std::string IntervalTimer::report() {
     }
   }
   text += thin + row("TOTAL", "", number(exclusive), "", "", "") + strong;
-  const std::string why = problem();
-  return why.empty() ? text : text + why + "\n";
+  for (const std::string& sentence : {events_->note(), problem()})
+    if (!sentence.empty()) text += sentence + "\n";
+  return text;
 }
 
 void IntervalTimer::reset() {
@@ -272,6 +274,35 @@ void IntervalTimer::reset() {
 }
 
 }  // namespace detail
+
+namespace {
+
+class HostEvents final : public EventSource {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  int device() override { return 0; }
+  std::string create(std::size_t count, std::vector<Event>& events) override {
+    for (std::size_t i = 0; i < count; ++i) events.push_back(new Clock::time_point);
+    return "";
+  }
+  void destroy(Event event) override { delete time_of(event); }
+  std::string record(Event event, Stream) override {
+    *time_of(event) = Clock::now();
+    return "";
+  }
+  Elapsed elapsed(Event start, Event stop, bool) override {
+    return {Outcome::done, std::chrono::duration<double, std::milli>(*time_of(stop) - *time_of(start)).count(), {}};
+  }
+  [[nodiscard]] std::string note() const override { return "There is no GPU here: the times are those of the host."; }
+
+ private:
+  static Clock::time_point* time_of(Event event) { return static_cast<Clock::time_point*>(event); }
+};
+
+}  // namespace
+
+std::unique_ptr<EventSource> open_host_events() { return std::make_unique<HostEvents>(); }
 
 KernelTimer::KernelTimer() : intervals_(std::make_unique<detail::IntervalTimer>(open_events())) {}
 KernelTimer::~KernelTimer() = default;

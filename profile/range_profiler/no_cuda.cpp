@@ -10,18 +10,9 @@ namespace {
 
 constexpr const char* reason = "gpubench was built without CUDA; build it with a CUDA toolkit";
 
-class NoEvents final : public EventSource {
- public:
-  int device() override { return 0; }
-  std::string create(std::size_t, std::vector<Event>&) override { return reason; }
-  void destroy(Event) override {}
-  std::string record(Event, Stream) override { return reason; }
-  Elapsed elapsed(Event, Event, bool) override { return {Outcome::failed, 0.0, reason}; }
-};
-
 }  // namespace
 
-std::unique_ptr<EventSource> open_events() { return std::make_unique<NoEvents>(); }
+std::unique_ptr<EventSource> open_events() { return open_host_events(); }
 DeviceMemory device_memory() {
   DeviceMemory memory;
   memory.reason = reason;

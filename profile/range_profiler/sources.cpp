@@ -36,7 +36,6 @@ class CudaEvents final : public EventSource {
     return device;
   }
   std::string create(std::size_t count, std::vector<Event>& events) override {
-    if (std::string why = bench::why_no_gpu(); !why.empty()) return why;
     const RelaxedCapture relaxed;
     for (std::size_t i = 0; i < count; ++i) {
       cudaEvent_t event = nullptr;
@@ -70,7 +69,10 @@ class CudaEvents final : public EventSource {
 
 }  // namespace
 
-std::unique_ptr<EventSource> open_events() { return std::make_unique<CudaEvents>(); }
+std::unique_ptr<EventSource> open_events() {
+  if (!bench::why_no_gpu().empty()) return open_host_events();
+  return std::make_unique<CudaEvents>();
+}
 
 DeviceMemory device_memory() {
   DeviceMemory memory;

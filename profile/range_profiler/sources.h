@@ -15,7 +15,7 @@
 
 namespace gpubench::profile {
 
-/// CUDA's events, of the current device.
+/// CUDA's events, of the current device, or instants of the host.
 class EventSource {
  public:
   using Event = void*;
@@ -34,10 +34,14 @@ class EventSource {
   /// Empty, or why it could not be recorded.
   virtual std::string record(Event event, Stream stream) = 0;
   virtual Elapsed elapsed(Event start, Event stop, bool wait) = 0;
+  /// What the times are, where they are not those of a GPU: a sentence, or empty.
+  [[nodiscard]] virtual std::string note() const { return ""; }
 };
 
-/// Never null: without CUDA, one that creates no events.
+/// Of CUDA; in a build without it those of the host.
 std::unique_ptr<EventSource> open_events();
+/// Instants of the host's clock, for a machine without a GPU: there the program's work is the host's.
+std::unique_ptr<EventSource> open_host_events();
 
 /// Counters of the current device. Throws bench::MetricsUnavailable.
 std::unique_ptr<bench::MetricSource> open_counters();

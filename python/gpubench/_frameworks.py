@@ -2,6 +2,7 @@
 """What PyTorch and CuPy say of streams and memory, where a program uses them. Nothing here imports them."""
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -71,3 +72,9 @@ def pool_lines(width: int) -> list[str]:
         rows += [("PyTorch Allocated", torch.cuda.memory_allocated()), ("PyTorch Allocated Peak", torch.cuda.max_memory_allocated()),
                  ("PyTorch Reserved", torch.cuda.memory_reserved())]
     return [f"{name:<{width}} {size / 1e6:<12.3f} MB" for name, size in rows]
+
+
+def resident_bytes() -> int:
+    """Memory that the process holds now."""
+    with open("/proc/self/statm", encoding="ascii") as stream:
+        return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -411,7 +411,17 @@ class Benchmark:
 
 _benchmarks: dict[str, Benchmark] = {}
 _one_at_a_time = threading.Lock()
-os.register_at_fork(before=_core.end_threads)
+_process_with_threads: int | None = None  #: that ran something, and whose threads a fork would wait for
+_has_run = False
+
+
+def _before_a_fork() -> None:
+    global _process_with_threads
+    if _has_run and not _core.end_threads():
+        _process_with_threads = os.getpid()
+
+
+os.register_at_fork(before=_before_a_fork)
 
 
 @overload
@@ -526,6 +536,9 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     if repetitions is not None and not (isinstance(repetitions, int) and 1 <= repetitions <= 2**20):
         raise _core.UsageError(f"repetitions takes a whole number from 1 on, not {repetitions!r}.")
     refuse_a_fork(device)
+    if _process_with_threads not in (None, os.getpid()):
+        raise _core.UsageError(f"This process was forked from process {_process_with_threads}, which has measured. The OpenMP library that PyTorch "
+                               "brings cannot start threads in a fork. Start it by multiprocessing's method 'spawn', or import gpubench first.")
     here = {each["id"]: each["kind"] for each in devices()}
     device = device or next(iter(here))
     kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]
@@ -540,6 +553,8 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     })
     if not _one_at_a_time.acquire(blocking=False):  # before anything is registered, which would disturb the other
         raise _core.UsageError("A run is in progress in this process. Wait for its end.")
+    global _has_run
+    _has_run = True
     try:
         for each, kind in fitting:
             each._register(kind, line.point, repetitions)

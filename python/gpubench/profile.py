@@ -16,10 +16,10 @@ import functools
 import inspect
 import threading
 from contextlib import contextmanager, nullcontext
-from typing import Any, Callable, Iterator, Sequence, TypeVar, overload
+from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar, overload
 
 from . import _core
-from ._frameworks import allocator_counts, handle_of, pool_lines
+from ._frameworks import allocator_counts, handle_of, pool_lines, resident_bytes
 from .harness import address_of, bytes_of, text_of
 
 _engine = _core.profile
@@ -45,15 +45,18 @@ class GmpProfiler:
     def __init__(self, metrics: Sequence[str] = (), output: str | None = None):
         self._metrics = list(metrics)
         self._output = output
-        self._enabled = self._starts_itself = False
+        self._enabled = self._records = self._starts_itself = False
         self._allocator: dict[str, dict[str, int]] = {}
+        self._process: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
         self._ranges: dict[str, Any] = {}
 
     def init(self) -> Status:
         """Starts the session, also after CUDA is in use. What it cannot know, and why, is in the result."""
         self._enabled, self._starts_itself = True, False
-        return Status(_engine.enable(self._metrics, True))
+        status = Status(_engine.enable(self._metrics, True))
+        self._records = bool(status)
+        return status
 
     def _begin(self) -> None:
         if self._starts_itself:
@@ -71,6 +74,7 @@ class GmpProfiler:
     def reset(self) -> None:
         """Forgets all results."""
         self._allocator.clear()
+        self._process.clear()
         _engine.reset()
 
     def status(self) -> Status:
@@ -98,18 +102,24 @@ class GmpProfiler:
 
     @contextmanager
     def _memory_range(self, name: str) -> Iterator[None]:
-        """A range of the engine, and what PyTorch's allocator did inside: of that the driver sees little."""
+        """A range of the engine. Of PyTorch's allocator the driver sees little, so its own counts come on top; where the engine records
+        nothing, as without a GPU, what the process grew by."""
         before = allocator_counts() or {}
+        resident = 0 if self._records else resident_bytes()
         try:
             with _Range(name, "MEMORY"):
                 yield
         finally:
-            after = allocator_counts()
-            if after is not None:
-                with self._lock:
-                    sums = self._allocator.setdefault(name, dict.fromkeys(after, 0))
-                    for key, value in after.items():
-                        sums[key] += value - before.get(key, 0)
+            if (after := allocator_counts()) is not None:
+                self._sum(self._allocator, name, {key: value - before.get(key, 0) for key, value in after.items()})
+            if resident:
+                self._sum(self._process, name, {"calls": 1, "grown_bytes": resident_bytes() - resident})
+
+    def _sum(self, sums: dict[str, dict[str, int]], name: str, counts: Mapping[str, int]) -> None:
+        with self._lock:
+            mine = sums.setdefault(name, dict.fromkeys(counts, 0))
+            for key, value in counts.items():
+                mine[key] += value
 
     @overload
     def profile_function(self, name: Function) -> Function: ...
@@ -157,14 +167,20 @@ class GmpProfiler:
 
     def get_memory_activity(self) -> dict[str, Any]:
         """Memory by kind (`kinds`), by range (`ranges`), and what PyTorch's allocator did in each range (`pytorch`);
-        `reason` says why the driver's part is not known."""
+        `reason` says why the driver's part is not known. Then `process` has what the process grew by in each range."""
         activity = dict(_engine.memory_activity())
         activity["pytorch"] = {name: dict(counts) for name, counts in self._allocator.items()}
+        activity["process"] = {name: dict(counts) for name, counts in self._process.items()}
         return activity
 
     def print_memory_activity(self) -> None:
         """Prints that."""
         print(_engine.memory_activity_text())
+        self._print_sums()
+
+    def _print_sums(self) -> None:
+        for name, counts in self._process.items():
+            print(f"Memory of the process in {name}: {counts['grown_bytes']:+} bytes ({counts['grown_bytes'] / 2**20:+.2f} MiB), {counts['calls']} times")
         for name, counts in self._allocator.items():
             print(f"PyTorch's allocator in {name}:")
             for what, operations, size in (("Allocations", "allocations", "allocated_bytes"),
@@ -173,7 +189,8 @@ class GmpProfiler:
 
 
 class KernelTimer(_engine.KernelTimer):
-    """Times work on streams by pairs of CUDA events. Only calls that read times wait for the GPU."""
+    """Times work on streams by pairs of CUDA events. Only calls that read times wait for the GPU. Without a GPU the times are
+    those of the host."""
 
     def start(self, kernel_name: str, stream: Any = None) -> None:
         """Begins an interval on a stream; without one on that of the framework at hand."""
@@ -277,4 +294,7 @@ def init() -> Status:
 def print_results(reduction: str = "SUM") -> None:
     """Prints ranges and memory."""
     print_profiler_ranges(reduction)
-    print_memory_activity()
+    if _default.status():
+        print_memory_activity()
+    else:  # the ranges have said why the engine knows no memory
+        _default._print_sums()

@@ -184,9 +184,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.write_line(merged.table(color=False))
     for file in config.getoption("--gpubench-out"):
         try:
+            os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
             merged.report(file)
             terminalreporter.write_line(f"gpubench: wrote {file}")
-        except _core.Error as error:
+        except (_core.Error, OSError) as error:
             terminalreporter.write_line(f"gpubench: {error}")
     for line in getattr(config, _COMPARED, []):
         terminalreporter.write_line(f"gpubench: {line}")

@@ -28,6 +28,7 @@ REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
 _RULE = "=" * 50
 _SURE = 0.95
+_DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
 
 
 def _arrays(things: Any) -> Iterator[Any]:
@@ -311,7 +312,8 @@ class GPUProfiler:
         flops = sum(work.flops.values())
         peaks = self.peak_flops
         busy = sum(count / peaks[pipe] for pipe, count in work.flops.items() if pipe in peaks)
-        bandwidth = moved / seconds if seconds else 0.0
+        knows_flops = work.known or flops > 0  # of callables without PyTorch's operators nobody tells them
+        bandwidth = moved / seconds if seconds and moved else None
         at_limit = point.achieved if point.regime == "memory" else None
         return {
             "runtime_ms": seconds * 1e3,
@@ -320,15 +322,15 @@ class GPUProfiler:
             "regime": REGIMES[point.regime],
             "limiter": point.limiter,
             "confidence": None if why_once else point.confidence,  # one time says little of how sure it is
-            "flops_utilization": busy / seconds if seconds else 0.0,
-            "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth,
-            "achieved_flops": flops / seconds if seconds else 0.0,
+            "flops_utilization": busy / seconds if seconds and knows_flops else None,
+            "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth if bandwidth else None,
+            "achieved_flops": flops / seconds if seconds and knows_flops else None,
             "achieved_bandwidth": bandwidth,
-            "compute_intensity": flops / moved if moved else None,
+            "compute_intensity": flops / moved if moved and knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
             "evidence": point.evidence,
-            "advice": [*(each["action"] for each in point.advice), *self._lacking(work)],
+            "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if moved or flops else [_DECLARE],
             "operators": list(work.operators),
             "method": point.method(),
             "called_once_because": why_once,

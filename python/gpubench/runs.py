@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast, overload
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Sequence, Union, cast, overload
 
 from . import _core
 from ._cli import PROGRAM
 
 PathLike = Union[str, "os.PathLike[str]"]
+Regime = Literal["overhead", "latency", "memory", "compute", "unknown", ""]  #: empty without a verdict
 
 
 class WrongDevice(_core.UsageError):
@@ -123,9 +124,9 @@ class Point:
         return flops / seconds if seconds and flops else None
 
     @property
-    def regime(self) -> str:
+    def regime(self) -> Regime:
         """ "overhead", "latency", "memory", "compute" or "unknown"; empty without a verdict."""
-        return str(self._verdict.get("regime", ""))
+        return cast(Regime, self._verdict.get("regime", ""))
 
     @property
     def limiter(self) -> str:
@@ -194,6 +195,14 @@ class Point:
         return f"<Point {self.name} on {self.device}: {seconds:.4g} s, {self.regime or 'no verdict'}>"
 
 
+def _in_a_folder(file: PathLike) -> str:
+    """A file's name, if it has a folder to lie in: a misspelt one is not made."""
+    folder = os.path.dirname(os.fspath(file))
+    if folder and not os.path.isdir(folder):
+        raise _core.WriteError(f"{os.fspath(file)} cannot be written: there is no folder {folder}. Make it first, or check its name.")
+    return os.fspath(file)
+
+
 class Run(Sequence[Point]):
     """What was measured in one go, with the ceilings it is judged by. A sequence of points."""
 
@@ -210,6 +219,9 @@ class Run(Sequence[Point]):
     def from_dict(cls, data: Mapping[str, Any]) -> Run:
         """The run that such a dictionary holds (docs/reference/json-schema.md)."""
         return cls(_core.Run.from_json(json.dumps(data)))
+
+    def __reduce__(self) -> tuple[Callable[..., Run], tuple[dict[str, Any]]]:
+        return type(self).from_dict, (self.data,)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -276,15 +288,15 @@ class Run(Sequence[Point]):
         return pandas.DataFrame([point.row() for point in self])
 
     def save(self, file: PathLike) -> None:
-        """Writes the run file (.json, .json.gz), which `load`, `gpubench report` and `gpubench compare` read."""
+        """Writes the run file (.json, .json.gz), which `load`, `gpubench report` and `gpubench compare` read. Its folder must be there."""
         if not os.fspath(file).endswith((".json", ".json.gz")):
             raise _core.UsageError(f"A run is saved as .json or .json.gz, not as {os.fspath(file)}. For other formats: report().")
-        self._core.write(os.fspath(file))
+        self._core.write(_in_a_folder(file))
 
     def report(self, file: PathLike, chart: str = "") -> None:
         """Writes a report; the extension decides: .html .csv .md .gbench.json .nvbench.json .prom .junit.xml, and for
         one chart .png .svg .pdf .vl.json (`chart` as `chart()` takes it)."""
-        self._core.write(os.fspath(file), chart)
+        self._core.write(_in_a_folder(file), chart)
 
     def chart(self, name: str = "overview") -> Chart:
         """A chart as Vega-Lite: overview, roofline, map, strip, time, rate, shares, kernels, samples, ladder, latency or

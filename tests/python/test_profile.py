@@ -132,7 +132,7 @@ def test_memory_activity_has_kinds_ranges_and_a_reason(profiler):
     with profiler.profile_memory("step"):
         pass
     activity = profiler.get_memory_activity()
-    assert set(activity) == {"kinds", "ranges", "reason", "pytorch"}
+    assert set(activity) == {"kinds", "ranges", "reason", "pytorch", "process"}
     status = profiler.status()
     assert bool(status) == (activity["reason"] == "") and str(status)
 
@@ -146,6 +146,17 @@ def test_the_functions_of_the_module_share_a_profiler(capsys):
     profile.init_global_profiler().disable()
 
 
+def test_without_a_gpu_memory_ranges_tell_what_the_process_grew_by(profiler, capsys):
+    if profiler.status():
+        pytest.skip("a GPU's memory is recorded")
+    with profiler.profile_memory("array"):
+        kept = numpy.ones(10_000_000)
+    grown = profiler.get_memory_activity()["process"]["array"]
+    assert grown["calls"] == 1 and 0.9 * kept.nbytes < grown["grown_bytes"]
+    profiler.print_memory_activity()
+    assert "Memory of the process in array: +" in capsys.readouterr().out
+
+
 def test_timer_reports_names_or_why_not():
     timer = profile.KernelTimer()
     timer.start("kernel", 0)
@@ -153,7 +164,8 @@ def test_timer_reports_names_or_why_not():
     report = timer.get_report()
     assert "GPU KERNEL TIMING REPORT" in report and "TOTAL" in report
     timing = timer.get_timing("kernel")
-    assert timing["count"] == 1 if timing else timer.problem()
+    assert timing["count"] == 1 and timing["total"] >= 0 and not timer.problem()
+    assert ("those of the host" in report) != any(each["kind"] == "cuda" for each in gpubench.devices())
     assert timer.get_timing("never") is None
     timer.reset()
 

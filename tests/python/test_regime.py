@@ -55,6 +55,13 @@ def test_what_is_declared_repeatable_is_measured(profiler):
     assert profile["runtime_ms_interval"][0] <= profile["runtime_ms"] <= profile["runtime_ms_interval"][1]
 
 
+def test_of_undeclared_work_nothing_is_promised(profiler):
+    _, profile = profiler.profile_with_result(lambda: sum(range(100)), repeatable=True)
+    assert profile["runtime_ms"] > 0 and len(profile["advice"]) == 1 and "state.reads()" in profile["advice"][0]
+    for key in ("flops_utilization", "bandwidth_utilization", "achieved_flops", "achieved_bandwidth", "compute_intensity"):
+        assert profile[key] is None, key
+
+
 def test_lightweight_calls_once_and_is_read_later(profiler):
     result, profile = profiler.profile_with_result(numpy.cos, numpy.zeros(10), lightweight=True)
     assert (result == 1).all() and set(profile) == {"runtime_ms", "regime", "lightweight"}

@@ -2,6 +2,7 @@
 """Runs in Python: kept, shown, compared."""
 import json
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -30,6 +31,14 @@ def test_saved_and_loaded_it_is_the_same(run, tmp_path):
     assert gpubench.Run.from_dict(run.data).data == run.data
     with pytest.raises(gpubench.UsageError):
         run.save(tmp_path / "run.html")
+    assert pickle.loads(pickle.dumps(run)).data == run.data and pickle.loads(pickle.dumps(run[0])).name == run[0].name
+
+
+def test_no_folder_is_made_silently(run, tmp_path):
+    for write in (run.save, run.report):
+        with pytest.raises(gpubench.WriteError, match="there is no folder .*mispelt"):
+            write(tmp_path / "mispelt" / "run.json")
+    assert not (tmp_path / "mispelt").exists()
 
 
 def test_the_command_line_reads_it(run, tmp_path):

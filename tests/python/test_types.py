@@ -43,6 +43,8 @@ WRONG = """
 import gpubench
 gpubench.benchmrak
 wrong: str = gpubench.run()[0]
+if gpubench.run()[0].regime == "memroy":
+    print("never")
 """
 
 
@@ -67,7 +69,7 @@ def test_a_strict_file_has_no_errors(said):
 
 def test_misspelt_names_and_wrong_types_are_found(said):
     lines = said("wrong.py")
-    assert len(lines) == 2 and "benchmrak" in lines[0] and "Point" in lines[1]
+    assert len(lines) == 3 and "benchmrak" in lines[0] and "Point" in lines[1] and "memroy" in lines[2]
 
 
 def test_a_misspelt_name_is_told_what_it_may_be():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import threading
 import time
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence
 
 from .. import _core
+from .._frameworks import resident_bytes
 from ..runs import PathLike
 from ._common import MB, pytorch, synchronize, write
 
@@ -92,7 +92,7 @@ class MemoryProfiler:
         over = threading.Event()
 
         def sample() -> None:
-            allocated = torch.cuda.memory_allocated() if on_gpu else _resident_bytes()
+            allocated = torch.cuda.memory_allocated() if on_gpu else resident_bytes()
             reserved = torch.cuda.memory_reserved() if on_gpu else allocated
             self._points.append(MemorySnapshot((time.perf_counter() - start) * 1e3, allocated / MB, reserved / MB))
 
@@ -133,8 +133,3 @@ class MemoryProfiler:
         """Writes timeline and peak as JSON."""
         return write(file, json.dumps({"name": self.name, "source": self.source, "timeline": self.get_timeline(),
                                         "peak": self.get_peak_analysis()}))
-
-
-def _resident_bytes() -> int:
-    with open("/proc/self/statm", encoding="ascii") as stream:
-        return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -199,6 +199,19 @@ TEST_F(Timer, WithoutEventsTheReportSaysWhy) {
   EXPECT_THAT(timer->report(), testing::EndsWith("Nothing was timed: no NVIDIA driver.\n"));
 }
 
+TEST(HostTimer, TimesTheHostAndSaysSo) {
+  detail::IntervalTimer timer(open_host_events());
+  timer.start("outer", nullptr);
+  timer.start("inner", nullptr);
+  timer.stop("inner", nullptr);
+  timer.stop("outer", nullptr);
+  const auto outer = timer.timing("outer"), inner = timer.timing("inner");
+  ASSERT_TRUE(outer && inner);
+  EXPECT_GE(outer->total_ms, inner->total_ms);
+  EXPECT_THAT(timer.report(), testing::EndsWith("those of the host.\n"));
+  EXPECT_EQ(timer.problem(), "");
+}
+
 TEST_F(Timer, ResetForgets) {
   start("open", 0.0);
   start("done", 0.0);
