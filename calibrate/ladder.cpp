@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibrate/ladder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include <random>
 #include <stdexcept>
 
-#include "calibrate/calibration_context.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {

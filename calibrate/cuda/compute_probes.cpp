@@ -140,7 +140,7 @@ bool is_quick(NumberFormat format) { return format == NumberFormat::bf16 || form
 
 /// Matrices of one type, and a plan for each size, all in the front of the same memory.
 struct Products {
-  DeviceVector<std::byte> a, b, zeros, c;
+  DeviceVector<std::byte> a, b, c;
   std::vector<std::unique_ptr<GemmPlan>> plans;
 };
 
@@ -208,20 +208,6 @@ void add_product(GpuCalibrationContext& bench, const kernels::CublasLt& library,
     probe.limit_for_clock = limit;
   probe.counted = {{fmt::format("flops_tensor_{}", name_of(format))}};
   probe.sustained_seconds = 0.8;
-  if (bench.full) {
-    // The same algorithm, not the one that is fastest on zeros.
-    Probe zeros = probe;
-    zeros.ceiling.resource += "-zeros";
-    zeros.ceiling.conditions = "zeros";
-    zeros.sustained_seconds = 0.0;
-    products->zeros = DeviceVector<std::byte>(static_cast<std::size_t>(n * n) * bytes_of(format));
-    probes::enqueue_fill(products->zeros.data(), 0, products->zeros.bytes(), bench.stream);
-    zeros.enqueue = [products, stream = bench.stream, plan = products->plans[best].get(), repeats] {
-      for (int i = 0; i < repeats; ++i)
-        plan->run(products->zeros.data(), products->zeros.data(), products->c.data(), stream);
-    };
-    bench.probes.push_back(std::move(zeros));
-  }
   bench.probes.push_back(std::move(probe));
 }
 
@@ -256,7 +242,6 @@ void add_matrix_probes(GpuCalibrationContext& bench) {
       Path{"mma", probes::launch_mma, probes::mma_shapes, probes::mma_shape_text, mma_types, 0.3},
       Path{"wgmma", probes::launch_wgmma, probes::wgmma_shapes, probes::wgmma_shape_text, wgmma_types, 0.4}};
   constexpr int hopper = 9;
-  constexpr int first_with_fp4 = 10;
   for (const Path& path : paths)
     for (const NumberFormat type : path.types) {
       const std::string resource = fmt::format("{}-{}", path.name, name_of(type));
@@ -268,13 +253,6 @@ void add_matrix_probes(GpuCalibrationContext& bench) {
       }
       bench.attempt({resource, resource + "-zeros"}, [&] { add_matrix(bench, path, type); });
     }
-  for (const char* resource : {"mma-fp4", "mma-fp6"})
-    bench.absent(
-        resource,
-        bench.major < first_with_fp4
-            ? fmt::format("this GPU has no such units: compute capability {}.{}, and 10.0 is the first with them",
-                          bench.major, bench.minor)
-            : "there is no probe for it yet");
 }
 
 void add_product_probes(GpuCalibrationContext& bench) {

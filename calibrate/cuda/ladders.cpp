@@ -7,6 +7,7 @@
 
 #include "calibrate/calibration_context.h"
 #include "calibrate/cuda/calibration_context.h"
+#include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda/memory.h"
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <ctime>
-#include <iterator>
 #include <numeric>
 #include <system_error>
 
@@ -130,21 +129,15 @@ Ceiling ceiling_of(const HostProbe& all) {
 
 std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes) {
   std::vector<Ceiling> best;
-  std::vector<Ceiling> others;
   for (const auto& probe : probes) {
     if (probe.values.empty()) continue;
     Ceiling ceiling = ceiling_of(probe);
-    if (!probe.also.empty()) {
-      others.push_back(ceiling);
-      others.back().resource = probe.also;
-    }
     const auto same = std::ranges::find(best, ceiling.resource, &Ceiling::resource);
     if (same == best.end())
       best.push_back(std::move(ceiling));
     else if (ceiling.value > same->value)
       *same = std::move(ceiling);
   }
-  best.insert(best.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
   return best;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "calibrate/calibration_context.h"
+#include "calibrate/ladder.h"
 #include "core/base/load.h"
 #include "core/base/units.h"
 #include "core/model/calibration.h"
@@ -29,7 +30,6 @@ struct HostProbe {
   int cores = 1;         ///< that work
   bool per_core = true;  ///< false where the rate is no property of cores
   Units units;
-  std::string also;                ///< a second name that this way has to itself; empty without
   double sustained_seconds = 0.0;  ///< how long it runs without rest at the end; 0: not at all
 
   std::vector<double> values;
@@ -53,8 +53,8 @@ std::optional<double> limit_shown(double rate, double one_unit, int max_units);
 /// Samples during which the clock changed do not count where three others are left, and it says so.
 Ceiling ceiling_of(const HostProbe& probe);
 
-/// The ceilings of probes that have been sampled: of several of one resource the one with the largest median, and those
-/// of their second names. Probes without samples give none.
+/// The ceilings of probes that have been sampled: of several of one resource the one with the largest median. Probes
+/// without samples give none.
 std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes);
 
 /// A sentence when other processes or virtual machines took more than 2 % of the processors' time between two readings;

@@ -4,7 +4,6 @@
 
 #include "bench/memory/host_memory.h"
 #include "calibrate/host/calibration_context.h"
-#include "core/model/resources.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/host/probes.h"
 
@@ -48,9 +47,6 @@ struct Team {
   std::string suffix;
 };
 
-/// "dram-write-ordinary": what a way of its own is called where the resource table knows it.
-std::string name_of_way(const probes::StreamLoop& loop) { return fmt::format("{}-{}", loop.resource, loop.way); }
-
 HostProbe stream_probe(const HostCalibrationContext& bench, const Team& team, const probes::StreamLoop& loop) {
   HostProbe probe;
   probe.ceiling = new_ceiling(
@@ -65,8 +61,6 @@ HostProbe stream_probe(const HostCalibrationContext& bench, const Team& team, co
   probe.ceiling.shape = fmt::format("{}, {}", loop.how, each_in_its_memory(bench, team.memory));
   probe.cores = static_cast<int>(team.memory.threads());
   probe.per_core = false;
-  if (const std::string of_way = name_of_way(loop); bench.full && find_plain_resource(of_way) != nullptr)
-    probe.also = of_way + team.suffix;
   probe.measure = [&bench, &memory = team.memory, loop] {
     // Not timed: it writes back what the loop before left dirty, and leaves the caches as they are in a long run.
     memory.stream_rate(loop);
@@ -81,11 +75,7 @@ HostProbe stream_probe(const HostCalibrationContext& bench, const Team& team, co
 
 void add_team(HostCalibrationContext& bench, const Team& team) {
   for (const auto& loop : probes::stream_loops()) {
-    if (loop.way == "nontemporal" && !bench.kernels.nontemporal) {
-      if (const std::string of_way = name_of_way(loop); bench.full && find_plain_resource(of_way) != nullptr)
-        bench.absent(of_way + team.suffix, "the probes have no non-temporal stores for this processor");
-      continue;
-    }
+    if (loop.way == "nontemporal" && !bench.kernels.nontemporal) continue;
     bench.probes.push_back(stream_probe(bench, team, loop));
     if (bench.full && team.suffix.empty() && &loop == &probes::stream_loops().front())
       bench.probes.back().sustained_seconds = sustained_seconds;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/calibration_context.h"
+#include "calibrate/ladder.h"
 
 namespace gpubench::calibrate {
 namespace {
