@@ -69,6 +69,8 @@ class CudaBackend final : public Backend {
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess) return count > 0 ? "" : "CUDA shows no GPU";
     (void)cudaGetLastError();
+    // Without any, CUDA says that the driver is too old.
+    if (int driver = 0; cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) return "no NVIDIA driver";
     const std::string_view remedy = cuda_remedy(cudaGetErrorName(error));
     return fmt::format("CUDA shows no GPU: {}{}{}", cudaGetErrorString(error), remedy.empty() ? "" : "; ", remedy);
   }

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <system_error>
 #include <typeinfo>
@@ -78,6 +80,19 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
+/// Whether each file that was asked for is there and no older than this; others are said.
+bool all_written(const std::vector<std::string>& files, std::filesystem::file_time_type since) {
+  bool all = true;
+  for (const std::string& file : files) {
+    std::error_code error;
+    const auto written = std::filesystem::last_write_time(file, error);
+    if (!error && written >= since - std::chrono::seconds(1)) continue;  // file systems round times
+    say(fmt::format("{} was not written: there was nothing to write.", file));
+    all = false;
+  }
+  return all;
+}
+
 template <class... Errors>
 bool is_any_of(const std::exception& error) {
   return ((dynamic_cast<const Errors*>(&error) != nullptr) || ...);
@@ -89,12 +104,16 @@ int run_command_line(int argc, char** argv) {
   prepare_process();
   int code = exit_codes::operation_failed;
   bool wrote_files = false;
+  const auto start = std::filesystem::file_time_type::clock::now();
   const CommandInProgress here;
   try {
     const CommandLine line = parse_command_line(argc, argv);
     if (line.options->text) show(*line.options->text);
     code = line.options->text ? exit_codes::fine : run_command_or_job(*line.command, *line.options);
     wrote_files = !line.options->outputs.empty();
+    if (code == exit_codes::fine && !line.options->text && commanding() != 0 &&
+        !all_written(line.options->outputs, start))
+      code = exit_codes::operation_failed;
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.

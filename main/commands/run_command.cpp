@@ -420,7 +420,7 @@ int run_operations(const RunOptions& options) {
   for (const Device& device : devices) {
     if (embedding().finished) break;  // it is in the run
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
-                                ? fmt::format(" ({})", bench::why_no_gpu())
+                                ? fmt::format(" ({}: measuring the CPU)", bench::why_no_gpu())
                                 : std::string();
     say(fmt::format("device {}: {}{}", device.id, device.name, why));
   }
@@ -486,6 +486,12 @@ void take_google_flags(RunOptions& options) {
 
 void check(RunOptions& options) {
   take_google_flags(options);
+  // What is asked for is written, or refused.
+  if (options.list && (!options.outputs.empty() || options.google.out))
+    throw UsageError("--list prints names and writes no file. Leave --out and --benchmark_out out.");
+  if ((options.calibrate || options.once > 0) && options.google.out)
+    throw UsageError(
+        "--benchmark_out holds times of operations, which --calibrate and --once do not take. Leave it out.");
   check_once(options);
   if (options.kernels) add_missing_names({"activity"}, options.checks);
   if (options.kernels && !options.metrics.empty()) add_missing_names(bench::parse_metrics("units"), options.metrics);

@@ -22,12 +22,14 @@
 #include <thread>
 #include <unordered_map>
 
+#include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/elf_image.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
+#include "main/serve/front.h"
 #include "reports/comparisons.h"
 #include "reports/timelines.h"
 #include "reports/trace.h"
@@ -73,6 +75,7 @@ class Site {
                   {"modified_utc", file.modified_utc},
                   {"stamp", file.stamp}};
       if (file.kind == FileKind::run || file.kind == FileKind::calibration) one.update(about(file));
+      if (!file.about.empty()) one["about"] = printable(file.about);
       files.push_back(std::move(one));
     }
     return {{"folder", printable(folder_.filename().string())}, {"files", std::move(files)}};
@@ -268,6 +271,11 @@ class Http {
       return diff_page({*before, *after, base.path, next.path}, timeline::difference(*before, *after),
                        {.by_thread = false}, asked_weight(request), false);
     });
+    get("/compare", html, [this](const auto& request) {
+      const Run base = storage::read_run(site_.place_of(site_.file(request, {FileKind::run}, false, "base")));
+      const Run next = storage::read_run(site_.place_of(site_.file(request, {FileKind::run}, false, "new")));
+      return reports::html(compare::compare({base}, {next}, {}), reports::join({{"base", base}, {"new", next}}));
+    });
     get("/history", html, [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::gate});
       return reports::text_html("Gate history of " + file.path, history_text(site_.place_of(file)),
@@ -294,11 +302,7 @@ class Http {
     });
     server_.set_keep_alive_timeout(1);
     server_.set_payload_max_length(0);
-    // Not SO_REUSEPORT, the library's choice: a second server on the same port would share its requests.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
+    server_.set_address_family(AF_UNIX);
   }
 
   Site& site_;
@@ -312,38 +316,41 @@ int run_serve(const ServeOptions& options) {
   const auto real = std::filesystem::canonical(folder, error);
   if (error || !std::filesystem::is_directory(real, error))
     throw UsageError(fmt::format("{} is no folder; give one with runs or traces.", folder));
-  Site site(real);
-  Http http(site, options.host);
   const std::string host = options.host;
+  const PrivateFolder inside;
   const Interruption interruption(nullptr);
-  errno = 0;
-  const int port = options.port == 0                                ? http.server().bind_to_any_port(host)
-                   : http.server().bind_to_port(host, options.port) ? options.port
-                                                                    : -1;
-  if (port <= 0) {
-    const int reason = errno;
-    throw UsageError(
-        reason == EADDRINUSE
-            ? fmt::format("port {} of {} is in use; give another with --port, or 0 for any that is free.", options.port,
-                          host)
-        : reason == EACCES
-            ? fmt::format("port {} is for root alone; give one from 1024 on with --port.", options.port)
-            : fmt::format("{} cannot be listened on{}; give an address of this machine with --host.", host,
-                          reason == 0 ? "" : fmt::format(" ({})", std::generic_category().message(reason))));
+  std::optional<serve::Front> front;
+  try {
+    front.emplace(host, options.port, inside.path() / "pages");
+  } catch (const std::system_error& refused) {
+    const int reason = refused.code().value();
+    throw UsageError(reason == EADDRINUSE
+                         ? fmt::format("port {} of {} is in use; give another with --port, or 0 for any that is free.",
+                                       options.port, host)
+                     : reason == EACCES
+                         ? fmt::format("port {} is for root alone; give one from 1024 on with --port.", options.port)
+                         : fmt::format("{} cannot be listened on{}; give an address of this machine with --host.", host,
+                                       reason == 0 ? "" : fmt::format(" ({})", refused.code().message())));
   }
+  Site site(real);
+  Http http(site, host);
+  if (!http.server().bind_to_port((inside.path() / "pages").string(), 80))  // the number means nothing there
+    throw std::runtime_error(
+        fmt::format("no socket can be made in {}; set TMPDIR to a place where you may write.", inside.path().string()));
   if (!serve::is_loopback(host))
     say(fmt::format("--host={}: whoever reaches this machine can read what lies in {}.", host, folder));
   const std::string shown = host == "0.0.0.0" || host == "::"     ? "localhost"
                             : host.find(':') != std::string::npos ? "[" + host + "]"
                                                                   : host;
-  show(fmt::format("{} is at http://{}:{}/ until Ctrl-C.\n", printable(folder), shown, port));
+  show(fmt::format("{} is at http://{}:{}/ until Ctrl-C.\n", printable(folder), shown, front->port()));
   (void)std::fflush(stdout);
   std::atomic<bool> ended = false;
   std::thread listener([&] {
     http.server().listen_after_bind();
     ended = true;
   });
-  while (Interruption::noted() == 0 && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (Interruption::noted() == 0 && !ended) front->accept_for(std::chrono::milliseconds(50));
+  front.reset();
   http.server().stop();
   listener.join();
   return exit_codes::fine;

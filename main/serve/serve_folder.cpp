@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <regex>
+#include <tuple>
 
 #include "core/base/text.h"
 
@@ -43,6 +45,29 @@ std::optional<FileKind> kind_of(const fs::path& file) {
   if (has("\"gpubench-calibration\"")) return FileKind::calibration;
   if (has("\"traceEvents\"") || has("\"displayTimeUnit\"") || (has("\"ph\"") && has("\"ts\""))) return FileKind::trace;
   return std::nullopt;
+}
+
+/// What made a trace, on which GPU and as which rank, as far as its head tells.
+std::string about_trace(const fs::path& file) {
+  const std::string name = lower(file.filename().string()), head = head_of(file);
+  if (name.ends_with(".sqlite")) return "Nsight Systems";
+  if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace")) return "Perfetto";
+  if (name.ends_with(".zst")) return "Chrome JSON, packed by zstd";
+  constexpr std::pair<std::string_view, std::string_view> makers[] = {{"\"gpubench", "gpubench"},
+                                                                      {"\"deviceProperties\"", "PyTorch"},
+                                                                      {"\"schemaVersion\"", "PyTorch"},
+                                                                      {"viztracer", "viztracer"},
+                                                                      {"highres-ticks", "JAX or TensorFlow (XLA)"}};
+  const auto* const maker =
+      std::ranges::find_if(makers, [&](const auto& one) { return head.find(one.first) != std::string::npos; });
+  std::string text(maker == std::end(makers) ? "Chrome JSON" : maker->second);
+  std::smatch found;
+  static const std::regex gpu("\"deviceProperties\"[^\\]]*?\"name\": ?\"([^\"]+)\"");
+  static const std::regex rank("\"rank\": ?([0-9]+)"), ranks("\"world_size\": ?([0-9]+)");
+  if (std::regex_search(head, found, gpu)) text += ", " + found[1].str();
+  if (std::regex_search(head, found, rank)) text += ", rank " + found[1].str();
+  if (std::regex_search(head, found, ranks)) text += " of " + found[1].str();
+  return text;
 }
 
 /// A store of baselines: folders of machines with numbered files in them.
@@ -91,7 +116,7 @@ ServedFile described_store(std::string path, const fs::path& folder) {
 std::vector<ServedFile> served_files(const fs::path& folder) {
   std::vector<ServedFile> files;
   // What a file is does not change as long as its stamp does not.
-  static thread_local std::map<std::string, std::pair<std::string, std::optional<FileKind>>> known;
+  static thread_local std::map<std::string, std::tuple<std::string, std::optional<FileKind>, std::string>> known;
   std::error_code error;
   if (is_store(folder)) files.push_back(described_store(".", folder));
   const auto options = fs::directory_options::skip_permission_denied;
@@ -112,13 +137,15 @@ std::vector<ServedFile> served_files(const fs::path& folder) {
     if (name.starts_with('.') || !place->is_regular_file(ignored)) continue;
     if (place->is_symlink(ignored) && !is_in(folder, path)) continue;
     ServedFile file = described(FileKind::run, relative, path);
-    auto& [stamp, kind] = known[path.string()];
+    auto& [stamp, kind, about] = known[path.string()];
     if (stamp != file.stamp) {
       stamp = file.stamp;
       kind = kind_of(path);
+      about = kind == FileKind::trace ? about_trace(path) : "";
     }
     if (!kind) continue;
     file.kind = *kind;
+    file.about = about;
     files.push_back(std::move(file));
   }
   std::ranges::sort(files, [](const ServedFile& a, const ServedFile& b) {

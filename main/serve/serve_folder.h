@@ -21,6 +21,7 @@ struct ServedFile {
   std::uintmax_t bytes = 0;
   std::string stamp;  ///< differs when the file does
   std::string modified_utc;
+  std::string about = {};  ///< what a trace is, by how it begins: "PyTorch, NVIDIA H200, rank 1 of 8"
 };
 
 inline constexpr std::size_t max_served_files = 5000;

@@ -354,11 +354,7 @@ std::string folder_html(const std::string& folder, const std::string& version) {
       "id=\"close\">Close</button></div><iframe id=\"frame\" sandbox=\"allow-scripts\" title=\"What is "
       "shown\"></iframe>"
       "<div id=\"compile\"></div></section><div class=\"controls\" id=\"view\"><label>Search <input id=\"search\" "
-      "type=\"search\" placeholder=\"name &#8230;\" autocomplete=\"off\"></label></div><div class=\"controls\" "
-      "id=\"diff\" "
-      "hidden>Two traces: <label>before <select id=\"before\"></select></label><label>after <select "
-      "id=\"after\"></select></label><button type=\"button\" id=\"compare\">What changed between the "
-      "traces</button></div><div id=\"lists\"></div>";
+      "type=\"search\" placeholder=\"name &#8230;\" autocomplete=\"off\"></label></div><div id=\"lists\"></div>";
   return page_of({folder, version, {}}, "What lies in this folder, as it changes.", "", body, {},
                  {{{page::script_page(), page::script_page_hash()}, {page::script_serve(), page::script_serve_hash()}},
                   false,

@@ -33,6 +33,10 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
         self.assert_refused(self.gpubench("--list", "--arg=n=512", "--arg=n=1024"), "--arg n: it is given twice")
 
+    def test_a_file_that_nothing_would_write_is_refused(self):
+        for arguments in (["--list", "--out=never.json"], ["--list", "--benchmark_out=never.json"], ["--calibrate", "--benchmark_out=never.json"], ["--once", "--benchmark_out=never.json"]):
+            self.assert_refused(self.gpubench(*arguments), "--list" if "--list" in arguments else "--benchmark_out")
+
     def test_once_runs_each_point_once(self):
         ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
         self.assertEqual((ran.returncode, ran.stdout.split()), (0, ["copy/n:1024", "copy/n:4096"]), ran.stderr)

@@ -73,6 +73,8 @@ class Serve(unittest.TestCase):
             "run.json": "run", "calibration.json": "calibration", "deep/trace.json": "trace", "packed.json.gz": "trace", "model.compile.json": "compile"})
         self.assertGreater(files["run.json"]["points"], 0)
         self.assertIn("about", files["calibration.json"])
+        self.assertTrue(files["deep/trace.json"]["about"].startswith("PyTorch"), files["deep/trace.json"])
+        self.assertEqual(files["packed.json.gz"]["about"], files["deep/trace.json"]["about"])
 
     def test_api_of_profiler(self):
         for query in ("", "?file=deep/trace.json", "?file=packed.json.gz"):
@@ -95,7 +97,8 @@ class Serve(unittest.TestCase):
     def test_pages(self):
         for path, words in (("/", b"gpubench"), ("/report?file=run.json", b"All points"), ("/report?file=calibration.json", b"Calibration"),
                             ("/timeline?file=deep/trace.json", b"Timeline"), ("/flame?file=packed.json.gz", b"Flame graph"),
-                            ("/diff?base=deep/trace.json&new=packed.json.gz", b"What changed")):
+                            ("/diff?base=deep/trace.json&new=packed.json.gz", b"What changed"),
+                            ("/compare?base=run.json&new=run.json", b"What changed")):
             code, body, headers = self.ask(path, Accept_Encoding="gzip, br")
             self.assertEqual(code, 200, (path, body[:300]))
             self.assertIn(words, body)
@@ -123,6 +126,33 @@ class Serve(unittest.TestCase):
             with socket.create_connection(("127.0.0.1", self.port), timeout=300) as connection:
                 connection.sendall(noise)
         self.assertEqual(self.ask("/api/runs")[0], 200)
+
+    def test_connections_that_send_nothing_or_little_delay_nobody(self):
+        held = []
+        self.addCleanup(lambda: [one.close() for one in held])
+        for i in range(300):
+            one = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+            held.append(one)
+            if i % 3:
+                one.sendall(b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/runs")
+        self.assertEqual(connection.getresponse().status, 200)
+        # A byte now and then does not keep a header from its deadline.
+        slow = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        held.append(slow)
+        slow.settimeout(0.1)
+        until, ended = time.monotonic() + 60, False
+        while not ended and time.monotonic() < until:
+            try:
+                slow.sendall(b"G")
+                ended = slow.recv(1) == b""
+            except TimeoutError:
+                pass
+            except OSError:
+                ended = True
+        self.assertTrue(ended)
 
     def test_files_that_are_broken_are_said(self):
         (self.folder / "broken.json").write_text('{"schema":{"name":"gpubench-run","version":1},"points":[')

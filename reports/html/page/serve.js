@@ -3,7 +3,19 @@
 "use strict";
 {
   const lists = byId("lists"), frame = byId("frame"), status = byId("state"), search = byId("search");
-  const diff = byId("diff"), before = byId("before"), after = byId("after");  // of two traces: they stand above the list of these
+  /** Chooses two files of a kind and shows what changed between them; stands above the list of these. */
+  function chooser(id, words, path, question) {
+    const before = make("select", {}), after = make("select", {}), button = make("button", {type: "button"}, question);
+    button.addEventListener("click", () => { show(path, {base: before.value, new: after.value}, after.value + " against " + before.value); byId("shown").scrollIntoView({block: "start"}); });
+    const box = make("div", {class: "controls", id}, words, make("label", {}, "before ", before), make("label", {}, "after ", after), button);
+    return {box, fill(mine) {
+      box.hidden = mine.length < 2;
+      fill(before, mine, 1);  // the newest is what changed
+      fill(after, mine, 0);
+    }};
+  }
+  const choosers = {trace: chooser("diff", "Two traces: ", "/diff", "What changed between the traces"),
+    run: chooser("compare", "Two runs: ", "/compare", "Compare the runs")};
   const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", gate: "Gate history", compile: "torch.compile reports"};
   const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]], gate: [["History", "/history"]],
     trace: [["Timeline", "/timeline"], ["Flame graph", "/flame"]], compile: []};
@@ -57,17 +69,14 @@
     for (const [kind, title] of Object.entries(titles)) {
       const mine = files.filter((file) => file.kind === kind && (text === "" || (file.path + " " + (file.about || "")).toLowerCase().includes(text)));
       if (!mine.length) continue;
-      parts.push(make("section", {}, make("h2", {}, title), ...(kind === "trace" ? [diff] : []), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
+      parts.push(make("section", {}, make("h2", {}, title), ...(choosers[kind] ? [choosers[kind].box] : []), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
         make("thead", {}, make("tr", {}, ...["name", "look", "what", "changed", "size"].map((name) => make("th", {scope: "col", ...(name === "size" ? {class: "number"} : {})}, name)))),
         make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
           make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
     }
     if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
     lists.replaceChildren(...parts);
-    const traces = files.filter((file) => file.kind === "trace");
-    diff.hidden = traces.length < 2;
-    fill(before, traces, 1);  // the newest is what changed
-    fill(after, traces, 0);
+    for (const [kind, one] of Object.entries(choosers)) one.fill(files.filter((file) => file.kind === kind && !file.trouble));
   }
   /** A file that is shown and has changed is shown anew. */
   function refresh() {
@@ -91,7 +100,6 @@
     } catch { status.textContent = "The server does not answer: it was stopped, or cannot be reached."; }
   }
   search.addEventListener("input", render);
-  byId("compare").addEventListener("click", () => { show("/diff", {base: before.value, new: after.value}, after.value + " against " + before.value); byId("shown").scrollIntoView({block: "start"}); });
   byId("close").addEventListener("click", () => { shown = null; byId("shown").hidden = true; frame.src = "about:blank"; location.hash = ""; });
   look().then(() => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));

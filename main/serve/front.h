@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between the network and the server of pages: it passes on whole requests alone, one a connection, so that
+// connections which send nothing, little or slowly, or read slowly, never keep others waiting.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "core/base/files.h"
+
+namespace gpubench::serve {
+
+/// For all of a request's header, and without progress of an answer.
+inline constexpr std::chrono::milliseconds max_header_time{3000};
+inline constexpr std::chrono::milliseconds max_answer_pause{10000};
+inline constexpr std::size_t max_header_bytes = 16384;
+/// Connections of one address at once. One more takes the place of that which has waited longest for its header.
+inline constexpr std::size_t max_connections_of_a_peer = 64;
+
+class Front {
+ public:
+  /// Listens; port 0 takes any that is free. `inside`: the Unix socket that whole requests go to. Throws
+  /// std::system_error; without a code where the host is no address of this machine.
+  Front(const std::string& host, int port, std::filesystem::path inside);
+  ~Front();
+  Front(const Front&) = delete;
+  Front& operator=(const Front&) = delete;
+
+  [[nodiscard]] int port() const;
+  /// Takes what comes within this time, each connection on a thread of its own.
+  void accept_for(std::chrono::milliseconds time);
+
+ private:
+  struct Connection {
+    Descriptor socket;
+    std::string peer;
+    bool waits = true;  ///< for its header
+  };
+  using Place = std::list<Connection>::iterator;
+  void answer(Place connection);
+  [[nodiscard]] std::string answer_to(const std::string& request) const;
+  bool make_room(const std::string& peer);
+
+  Descriptor listener_;
+  std::filesystem::path inside_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Connection> connections_;
+};
+
+}  // namespace gpubench::serve
