@@ -3,17 +3,18 @@
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <new>
+#include <optional>
 #include <system_error>
+#include <tuple>
 #include <typeinfo>
 
 #include "core/base/text.h"
@@ -80,17 +81,25 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
-/// Whether each file that was asked for is there and no older than this; others are said.
-bool all_written(const std::vector<std::string>& files, std::filesystem::file_time_type since) {
-  bool all = true;
-  for (const std::string& file : files) {
-    std::error_code error;
-    const auto written = std::filesystem::last_write_time(file, error);
-    if (!error && written >= since - std::chrono::seconds(1)) continue;  // file systems round times
-    say(fmt::format("{} was not written: there was nothing to write.", file));
-    all = false;
-  }
-  return all;
+/// What tells whether a file is another one than before; absent where there is none.
+std::optional<std::tuple<ino_t, time_t, long>> stamp_of(const std::string& file) {
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return std::nullopt;
+  return std::tuple(facts.st_ino, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+}
+
+/// Runs it. A file that was asked for and not written is no success.
+int run_and_look(const Command& command, const Options& options) {
+  std::vector<std::optional<std::tuple<ino_t, time_t, long>>> before;
+  for (const std::string& file : options.outputs) before.push_back(stamp_of(file));
+  int code = run_command_or_job(command, options);
+  if (code != exit_codes::fine || commanding() == 0) return code;  // a worker writes none
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (const auto now = stamp_of(options.outputs[i]); !now || now == before[i]) {
+      say(fmt::format("{} was not written: there was nothing to write.", options.outputs[i]));
+      code = exit_codes::operation_failed;
+    }
+  return code;
 }
 
 template <class... Errors>
@@ -104,16 +113,12 @@ int run_command_line(int argc, char** argv) {
   prepare_process();
   int code = exit_codes::operation_failed;
   bool wrote_files = false;
-  const auto start = std::filesystem::file_time_type::clock::now();
   const CommandInProgress here;
   try {
     const CommandLine line = parse_command_line(argc, argv);
     if (line.options->text) show(*line.options->text);
-    code = line.options->text ? exit_codes::fine : run_command_or_job(*line.command, *line.options);
+    code = line.options->text ? exit_codes::fine : run_and_look(*line.command, *line.options);
     wrote_files = !line.options->outputs.empty();
-    if (code == exit_codes::fine && !line.options->text && commanding() != 0 &&
-        !all_written(line.options->outputs, start))
-      code = exit_codes::operation_failed;
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.

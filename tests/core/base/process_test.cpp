@@ -76,16 +76,5 @@ TEST(RunProgram, AMissingProgramIsAnError) {
   }
 }
 
-TEST(PrivateFolder, IsForThisUserAloneAndGoesWithAllInIt) {
-  std::filesystem::path path;
-  {
-    const PrivateFolder folder;
-    path = folder.path();
-    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
-    std::ofstream(path / "file") << "text";
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-}
-
 }  // namespace
 }  // namespace gpubench

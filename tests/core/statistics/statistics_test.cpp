@@ -282,89 +282,38 @@ TEST(BlockInterval, RefusesBlocksThatDoNotAddUp) {
     EXPECT_THROW(static_cast<void>(median_ci95(samples, blocks)), std::invalid_argument);
 }
 
-std::vector<double> noisy_samples(std::mt19937_64& random, std::size_t count, double spread) {
-  std::normal_distribution<double> normal(100.0, spread);
-  std::vector<double> samples(count);
-  for (double& sample : samples) sample = normal(random);
-  return samples;
+TEST(Student, KnownTailsAndQuantiles) {
+  // R: pt(q, df, lower.tail = FALSE), qt(p, df, lower.tail = FALSE).
+  EXPECT_NEAR(student_tail(1.0, 1.0), 0.25, 1e-12);
+  EXPECT_NEAR(student_tail(2.0, 2.0), 0.5 - 1.0 / std::sqrt(6.0), 1e-12);
+  EXPECT_NEAR(student_tail(-2.0, 2.0), 0.5 + 1.0 / std::sqrt(6.0), 1e-12);
+  EXPECT_NEAR(student_tail(1.959963984540054, infinity), 0.025, 1e-12);
+  EXPECT_NEAR(student_quantile(0.025, 9.0), 2.262157162740992, 1e-8);
+  EXPECT_NEAR(student_quantile(0.025, 1.0), 12.706204736432095, 1e-7);
+  EXPECT_NEAR(student_quantile(0.975, 9.0), -2.262157162740992, 1e-8);
+  EXPECT_NEAR(student_tail(1e6, 2.0), 0.5e-12, 1e-15);
+  for (const double degrees : {0.7, 3.5, 12.25, 200.0, 5000.0})
+    for (const double tail : {0.4, 0.025, 1e-4, 1e-8})
+      EXPECT_NEAR(student_tail(student_quantile(tail, degrees), degrees) / tail, 1.0, 1e-6) << degrees;
 }
 
-TEST(Steadiness, FindsAStep) {
-  std::mt19937_64 random(7);
-  auto samples = noisy_samples(random, 60, 1.0);
-  for (std::size_t i = 40; i < samples.size(); ++i) samples[i] += 10.0;
-  const Steadiness found = steadiness_of(samples);
-  EXPECT_EQ(found.course, Course::step);
-  EXPECT_NEAR(found.from, 100.0, 1.0);
-  EXPECT_NEAR(found.to, 110.0, 1.0);
+TEST(Student, HolmAndSignTest) {
+  const std::vector<double> p = {0.01, 0.04, 0.03, 0.005};
+  const std::vector<double> expected = {0.03, 0.06, 0.06, 0.02};
+  const auto adjusted = holm(p);
+  for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-12);
+  EXPECT_TRUE(holm({}).empty());
+  EXPECT_NEAR(sign_test(6, 0), 2.0 / 64.0, 1e-12);
+  EXPECT_NEAR(sign_test(5, 1), 14.0 / 64.0, 1e-12);
+  EXPECT_EQ(sign_test(3, 3), 1.0);
+  EXPECT_EQ(sign_test(0, 0), 1.0);
 }
 
-TEST(Steadiness, FindsADrift) {
-  std::mt19937_64 random(8);
-  auto samples = noisy_samples(random, 79, 1.0);
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] -= 0.2 * static_cast<double>(i);
-  const Steadiness found = steadiness_of(samples);
-  EXPECT_EQ(found.course, Course::drift);
-  EXPECT_NEAR(found.from, 98.5, 1.5);
-  EXPECT_NEAR(found.to, 86.0, 1.5);
-}
-
-TEST(Steadiness, FindsAColdStart) {
-  std::mt19937_64 random(12);
-  for (const double by : {30.0, -30.0}) {
-    auto samples = noisy_samples(random, 60, 1.0);
-    for (std::size_t i = 0; i < 4; ++i) samples[i] += by;
-    const Steadiness found = steadiness_of(samples);
-    EXPECT_EQ(found.course, Course::cold_start);
-    EXPECT_TRUE(found.holds_level());
-    EXPECT_NEAR(found.from, 100.0 + by, 1.5);
-    EXPECT_NEAR(found.to, 100.0, 0.5);
-  }
-  auto samples = noisy_samples(random, 60, 1.0);
-  samples[0] += 30.0;  // one in sixty may be the largest by chance
-  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
-}
-
-TEST(Steadiness, FindsTwoLevelsToAndFro) {
-  std::mt19937_64 random(9);
-  auto samples = noisy_samples(random, 60, 0.5);
-  for (std::size_t i = 0; i < samples.size(); i += 3) samples[i] += 12.0;
-  const Steadiness found = steadiness_of(samples);
-  EXPECT_EQ(found.course, Course::two_levels);
-  EXPECT_NEAR(found.from, 100.0, 0.5);
-  EXPECT_NEAR(found.to, 112.0, 0.5);
-}
-
-TEST(Steadiness, LeavesSmallChangesFewSamplesAndOutliersAlone) {
-  std::mt19937_64 random(10);
-  auto samples = noisy_samples(random, 60, 0.05);
-  for (std::size_t i = 30; i < samples.size(); ++i) samples[i] += 0.5;  // half a percent
-  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
-  EXPECT_EQ(steadiness_of(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2}).course, Course::steady);
-  samples = noisy_samples(random, 60, 0.5);
-  for (const std::size_t i : {3U, 20U, 41U, 55U}) samples[i] = 300.0;
-  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
-  EXPECT_EQ(steadiness_of({}).course, Course::steady);
-  EXPECT_EQ(steadiness_of(std::vector<double>(50, 1.0)).course, Course::steady);
-}
-
-TEST(Steadiness, RaisesFewFalseAlarms) {
-  std::mt19937_64 random(11);
-  std::exponential_distribution<double> tail(0.2);
-  std::uniform_real_distribution<double> flat(90.0, 110.0);
-  for (const std::size_t count : {16U, 40U, 120U}) {
-    constexpr int trials = 400;
-    std::array<int, 3> alarms{};
-    for (int trial = 0; trial < trials; ++trial) {
-      auto samples = noisy_samples(random, count, 3.0);
-      alarms[0] += steadiness_of(samples).course != Course::steady;
-      for (double& sample : samples) sample = 100.0 + tail(random);
-      alarms[1] += steadiness_of(samples).course != Course::steady;
-      for (double& sample : samples) sample = flat(random);
-      alarms[2] += steadiness_of(samples).course != Course::steady;
-    }
-    for (const int found : alarms) EXPECT_LT(found, trials / 100) << count;
-  }
+TEST(Student, Digamma) {
+  EXPECT_NEAR(digamma(1.0), -0.5772156649015329, 1e-10);
+  EXPECT_NEAR(trigamma(1.0), 1.6449340668482264, 1e-10);
+  EXPECT_NEAR(trigamma(0.5), 4.934802200544679, 1e-9);
+  EXPECT_NEAR(inverse_trigamma(1.6449340668482264), 1.0, 1e-6);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/files.h"
+#include "core/storage/storage.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 #include <iterator>
 #include <string>
 
-#include "core/storage/storage.h"
+#include "core/base/files.h"
 #include "tests/core/storage/random_run.h"
 
 namespace gpubench::storage {
@@ -199,35 +199,6 @@ TEST_F(Files, CheckWritableLeavesNothingAndTouchesNothing) {
   EXPECT_EQ(fs::last_write_time(folder_ / "run.json"), time);
   EXPECT_THAT(names(), ::testing::UnorderedElementsAre("new", "run.json"));
   EXPECT_THROW(check_writable("/proc/gpubench/run.json"), WriteError);
-}
-
-TEST_F(Files, AKilledProcessLeavesNoTemporaryFile) {
-  if (TemporaryFile(folder_).has_name()) GTEST_SKIP() << "this file system has no files without a name";
-  write_file(folder_ / "run.json", "old");
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const TemporaryFile beside(folder_);
-    (void)write_all(beside.descriptor(), "half of it");
-    (void)::raise(SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(contents(folder_ / "run.json"), "old");
-  EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
-}
-
-TEST_F(Files, TheTargetIsReplacedWithAndWithoutAName) {
-  for (const bool nameless : {false, true})
-    for (const char* text : {"new", "replaced"}) {
-      TemporaryFile beside(folder_, nameless);
-      ASSERT_EQ(beside.error(), 0);
-      ASSERT_EQ(write_all(beside.descriptor(), text), 0);
-      ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
-      EXPECT_EQ(contents(folder_ / "run.json"), text);
-      EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
-    }
 }
 
 TEST_F(Files, WhatCouldNotBeReadAgainIsNotWritten) {
