@@ -59,6 +59,28 @@ void tell_apart(const NamedAlike& rows, int words_left) {
   for (const auto& [word, alike] : by_word) tell_apart(alike, words_left - 1);
 }
 
+/// In their arguments and devices, of rows of one name.
+void say_what_differs(const std::vector<ProgramRow*>& rows) {
+  std::vector<std::string> names;
+  std::vector<std::map<std::string, std::string>> values;
+  for (const ProgramRow* row : rows) {
+    const Measurement& measurement = row->point->measurement;
+    auto& mine = values.emplace_back();
+    mine["on"] = measurement.device;
+    for (const Argument& argument : measurement.arguments) {
+      mine[argument.name] = value_text(argument);
+      if (std::ranges::find(names, argument.name) == names.end()) names.push_back(argument.name);
+    }
+  }
+  names.emplace_back("on");
+  for (const std::string& name : names) {
+    if (std::ranges::all_of(values, [&](auto& mine) { return mine[name] == values.front()[name]; })) continue;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (const std::string& value = values[i][name]; !value.empty())
+        rows[i]->differs += fmt::format("{}{} {}", rows[i]->differs.empty() ? "" : ", ", name, value);
+  }
+}
+
 }  // namespace
 
 Work shown_work(const Measurement& measurement) {
@@ -90,6 +112,10 @@ std::vector<ProgramRow> program_rows(const Run& run) {
   std::map<std::string, NamedAlike> by_name;
   for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].emplace_back(&rows[i], full[i]);
   for (const auto& [name, alike] : by_name) tell_apart(alike, 3);
+  std::map<std::string, std::vector<ProgramRow*>> same;
+  for (ProgramRow& row : rows)
+    if (row.point != nullptr) same[row.name].push_back(&row);
+  for (const auto& [name, alike] : same) say_what_differs(alike);
   return rows;
 }
 

@@ -18,7 +18,8 @@ Work shown_work(const Measurement& measurement);
 struct ProgramRow {
   const ProgramKernel* kernel = nullptr;
   const Point* point = nullptr;
-  std::string name;  ///< short; with a few words of its template arguments where others are named alike
+  std::string name;          ///< short; with a few words of its template arguments where others are named alike
+  std::string differs = {};  ///< in what, where rows still have one name: "grid 4096, in step/forward"
 };
 /// By falling time, as in the program. Refers into `run`; none where it is of no program.
 std::vector<ProgramRow> program_rows(const Run& run);

@@ -16,6 +16,14 @@
 namespace gpubench::reports {
 namespace {
 
+/// Of at most 48 columns, also where lines may be longer: what tells it apart stays whole for as long as it can.
+std::string shown_name(const ProgramRow& row) {
+  constexpr std::size_t max_columns = 48, min_name = 16;
+  if (row.differs.empty()) return shorten(printable(row.name), max_columns);
+  const std::string differs = " " + shorten(printable(row.differs), max_columns - min_name - 1);
+  return shorten(printable(row.name), max_columns - display_width(differs)) + differs;
+}
+
 std::string kernel_table(const Run& run, const ConsoleStyle& style) {
   const auto rows = program_rows(run);
   if (rows.empty()) return paragraph("", "no kernel was recorded", color::yellow, style);
@@ -31,7 +39,7 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
     const auto mean = mean_seconds(kernel);
     const Verdict* const verdict =
         rows[i].point != nullptr && rows[i].point->verdict ? &*rows[i].point->verdict : nullptr;
-    add_row(columns, {{printable(rows[i].name)},
+    add_row(columns, {{shown_name(rows[i])},
                       {format_count(static_cast<double>(kernel.launches))},
                       {format_seconds(kernel.total_seconds)},
                       {format_percent(kernel.share)},

@@ -73,6 +73,7 @@ std::string kernel_row(const Run& run, const ProgramRow& row) {
     name =
         fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(), escape(kernel.point), name);
   const auto cell = [](const std::string& text) { return "<td class=\"number\">" + escape(text) + "</td>"; };
+  if (!row.differs.empty()) name += fmt::format(" <small>{}</small>", escape(row.differs));
   std::string html = fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", name, escape(kernel.range));
   html += cell(format_count(static_cast<double>(kernel.launches))) + cell(format_seconds(kernel.total_seconds)) +
           cell(format_percent(kernel.share)) + cell(mean ? format_seconds(*mean) : "") +

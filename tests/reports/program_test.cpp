@@ -56,6 +56,27 @@ TEST(ProgramReport, tells_kernels_of_one_short_name_apart) {
                                             "plain", "plain"));
 }
 
+TEST(ProgramReport, says_in_what_rows_of_one_name_differ) {
+  gpubench::Run run = program_run();
+  run.program->kernels.resize(3);
+  const std::vector<std::vector<Argument>> arguments = {
+      {{.name = "grid", .value = 0, .text = "1"}, {.name = "block", .value = 0, .text = "32"}},
+      {{.name = "grid", .value = 0, .text = "2"}, {.name = "block", .value = 0, .text = "32"}},
+      {{.name = "grid", .value = 0, .text = "2"}, {.name = "in", .value = 0, .text = "step/a"}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Measurement& measurement = run.points[i].measurement;
+    measurement.kernels = {{.kind = CommandKind::kernel, .launch = {.name = "tiny(int)"}, .bytes = {}, .seconds = {}}};
+    measurement.arguments = arguments[i];
+    measurement.device = run.devices[0].id;
+    run.program->kernels[i].point = measurement.name = "tiny" + std::to_string(i);
+  }
+  std::vector<std::string> shown;
+  for (const ProgramRow& row : program_rows(run)) shown.push_back(row.name + ": " + row.differs);
+  EXPECT_THAT(shown,
+              ::testing::ElementsAre("tiny: grid 1, block 32", "tiny: grid 2, block 32", "tiny: grid 2, in step/a"));
+  EXPECT_THAT(console(run, {.whole_names = true}), HasSubstr("tiny grid 2, in step/a "));
+}
+
 TEST(ProgramReport, shows_counted_work_where_none_is_declared) {
   Measurement measurement;
   EXPECT_EQ(shown_work(measurement).bytes(), 0.0);
