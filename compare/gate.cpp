@@ -58,16 +58,15 @@ std::vector<Entries> by_level(const std::vector<BaselineEntry>& entries, const s
   return groups;
 }
 
-std::vector<Run> runs_of(const Entries& entries) {
+/// All runs, or with `updates` the mean of each entry's.
+std::vector<Run> runs_of(const Entries& entries, bool updates) {
   std::vector<Run> runs;
-  for (const BaselineEntry* entry : entries) runs.insert(runs.end(), entry->runs.begin(), entry->runs.end());
+  for (const BaselineEntry* entry : entries)
+    if (updates)
+      runs.push_back(mean_run(entry->runs));
+    else
+      runs.insert(runs.end(), entry->runs.begin(), entry->runs.end());
   return runs;
-}
-
-std::vector<Run> updates_of(const Entries& entries) {
-  std::vector<Run> updates;
-  for (const BaselineEntry* entry : entries) updates.push_back(mean_run(entry->runs));
-  return updates;
 }
 
 std::string name_of(const BaselineEntry& entry) {
@@ -201,10 +200,10 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
   if (!options.clock) options.clock = baseline.front()->clock;
   const bool updates = baseline.size() >= min_updates;
   std::vector<std::vector<Run>> alike;
-  for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
+  for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(runs_of(groups[i], updates));
   options.updates = updates;
-  Comparison comparison = updates ? compare(updates_of(baseline), {mean_run(runs)}, options, alike)
-                                  : compare(runs_of(baseline), runs, options, alike);
+  Comparison comparison =
+      compare(runs_of(baseline, updates), updates ? std::vector{mean_run(runs)} : runs, options, alike);
   comparison.updates = updates;
   std::vector<std::string> notes = {fmt::format(
       "the baseline is {}{}", name_of(*baseline.front()),

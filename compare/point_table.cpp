@@ -181,27 +181,36 @@ bool same_run(const Run& one, const Run& other) {
   return timed;
 }
 
-namespace {
-
-/// Clauses that tell two launches apart, and what is known of their code.
-struct KernelDifferences {
+std::string kernels_text(const Point* base, const Point* next) {
   std::string text;
-  bool code_known = true;
-  bool same_code = true;
-
-  template <class Value>
-  void add(std::string_view what, const Value& before, const Value& after) {
-    if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
+  const auto say = [&](const std::string& clause) { text += (text.empty() ? "" : ", ") + clause; };
+  const auto add = [&](std::string_view what, const auto& before, const auto& after) {
+    if (before != after) say(fmt::format("{} {} -> {}", what, before, after));
+  };
+  if (base == nullptr || next == nullptr) return text;
+  const Measurement &old = base->measurement, &now = next->measurement;
+  const auto has_kernels = [](const Measurement& it) { return it.activity && !it.activity->kernels.empty(); };
+  if (!has_kernels(old) || !has_kernels(now)) {  // no records tell of single kernels
+    if (old.launches && now.launches) {
+      add("kernels", old.launches->kernels, now.launches->kernels);
+      add("blocks", old.launches->blocks, now.launches->blocks);
+    }
+    if (old.grid && now.grid)
+      add("resident blocks per multiprocessor", old.grid->blocks_per_multiprocessor,
+          now.grid->blocks_per_multiprocessor);
+    return text;
   }
-  void add_code(const KernelLaunch& was, const KernelLaunch& is) {
+  const auto &were = old.activity->kernels, &are = now.activity->kernels;
+  if (were.size() != are.size()) return fmt::format("{} -> {}", plural(std::ssize(were), "kernel"), are.size());
+  bool code_known = true, same_code = true;
+  for (std::size_t i = 0; i < were.size(); ++i) {
+    const KernelLaunch &was = were[i], &is = are[i];
+    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
     const bool known = !was.code.empty() && !is.code.empty();
     code_known = code_known && known;
     same_code = same_code && was.code == is.code;
-    if (known && was.name == is.name && was.code != is.code)
-      text += fmt::format("{}kernel {}: code differs", text.empty() ? "" : ", ", is.name);
-  }
-  void add_launch(const KernelLaunch& was, const KernelLaunch& is) {
-    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
+    add("kernel", was.name, is.name);
+    if (known && was.name == is.name && was.code != is.code) say(fmt::format("kernel {}: code differs", is.name));
     add("grid", extent(was.grid), extent(is.grid));
     add("block", extent(was.block), extent(is.block));
     add("registers", was.registers, is.registers);
@@ -210,45 +219,9 @@ struct KernelDifferences {
     add("launches", was.launches, is.launches);
     if (was.local_bytes && is.local_bytes) add("local bytes per thread (spills)", *was.local_bytes, *is.local_bytes);
   }
-};
-
-/// Where no records tell of single kernels.
-std::string launches_text(const Measurement& was, const Measurement& is) {
-  KernelDifferences differences;
-  if (was.launches && is.launches) {
-    differences.add("kernels", was.launches->kernels, is.launches->kernels);
-    differences.add("blocks", was.launches->blocks, is.launches->blocks);
-  }
-  if (was.grid && is.grid)
-    differences.add("resident blocks per multiprocessor", was.grid->blocks_per_multiprocessor,
-                    is.grid->blocks_per_multiprocessor);
-  return differences.text;
-}
-
-}  // namespace
-
-std::string kernels_text(const Point* base, const Point* next) {
-  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
-    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
-    return known ? &point->measurement.activity->kernels : nullptr;
-  };
-  const auto* const old = kernels_of(base);
-  const auto* const now = kernels_of(next);
-  if (old == nullptr || now == nullptr)
-    return base != nullptr && next != nullptr ? launches_text(base->measurement, next->measurement) : std::string();
-  if (old->size() != now->size()) return fmt::format("{} -> {}", plural(std::ssize(*old), "kernel"), now->size());
-  KernelDifferences differences;
-  for (std::size_t i = 0; i < old->size(); ++i) {
-    const KernelLaunch& was = (*old)[i];
-    const KernelLaunch& is = (*now)[i];
-    differences.add("kernel", was.name, is.name);
-    differences.add_code(was, is);
-    differences.add_launch(was, is);
-  }
-  const std::string& text = differences.text;
-  if (!differences.code_known) return text.empty() ? "the same kernels and launches, code not known" : text;
+  if (!code_known) return text.empty() ? "the same kernels and launches, code not known" : text;
   if (text.empty()) return "the same kernels, code and launches";
-  return differences.same_code ? text + ", same code" : text;
+  return same_code ? text + ", same code" : text;
 }
 
 std::string bound_of(const Verdict* verdict) {

@@ -215,7 +215,7 @@ double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) con
 
 FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& factors, const Prediction& prediction) {
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
-  return evaluate({fit.layout, prediction.overlap.value, fit.kernel_overhead_seconds},
+  return evaluate(fit.layout, prediction.overlap.value, fit.kernel_overhead_seconds,
                   fit_case_of(observation, fit.form, fit.layout), factors);
 }
 

@@ -145,10 +145,10 @@ double in_sequence(const Layout& layout, const FitCase& one, const Eigen::Vector
 
 }  // namespace
 
-FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors) {
-  const Layout& layout = shared.layout;
+FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,
+                    const Eigen::VectorXd& factors) {
   const auto& prediction = one.observation->prediction;
-  const double overlap = layout.overlap < 0 ? shared.overlap : std::clamp(factors[layout.overlap], 1.0, 64.0);
+  if (layout.overlap >= 0) overlap = std::clamp(factors[layout.overlap], 1.0, 64.0);
   double memory = 0.0;
   if (prediction.counted) {
     OverlapSum levels(overlap);
@@ -172,8 +172,7 @@ FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::Vecto
   time.device_seconds = device.value();
   if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
   const double launch = factors[layout.launch];
-  const double shape =
-      prediction.kernel_overhead_seconds.value_or(shared.kernel_overhead_seconds) - shared.kernel_overhead_seconds;
+  const double shape = prediction.kernel_overhead_seconds.value_or(kernel_overhead_seconds) - kernel_overhead_seconds;
   time.seconds = std::max(launch + shape, min_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
     OverlapSum slower(floor_exponent);
@@ -244,10 +243,10 @@ Residuals::Residuals(const Problem& problem) : problem_(problem) {
 void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
   out.resize(count());
   const Eigen::VectorXd factors = factors_of(parameters);
-  const Shared shared{problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds};
   Eigen::Index device = static_cast<Eigen::Index>(problem_.cases.size());
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
-    const auto time = evaluate(shared, problem_.cases[i], factors);
+    const auto time =
+        evaluate(problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds, problem_.cases[i], factors);
     out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
     if (!problem_.cases[i].observation->device_seconds) continue;
     const auto place = static_cast<std::size_t>(device);

@@ -54,15 +54,10 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
 /// The levels of one observation as the form has them.
 FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
 
-/// What all cases of a fit share.
-struct Shared {
-  const Layout& layout;
-  double overlap = overlap_prior.value;
-  double kernel_overhead_seconds = 0.0;
-};
-
-/// The fitted form's time of one case, by the factors of all parameters.
-FittedTime evaluate(const Shared& shared, const FitCase& one, const Eigen::VectorXd& factors);
+/// The fitted form's time of one case, by the factors of all parameters; `overlap` and `kernel_overhead_seconds` are as
+/// in Problem.
+FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,
+                    const Eigen::VectorXd& factors);
 
 /// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
 class Residuals {

@@ -22,6 +22,15 @@ bool serves(const Resource& resource, std::string_view unit) {
   return std::ranges::find(resource.busy, unit) != resource.busy.end();
 }
 
+/// The highest share of the units that count; 0 where none was counted.
+double most_busy(const Measurement& measurement, const auto& counts) {
+  double most = 0.0;
+  for (const Resource& row : all_resources())
+    for (const std::string_view unit : row.busy)
+      if (counts(row, unit)) most = std::max(most, busy_percent(measurement, unit).value_or(0.0));
+  return most / 100.0;
+}
+
 constexpr std::string_view hottest_slice = "l2_atomics_hottest_busy";
 
 }  // namespace
@@ -70,14 +79,6 @@ Measurement without_stray_bytes(Measurement measurement) {
   std::erase_if(measurement.counters,
                 [&](const Counter& each) { return std::ranges::find(held, each.name) != held.end(); });
   return measurement;
-}
-
-double busy_beside(const Measurement& measurement, const Resource& resource) {
-  double most = 0.0;
-  for (const Resource& row : all_resources())
-    for (const std::string_view unit : row.busy)
-      if (!serves(resource, unit)) most = std::max(most, busy_percent(measurement, unit).value_or(0.0));
-  return most / 100.0;
 }
 
 bool shares_unit(const Resource& resource, std::string_view other) {
@@ -141,12 +142,12 @@ std::optional<BusiestUnit> busiest_unit_of(const Measurement& measurement, const
   return result;
 }
 
+double busy_beside(const Measurement& measurement, const Resource& resource) {
+  return most_busy(measurement, [&](const Resource&, std::string_view unit) { return !serves(resource, unit); });
+}
+
 double busiest(const Measurement& measurement, ResourceKind kind) {
-  double most = 0.0;
-  for (const Resource& row : all_resources())
-    for (const std::string_view unit : row.busy)
-      if (row.kind == kind) most = std::max(most, busy_percent(measurement, unit).value_or(0.0) / 100.0);
-  return most;
+  return most_busy(measurement, [&](const Resource& row, std::string_view) { return row.kind == kind; });
 }
 
 std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine) {

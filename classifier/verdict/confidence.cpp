@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -59,7 +59,6 @@ class Factor {
     const double far = std::exp(sigma_ * max_draw());
     return {(1.0 - rounding) / far, (1.0 + rounding) * far};
   }
-  [[nodiscard]] double logarithm_reach() const { return sigma_ * max_draw(); }
 
  private:
   double sigma_;
@@ -84,18 +83,14 @@ class MemoryDraws {
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
     const double min = 1e-6 * prediction.memory_seconds();
     splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
-    for (const auto& level : demand_.levels)
-      logarithms_.push_back(std::log(demand_.footprint_bytes / level.capacity_bytes));
   }
 
   /// Between which `seconds` is in all draws.
   [[nodiscard]] Interval reach() const {
-    std::vector<Interval> seconds;
-    for (const double each : seconds_) seconds.push_back({each, each});
-    if (splits_vary_) spread_split(seconds);
+    if (splits_vary_) return {0.0, std::numeric_limits<double>::infinity()};
     OverlapSum low(prediction_.counted ? prediction_.overlap.value : 1.0), high = low;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      const Interval each = seconds[i] * rates_[i].reach();
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+      const Interval each = seconds_[i] * rates_[i].reach();
       low.add(each.low);
       high.add(each.high);
     }
@@ -117,28 +112,6 @@ class MemoryDraws {
     return sum;
   }
 
-  /// Each level's seconds between those of all draws, by themselves.
-  void spread_split(std::vector<Interval>& seconds) const {
-    Interval rest{demand_.other_bytes, demand_.other_bytes};
-    for (std::size_t i = 0; i < demand_.levels.size(); ++i) {
-      const auto& level = prediction_.demand.levels[i];
-      Interval bytes{rest.low + demand_.first_touch_bytes, rest.high + demand_.first_touch_bytes};
-      if (std::isfinite(level.capacity_bytes)) {
-        const Interval exponent = level.hit_exponent.value * exponents_[i].reach();
-        const double far = capacities_[i].logarithm_reach() + rounding;
-        const auto hits = [&](double logarithm) {
-          return Interval{1.0 / (1.0 + std::exp(exponent.high * logarithm)),
-                          1.0 / (1.0 + std::exp(exponent.low * logarithm))};
-        };
-        const Interval few = hits(logarithms_[i] + far), many = hits(logarithms_[i] - far);
-        const double least = std::min(few.low, few.high), most = std::max(many.low, many.high);
-        bytes = {rest.low * least, rest.high * most};
-        rest = {rest.low * (1.0 - most), rest.high * (1.0 - least)};
-      }
-      seconds[i] = level.seconds_per_byte * bytes;
-    }
-  }
-
   void split(std::size_t draw) {
     auto& levels = demand_.levels;
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -158,7 +131,6 @@ class MemoryDraws {
   std::vector<Factor> exponents_;
   MemoryDemand demand_;
   std::vector<double> bytes_;
-  std::vector<double> logarithms_;  ///< of the footprint over each level's capacity
   bool splits_vary_ = false;
 };
 
