@@ -72,6 +72,11 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
   GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give, take);
 }
 
+std::size_t missing_buffers() {
+  const std::lock_guard lock(buffers().mutex);
+  return buffers().given.size();
+}
+
 std::vector<FilledBuffer> take_filled_buffers() {
   const std::lock_guard lock(buffers().mutex);
   return std::exchange(buffers().filled, {});

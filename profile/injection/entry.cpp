@@ -21,6 +21,7 @@
 #include <string_view>
 #include <thread>
 
+#include "gpu/cuda/cupti_buffers.h"
 #include "profile/injection/launch_counter.h"
 #include "profile/injection/recorder.h"
 
@@ -236,6 +237,11 @@ void end_recording() {
   injection->recorder->stop();
   injection->recorder->flush(true);
   injection->recorder->write_cost();
+  if (bench::missing_buffers() > 0)
+    note(
+        "Another user of CUPTI in the program, such as torch.profiler, took over its records: what came after is not "
+        "in "
+        "this report, and that profiler's trace may lack work of the GPU. Run the program with one of the two.");
   const auto lock = injection->recording->lock();
   injection->recording->add(EndRecord{});
   injection->recording->flush();

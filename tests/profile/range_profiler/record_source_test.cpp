@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/base/files.h"
+#include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_library.h"
 #include "profile/range_profiler/range_results.h"
 #include "tests/gpu/cuda/fake_cupti.h"
@@ -107,16 +108,33 @@ TEST_F(Records, BuffersOfAnotherUserAreLeftAlone) {
   };
   const auto complete = [](CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) { ++completed; };
   const auto former = open_cupti_records(recording_, false);
+  const std::size_t before = bench::missing_buffers();
   function<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>(
       "cuptiActivityRegisterCallbacks")(+request, +complete);
   call(1, 10, 20);
   const auto source = open_cupti_records(recording_, false);
   source->flush();
   EXPECT_EQ(read().kernels, 0);  // theirs came back, and was not freed
+  EXPECT_EQ(bench::missing_buffers(), before);
   call(2, 30, 40);
   source->flush();
   EXPECT_EQ(read().kernels, 1);
   EXPECT_EQ(completed, 0);
+}
+
+TEST_F(Records, BuffersThatAnotherUserTookAreMissed) {
+  const auto source = open_cupti_records(recording_, false);
+  const std::size_t before = bench::missing_buffers();
+  call(1, 10, 20);
+  source->flush();
+  EXPECT_EQ(bench::missing_buffers(), before);
+  call(2, 30, 40);
+  const auto request = [](std::uint8_t**, std::size_t*, std::size_t*) {};
+  const auto complete = [](CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {};
+  function<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>(
+      "cuptiActivityRegisterCallbacks")(+request, +complete);
+  source->flush();
+  EXPECT_EQ(bench::missing_buffers(), before + 1);
 }
 
 TEST_F(Records, LostRecordsAreCounted) {
