@@ -13,7 +13,7 @@
 #include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
-#include "timeline/analyses/analyses.h"
+#include "timeline/range_tree.h"
 
 namespace gpubench::profile {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "core/base/units.h"
 #include "profile/recorded_timings.h"
-#include "timeline/analyses/operators.h"
+#include "timeline/operator_work.h"
+#include "timeline/operators.h"
 
 namespace gpubench::profile {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "profile/recorded_timings.h"
-#include "timeline/analyses/analyses.h"
+#include "timeline/program/program.h"
 
 namespace gpubench::profile {
 namespace {

@@ -135,10 +135,6 @@ std::string ran_text(const Program& program) {
   return text;
 }
 
-std::string name_of(const GpuTime& gpu) {
-  return gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
-}
-
 std::string busy_text(const GpuTime& gpu) {
   std::vector<std::string> parts;
   if (gpu.compute_seconds > 0.0) parts.push_back("compute " + of_wall(gpu.compute_seconds, gpu));
@@ -148,18 +144,6 @@ std::string busy_text(const GpuTime& gpu) {
     parts.push_back(part_of("communication", gpu.communication_seconds, gpu.communication_overlap_seconds, gpu));
   return fmt::format("{} busy of {}{}{}", of_wall(gpu.busy_seconds, gpu), format_seconds(gpu.wall_seconds),
                      parts.empty() ? "" : ": ", joined(parts, ", "));
-}
-
-std::string_view text_of(IdleCause cause) {
-  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {"late launches",
-                                                                           "host at other work",
-                                                                           "host waiting for the GPU",
-                                                                           "host waiting for a copy",
-                                                                           "launched but not started",
-                                                                           "the recording itself",
-                                                                           "before the first and after the last work",
-                                                                           "cause not known"};
-  return texts[static_cast<std::size_t>(cause)];
 }
 
 std::string idle_text(const GpuTime& gpu) {

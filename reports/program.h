@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/gpu_time.h"
 #include "core/model/run.h"
 
 namespace gpubench::reports {
@@ -29,14 +30,10 @@ std::optional<double> mean_seconds(const ProgramKernel& kernel);
 
 /// "ended with exit code 0; 1.84 s recorded, 1 840 kernel launches, 40 of them with counters"
 std::string ran_text(const Program& program);
-/// "cuda:0 of python3 (rank 1)"
-std::string name_of(const GpuTime& gpu);
 /// "39 % busy of 16.4 ms: compute 35 %, copies and fills 3 % (12 % of it during kernels)"
 std::string busy_text(const GpuTime& gpu);
 /// "61 % idle: late launches 50 %, host waiting for the GPU 8 %"
 std::string idle_text(const GpuTime& gpu);
-/// In words: "late launches".
-std::string_view text_of(IdleCause cause);
 /// Of what is worth a line: a few bytes of pinned memory are not.
 std::vector<ProgramMemory> shown_memory(const Program& program);
 /// "peak 1.2 GiB at 3.20 s, 14 allocations, 12 MiB never freed"

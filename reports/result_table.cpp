@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "core/base/text.h"
@@ -14,25 +17,26 @@
 #include "core/model/points.h"
 #include "reports/console/program.h"
 #include "reports/export/tables.h"
+#include "reports/html/page.h"
 
 namespace gpubench::reports {
 namespace {
 
 std::string number_text(double value, ValueKind kind) {
+  const auto with_sign = [&](const auto& format) { return (value < 0.0 ? "-" : "+") + format(std::abs(value)); };
   switch (kind) {
     case ValueKind::seconds: return format_seconds(value);
+    case ValueKind::difference: return with_sign([](double size) { return format_seconds(size); });
     case ValueKind::bytes: return format_bytes(value);
+    case ValueKind::rate: return format_bytes_per_second(value);
     case ValueKind::share: return format_percent(value);
+    case ValueKind::change: return value <= -1.0 ? "gone" : with_sign([](double size) { return format_percent(size); });
     default: return format_count(value);
   }
 }
 
-std::string cell_text(const Value& value, const ValueColumn& column) {
-  if (const auto* text = std::get_if<std::string>(&value)) return printable(text->empty() ? column.none : *text);
-  if (const auto* whole = std::get_if<std::int64_t>(&value))
-    return number_text(static_cast<double>(*whole), column.kind);
-  if (const auto* number = std::get_if<double>(&value)) return number_text(*number, column.kind);
-  return {};
+bool is_words(ValueKind kind) {
+  return kind == ValueKind::text || kind == ValueKind::kernel || kind == ValueKind::prose;
 }
 
 std::string text_in(const Value& value) {
@@ -40,59 +44,188 @@ std::string text_in(const Value& value) {
   return text == nullptr ? std::string() : *text;
 }
 
-}  // namespace
+/// What people see of a table: texts, not yet safe for any format.
+struct Shown {
+  std::vector<const ValueColumn*> columns;
+  std::vector<std::vector<std::string>> cells;  ///< of each column
+  std::size_t rows = 0;
+  std::string rest;  ///< "and 7 more, 3 % of the time"
+  [[nodiscard]] bool is_list() const { return columns.size() == 1 && columns.front()->kind == ValueKind::prose; }
+};
 
-std::string console_text(const ResultTable& table, std::size_t shown, const ConsoleStyle& style) {
-  const std::size_t count = std::min(table.rows.size(), shown);
-  std::vector<Column> columns;
-  std::map<int, std::vector<std::string_view>> expendable;
+Shown shown_of(const ResultTable& table) {
+  Shown shown;
+  shown.rows = std::min(table.rows.size(), table.shown);
   std::optional<double> left;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const ValueColumn& column = table.columns[c];
     if (column.kind == ValueKind::share && !left) {
       left = 0.0;
-      for (std::size_t r = count; r < table.rows.size(); ++r)
+      for (std::size_t r = shown.rows; r < table.rows.size(); ++r)
         if (const auto* share = std::get_if<double>(&table.rows[r][c])) *left += *share;
     }
     if (column.title.empty()) continue;
-    if (column.expendable > 0) expendable[column.expendable].push_back(column.title);
-    const bool words = column.kind == ValueKind::text || column.kind == ValueKind::kernel;
-    Column& made = columns.emplace_back(Column{column.title, !words});
-    std::vector<std::string> names;
-    for (std::size_t r = 0; r < count && column.kind == ValueKind::kernel; ++r)
-      names.push_back(text_in(table.rows[r][c]));
-    names = distinct_kernel_names(names);
-    for (std::size_t r = 0; r < count; ++r)
-      made.cells.push_back({cell_text(names.empty() ? table.rows[r][c] : Value(names[r]), column)});
+    shown.columns.push_back(&column);
+    auto& cells = shown.cells.emplace_back();
+    for (std::size_t r = 0; r < shown.rows; ++r) {
+      const Value& value = table.rows[r][c];
+      if (const auto* text = std::get_if<std::string>(&value))
+        cells.push_back(text->empty() ? column.none : *text);
+      else if (const auto* whole = std::get_if<std::int64_t>(&value))
+        cells.push_back(number_text(static_cast<double>(*whole), column.kind));
+      else if (const auto* number = std::get_if<double>(&value))
+        cells.push_back(number_text(*number, column.kind));
+      else
+        cells.emplace_back();
+    }
+    if (column.kind == ValueKind::kernel) cells = distinct_kernel_names(cells);
   }
-  std::vector<std::vector<std::string_view>> groups;
-  for (auto& [rank, titles] : expendable) groups.push_back(std::move(titles));
-  std::string text = table_text(std::move(columns), min_shown_name, style, groups);
-  if (table.rows.size() > count)
-    text += paragraph("",
-                      fmt::format("and {} more{}", table.rows.size() - count,
-                                  left ? fmt::format(", {} of the time", format_percent(*left)) : ""),
-                      color::dim, style);
+  if (table.rows.size() > shown.rows)
+    shown.rest = fmt::format("and {} more{}", table.rows.size() - shown.rows,
+                             left ? fmt::format(", {} of the time", format_percent(*left)) : "");
+  return shown;
+}
+
+bool is_shown(const ResultTable& table) {
+  return table.shown > 0 && (!table.rows.empty() || !table.none.empty()) &&
+         std::ranges::any_of(table.columns, [](const ValueColumn& column) { return !column.title.empty(); });
+}
+
+/// "GPU idle 52 %, compute 10 %"
+std::string facts_text(const Shown& shown) {
+  return joined(std::views::iota(std::size_t{0}, shown.columns.size()), ", ",
+                [&](std::size_t c) { return shown.columns[c]->title + " " + shown.cells[c].front(); });
+}
+
+std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
+  const Shown shown = shown_of(table);
+  std::string text;
+  if (!table.title.empty()) text += paragraph("", table.title, color::bold, style);
+  if (shown.rows == 0) {
+    text += paragraph("", printable(table.none), color::bold, style);
+  } else if (table.name.empty()) {
+    text += paragraph("", printable(facts_text(shown)), color::none, style);
+  } else if (shown.is_list()) {
+    text += paragraph("", shown.columns.front()->title, color::bold, style);
+    for (std::size_t r = 0; r < shown.rows; ++r)
+      text += paragraph(fmt::format("{}. ", r + 1), printable(shown.cells.front()[r]), color::none, style);
+  } else {
+    std::vector<Column> columns;
+    std::map<int, std::vector<std::string_view>> expendable;
+    for (std::size_t c = 0; c < shown.columns.size(); ++c) {
+      const ValueColumn& column = *shown.columns[c];
+      if (column.expendable > 0) expendable[column.expendable].push_back(column.title);
+      Column& made = columns.emplace_back(Column{printable(column.title), !is_words(column.kind)});
+      const bool toned = column.kind == ValueKind::difference || column.kind == ValueKind::change;
+      for (std::size_t r = 0; r < shown.rows; ++r) {
+        const int tone = toned && r < table.tones.size() ? table.tones[r] : 0;
+        made.cells.push_back({printable(shown.cells[c][r]), tone == 0  ? color::none
+                                                            : tone > 0 ? color::red
+                                                                       : color::green});
+      }
+    }
+    std::vector<std::vector<std::string_view>> groups;
+    for (auto& [rank, titles] : expendable) groups.push_back(std::move(titles));
+    text += table_text(std::move(columns), min_shown_name, style, groups);
+  }
+  if (!shown.rest.empty()) text += paragraph("", shown.rest, color::dim, style);
+  for (const std::string& note : table.notes) text += paragraph("", printable(note), color::dim, style);
   return text;
 }
 
+std::string html(const ResultTable& table) {
+  using markup::escape;
+  const Shown shown = shown_of(table);
+  std::string text = "<section class=\"result\">\n";
+  if (!table.title.empty() || shown.is_list())
+    text += fmt::format("<h2>{}</h2>\n", escape(table.title.empty() ? shown.columns.front()->title : table.title));
+  if (shown.rows == 0) {
+    text += fmt::format("<p><strong>{}</strong></p>\n", escape(table.none));
+  } else if (table.name.empty()) {
+    text += fmt::format("<p>{}</p>\n", escape(facts_text(shown)));
+  } else if (shown.is_list()) {
+    for (const std::string& item : shown.cells.front()) text += fmt::format("<li>{}</li>\n", escape(item));
+    text = text.insert(text.find("<li>"), "<ol>") + "</ol>\n";
+  } else {
+    text += fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table><thead><tr>",
+                        escape(shown.columns.front()->title));
+    for (const ValueColumn* const column : shown.columns)
+      text += fmt::format("<th scope=\"col\"{}>{}</th>", is_words(column->kind) ? "" : " class=\"number\"",
+                          escape(column->title));
+    text += "</tr></thead><tbody>\n";
+    for (std::size_t r = 0; r < shown.rows; ++r) {
+      text += "<tr>";
+      for (std::size_t c = 0; c < shown.columns.size(); ++c)
+        text += fmt::format("<{0}{1}>{2}</{3}>", c == 0 ? "th scope=\"row\"" : "td",
+                            is_words(shown.columns[c]->kind) ? "" : " class=\"number\"", escape(shown.cells[c][r]),
+                            c == 0 ? "th" : "td");
+      text += "</tr>\n";
+    }
+    text += "</tbody></table></div>\n";
+  }
+  if (!shown.rest.empty()) text += fmt::format("<p>{}</p>\n", escape(shown.rest));
+  for (const std::string& note : table.notes) text += fmt::format("<p>{}</p>\n", escape(note));
+  return text + "</section>\n";
+}
+
+nlohmann::ordered_json json_of(const Value& value) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Absent>)
+          return nlohmann::ordered_json();
+        else
+          return nlohmann::ordered_json(one);
+      },
+      value);
+}
+
+/// A list of objects by the columns' keys, or where there is one column of its values; what is absent is null.
 nlohmann::ordered_json json_rows(const ResultTable& table) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& row : table.rows) {
     auto one = nlohmann::ordered_json::object();
     for (std::size_t c = 0; c < row.size(); ++c)
-      if (const std::string& key = table.columns[c].key; !key.empty())
-        std::visit(
-            [&](const auto& value) {
-              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Absent>)
-                one[key] = nullptr;
-              else
-                one[key] = value;
-            },
-            row[c]);
-    all.push_back(std::move(one));
+      if (const std::string& key = table.columns[c].key; !key.empty()) one[key] = json_of(row[c]);
+    all.push_back(table.columns.size() == 1 ? json_of(row[0]) : std::move(one));
   }
   return all;
+}
+
+}  // namespace
+
+std::string console_text(const std::vector<ResultTable>& tables, const ConsoleStyle& style) {
+  std::string text;
+  for (const ResultTable& table : tables)
+    if (is_shown(table)) text += (text.empty() ? "" : "\n") + console_text(table, style);
+  return text;
+}
+
+std::string html(const std::vector<ResultTable>& tables) {
+  std::string text;
+  for (const ResultTable& table : tables)
+    if (is_shown(table)) text += html(table);
+  return text;
+}
+
+std::string json(const std::vector<ResultTable>& tables, std::string_view schema,
+                 const std::vector<std::string>& warnings) {
+  nlohmann::ordered_json all = {{"schema", schema}, {"schema_version", 2}};
+  auto absent = nlohmann::ordered_json::object();
+  for (const ResultTable& table : tables) {
+    if (!table.name.empty()) {
+      all[table.name] = json_rows(table);
+      continue;
+    }
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const std::string& key = table.columns[c].key;
+      if (key.empty()) continue;
+      all[key] = json_of(table.rows.front()[c]);
+      if (const auto* none = std::get_if<Absent>(&table.rows.front()[c])) absent[key] = none->reason;
+    }
+  }
+  if (!absent.empty()) all["absent"] = std::move(absent);
+  all["warnings"] = warnings;
+  return valid_json(all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 std::string csv(const ResultTable& table) {

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any table of an analysis, for people and for programs.
+// Any tables of analyses, for people and for programs.
 #pragma once
 
-#include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/base/table.h"
 #include "core/model/table.h"
 
 namespace gpubench::reports {
 
-/// At most `shown` rows, and what share of the time the rest have. Printable, ends with a newline.
-std::string console_text(const ResultTable& table, std::size_t shown, const ConsoleStyle& style);
+/// What of them is for people, with what share of the time the rows have that are not shown. Printable, ends with a
+/// newline.
+std::string console_text(const std::vector<ResultTable>& tables, const ConsoleStyle& style);
 
-/// A list of objects by the columns' keys; what is absent is null.
-nlohmann::ordered_json json_rows(const ResultTable& table);
+/// The same as sections of a page.
+std::string html(const std::vector<ResultTable>& tables);
+
+/// One object: the facts, and of each table a list of objects by the columns' keys. What is absent is null; of facts
+/// "absent" says why.
+std::string json(const std::vector<ResultTable>& tables, std::string_view schema,
+                 const std::vector<std::string>& warnings);
 
 /// As RFC 4180 has it; what is absent is empty. A table without rows is an empty text.
 std::string csv(const ResultTable& table);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/trace.h"
-#include "timeline/analyses/flame.h"
+#include "core/model/table.h"
+#include "timeline/flame.h"
 #include "timeline/timeline.h"
 
 namespace gpubench::reports {
@@ -20,7 +20,10 @@ struct AboutTrace {
 /// Self-contained pages. What they leave out for want of room is said on them.
 std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about);
 std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
-std::string flame_html(const timeline::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about);
+std::string flame_html(const timeline::FlameDiff& diff, const std::vector<ResultTable>& tables,
+                       const AboutTrace& about);
+/// What an analysis says.
+std::string tables_html(const std::vector<ResultTable>& tables, const AboutTrace& about);
 
 /// The page of `gpubench serve`, which asks the server for the rest; and a page of lines as they are.
 std::string folder_html(const std::string& folder, const std::string& version);

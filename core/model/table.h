@@ -2,7 +2,9 @@
 // What an analysis returns and every writer takes: columns with names, units and kinds, and rows of values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,11 +16,15 @@ namespace gpubench {
 /// here.
 enum class ValueKind {
   text,
-  kernel,   ///< a text that consoles and pages shorten
-  count,    ///< 1
-  seconds,  ///< s
-  bytes,    ///< bytes
-  share     ///< 0 to 1
+  kernel,      ///< a text that consoles and pages shorten
+  prose,       ///< a text of whole sentences; of a table that shows nothing else each row is one of a numbered list
+  count,       ///< 1
+  seconds,     ///< s
+  difference,  ///< s, shown with its sign
+  bytes,       ///< bytes
+  rate,        ///< B/s
+  share,       ///< 0 to 1
+  change       ///< -1: gone, 1: twice as much
 };
 
 /// A value that is not there, and why.
@@ -26,6 +32,9 @@ struct Absent {
   std::string reason;
 };
 using Value = std::variant<Absent, std::string, std::int64_t, double>;
+inline Value or_absent(const std::optional<double>& value, std::string_view reason) {
+  return value ? Value(*value) : Absent{std::string(reason)};
+}
 
 struct ValueColumn {
   std::string key;    ///< in files and in Python, with the unit: "total_seconds"; empty: not there
@@ -35,10 +44,23 @@ struct ValueColumn {
   int expendable = 0;     ///< where there is no room the columns with 1 go first; 0: stays
 };
 
+/// "key:kind=title~1|none; ...": all but the key may be left out. Without a kind it is the one that the key ends with:
+/// of "total_seconds" seconds; else text.
+std::vector<ValueColumn> columns_of(std::string_view text);
+
 struct ResultTable {
-  std::string name;                      ///< in files: "kernels"
-  std::vector<ValueColumn> columns;      ///< what is left out of a list's end is told by the first of kind `share`
-  std::vector<std::vector<Value>> rows;  ///< the most important first
+  /// In files: "kernels". Empty: facts, one row whose values stand beside the other tables.
+  std::string name;
+  std::vector<ValueColumn> columns;           ///< what is left out of a list's end is told by the first `share`
+  std::vector<std::vector<Value>> rows = {};  ///< the most important first
+  std::string title = {};                     ///< for people, above it
+  std::string none = {};                      ///< what people read where there are no rows; empty: nothing of it
+  std::vector<std::string> notes = {};        ///< sentences for people, below it
+  std::size_t shown = 20;                     ///< rows that people see; 0: it is for files alone
+  std::vector<int> tones = {};                ///< of each row 1: worse, -1: better, 0: neither; empty: of none
+
+  /// A row that begins with these; the rest follows.
+  std::vector<Value>& add(std::vector<Value> values) { return rows.emplace_back(std::move(values)); }
 };
 
 }  // namespace gpubench

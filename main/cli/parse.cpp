@@ -45,7 +45,7 @@ std::string see_help(const Command& command, const std::string& program) {
 /// and options by the names that they have now.
 std::vector<std::string> in_our_names(std::vector<std::string> words) {
   static const std::map<std::string_view, std::string_view> commands = {
-      {"flame", "flame"}, {"timeline", "timeline"}, {"hta", "summary"}};
+      {"flame", "flame"}, {"timeline", "timeline"}, {"hta", "hta"}};
   static const std::map<std::string_view, std::string_view> former = {
       {"--least-effect", "--min-effect"}, {"--max-spool", "--max-recording"}, {"--spools", "--recording"}};
   static const std::map<std::string_view, std::string_view> of_traces = {{"-o", "--out"}, {"--output", "--out"}};

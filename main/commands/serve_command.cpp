@@ -31,9 +31,10 @@
 #include "core/storage/storage.h"
 #include "main/serve/front.h"
 #include "reports/comparisons.h"
+#include "reports/result_table.h"
 #include "reports/timelines.h"
-#include "reports/trace.h"
-#include "timeline/analyses/difference.h"
+#include "timeline/analysis.h"
+#include "timeline/difference.h"
 #endif
 
 namespace gpubench {
@@ -210,13 +211,6 @@ class Http {
     get(path, "application/json; charset=utf-8",
         [make = std::move(make)](const auto& request) { return dumped(make(request)); });
   }
-  /// JSON of the trace that is asked for, or of the newest.
-  void get_of_trace(const char* path, std::function<std::string(const timeline::Timeline&)> make) {
-    get(path, "application/json; charset=utf-8", [this, make = std::move(make)](const auto& request) {
-      return make(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
-    });
-  }
-
   void route() {
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       for (const auto& [name, value] :
@@ -268,8 +262,9 @@ class Http {
       const ServedFile base = site_.file(request, {FileKind::trace}, false, "base");
       const ServedFile next = site_.file(request, {FileKind::trace}, false, "new");
       const Timeline before = site_.timeline(base), after = site_.timeline(next);
-      return diff_page({*before, *after, base.path, next.path}, timeline::difference(*before, *after),
-                       {.by_thread = false}, asked_weight(request), false);
+      return diff_page({*before, *after, base.path, next.path},
+                       timeline::difference_tables(timeline::difference(*before, *after)), {.by_thread = false},
+                       asked_weight(request), false);
     });
     get("/compare", html, [this](const auto& request) {
       const Run base = storage::read_run(site_.place_of(site_.file(request, {FileKind::run}, false, "base")));
@@ -282,14 +277,17 @@ class Http {
                                 std::string(version));
     });
     get_json("/api/runs", [this](const auto&) { return site_.runs(); });
-    get("/api/profiler/flame", "application/json; charset=utf-8", [this](const auto& request) {
-      const timeline::FlameGraph graph = timeline::flame(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
-      return timeline::flame_json(graph, weight_of(request, graph)) + "\n";
-    });
-    get_of_trace("/api/profiler/timeline", reports::api_timeline_json);
-    get_of_trace("/api/profiler/memory", reports::api_memory_json);
-    get_of_trace("/api/profiler/hta", reports::api_hta_json);
-    get_of_trace("/api/profiler/kernels", reports::api_kernels_json);
+    for (const auto& [name, analysis] :
+         {std::pair("timeline", "timeline"), std::pair("memory", "hta"), std::pair("hta", "hta"),
+          std::pair("kernels", "hta"), std::pair("flame", "flame")})
+      get(("/api/profiler/" + std::string(name)).c_str(), "application/json; charset=utf-8",
+          [this, analysis](const auto& request) {
+            const std::string by =
+                analysis == std::string_view("flame") && asked_weight(request) ? request.get_param_value("time") : "";
+            const Timeline timeline = site_.timeline(site_.file(request, {FileKind::trace}, true));
+            return reports::json(timeline::tables_of(*timeline, analysis, by),
+                                 fmt::format("gpubench trace {}", analysis), timeline->warnings);
+          });
     get_json("/api/profiler/compile", [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::compile}, true);
       Json json = Json::parse(storage::read_text(site_.place_of(file)), nullptr, false);

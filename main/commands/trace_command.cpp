@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -25,12 +26,9 @@
 #include "reports/charts/picture.h"
 #include "reports/result_table.h"
 #include "reports/timelines.h"
-#include "reports/trace.h"
-#include "timeline/analyses/analyses.h"
-#include "timeline/analyses/critical_path.h"
-#include "timeline/analyses/difference.h"
-#include "timeline/analyses/summary.h"
+#include "reports/work_verdicts.h"
 #include "timeline/analysis.h"
+#include "timeline/difference.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 
@@ -42,9 +40,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_traces = 10'000;
 
 struct TraceOptions : Options, CeilingFileOptions {
-  bool json = false;                ///< the result as JSON instead of text
-  std::string kernels_by = "name";  ///< or "stream", "range", "operator"
-  std::string flame_weight;         ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
+  const timeline::Analysis* analysis = nullptr;
+  bool json = false;         ///< the result as JSON instead of text
+  std::string by;            ///< a word of the analysis; empty: its first
+  std::string flame_weight;  ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
   double min_duration_us = 0.0;
   std::size_t max_depth = 512;
   bool group_small_kernels = true;
@@ -83,17 +82,20 @@ timeline::Timeline read_for(const TraceOptions& options, const std::vector<std::
   return timeline;
 }
 
-/// On the console, or as files. `json` makes what goes into a file; it is given the file's name.
-void put(const TraceOptions& options, const std::function<std::string(const ConsoleStyle&)>& text,
-         const std::function<std::string(const std::string&)>& file_text) {
-  if (options.outputs.empty() && options.json) {
-    const std::string json = file_text("");
-    show(json);
-  } else if (options.outputs.empty() && !options.quiet) {
-    show(text(stdout_style(options)));
-  }
-  write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { storage::write_file(file, file_text(file)); });
+/// On the console, or as files. `other` writes what is no .json and no .csv.
+void put(const TraceOptions& options, std::string_view name, const std::vector<ResultTable>& tables,
+         const std::vector<std::string>& warnings, const std::function<std::string(const std::string&)>& other) {
+  const std::string schema = fmt::format("gpubench trace {}", name);
+  if (options.outputs.empty() && options.json)
+    show(reports::json(tables, schema, warnings));
+  else if (options.outputs.empty() && !options.quiet)
+    show(reports::console_text(tables, stdout_style(options)));
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
+    const std::string extension = extension_of(file);
+    storage::write_file(file, options.json || extension == ".json" ? reports::json(tables, schema, warnings)
+                              : extension == ".csv"                ? reports::csv(tables.front())
+                                                                   : other(file));
+  });
 }
 
 /// Recordings of `gpubench profile --keep`, or folders of nothing else.
@@ -139,20 +141,9 @@ WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline:
   return profile::operator_verdicts(timeline, acceptable(calibration, file));
 }
 
-timeline::FlameWeight weight_of(const TraceOptions& options, const timeline::FlameGraph& graph) {
-  return options.flame_weight.empty()    ? graph.natural_weight()
-         : options.flame_weight == "gpu" ? timeline::FlameWeight::gpu
-                                         : timeline::FlameWeight::host;
-}
-
-void write_all_outputs(const TraceOptions& options, const std::function<std::string(const std::string&)>& text_of) {
-  write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { storage::write_file(file, text_of(file)); });
-}
-
-void check_drawing(const TraceOptions& options) {
-  if (std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
-    reports::check_can_draw();
+std::optional<timeline::FlameWeight> asked_weight(const TraceOptions& options) {
+  if (options.flame_weight.empty()) return std::nullopt;
+  return options.flame_weight == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
 }
 
 timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread) {
@@ -164,93 +155,58 @@ timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread
   return result;
 }
 
-int trace_summary(const TraceOptions& options) {
-  const timeline::Timeline timeline = read_for(options, {".json"});
-  const timeline::Summary summary = timeline::summarize(timeline);
-  if (summary.gpus.empty()) say(why_no_gpu(timeline));
-  const auto verdicts = options.calibration_file
-                            ? std::optional(verdicts_of(options.inputs, timeline, *options.calibration_file))
-                            : std::nullopt;
-  put(
-      options,
-      [&](const ConsoleStyle& style) {
-        return reports::trace_summary_text(timeline, summary, style) +
-               (verdicts ? reports::work_verdicts_text(*verdicts, style) : "");
-      },
-      [&](const std::string&) {
-        return reports::trace_summary_json(timeline, summary, options.inputs, verdicts ? &*verdicts : nullptr);
-      });
-  return exit_codes::fine;
+/// What an analysis writes besides tables.
+std::vector<std::string> extensions_of(std::string_view analysis) {
+  if (analysis == "flame") return {".json", ".csv", ".html", ".svg", ".folded"};
+  return {".json", ".csv", ".html"};
 }
 
-int trace_idle(const TraceOptions& options) {
-  const timeline::Timeline timeline = read_for(options, {".json"});
-  const timeline::Summary summary = timeline::summarize(timeline);
-  if (summary.gpus.empty()) {
+int trace_analysis(const TraceOptions& options) {
+  const timeline::Analysis& analysis = *options.analysis;
+  const bool is_flame = analysis.name == "flame";
+  if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
+    reports::check_can_draw();
+  const timeline::Timeline timeline = read_for(options, extensions_of(analysis.name));
+  if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
-    return exit_codes::operation_failed;
+    if (analysis.needs_gpu) return exit_codes::operation_failed;
   }
-  put(
-      options, [&](const ConsoleStyle& style) { return reports::trace_idle_text(timeline, summary, style); },
-      [&](const std::string&) { return reports::trace_idle_json(timeline, summary); });
-  return exit_codes::fine;
-}
-
-int trace_kernels(const TraceOptions& options) {
-  const timeline::Timeline timeline = read_for(options, {".json", ".csv"});
-  const bool by_operator = options.kernels_by == "operator";
-  if (!by_operator && !has_gpu_work(timeline)) {
-    say(why_no_gpu(timeline));
-    return exit_codes::operation_failed;
+  const timeline::Linked linked(timeline);
+  const reports::AboutTrace about = about_trace(options.inputs, timeline);
+  if (is_flame) {
+    const timeline::FlameGraph graph = timeline::flame(linked, flame_options(options, true));
+    const timeline::FlameWeight weight = asked_weight(options).value_or(graph.natural_weight());
+    put(options, analysis.name, {timeline::flame_table(graph, weight)}, timeline.warnings,
+        [&](const std::string& file) {
+          return file.ends_with(".html")  ? reports::flame_html(graph, weight, about)
+                 : file.ends_with(".svg") ? reports::flame_svg(graph, weight, about)
+                                          : timeline::folded(graph, weight);
+        });
+    return exit_codes::fine;
   }
-  const ResultTable table = by_operator ? timeline::table_of(timeline, "operators")
-                                        : timeline::table_of(timeline, "kernels", options.kernels_by);
-  put(
-      options, [&](const ConsoleStyle& style) { return reports::console_text(table, reports::shown_rows, style); },
-      [&](const std::string& file) {
-        return !options.json && extension_of(file) == ".csv" ? reports::csv(table)
-                                                             : reports::table_json(timeline, "kernels", table);
-      });
-  return exit_codes::fine;
-}
-
-int trace_memory(const TraceOptions& options) {
-  const timeline::Timeline timeline = read_for(options, {".json"});
-  const Program program = timeline::analyze(timeline);
-  put(
-      options, [&](const ConsoleStyle& style) { return reports::trace_memory_text(program, style); },
-      [&](const std::string&) { return reports::trace_memory_json(timeline, program); });
-  return exit_codes::fine;
-}
-
-int trace_critical_path(const TraceOptions& options) {
-  const timeline::Timeline timeline = read_for(options, {".json"});
-  const timeline::CriticalPath path = timeline::critical_path(timeline);
-  put(
-      options, [&](const ConsoleStyle& style) { return reports::critical_path_text(timeline, path, style); },
-      [&](const std::string&) { return reports::critical_path_json(timeline, path); });
+  std::vector<ResultTable> tables = timeline::tables_of(linked, analysis.name, options.by);
+  if (options.calibration_file)
+    std::ranges::move(reports::verdict_tables(verdicts_of(options.inputs, timeline, *options.calibration_file)),
+                      std::back_inserter(tables));
+  put(options, analysis.name, tables, timeline.warnings, [&](const std::string&) {
+    return analysis.name == "timeline" ? reports::timeline_html(timeline, about) : reports::tables_html(tables, about);
+  });
   return exit_codes::fine;
 }
 
 int trace_diff(const TraceOptions& options) {
-  check_trace_outputs(options, {".json", ".html", ".svg"});
+  check_trace_outputs(options, {".json", ".csv", ".html", ".svg"});
   auto base = std::async(std::launch::async | std::launch::deferred, [&] { return read_traces({options.inputs[0]}); });
   const timeline::Timeline next = read_traces({options.inputs[1]});
   const timeline::Timeline old = base.get();
   say_warnings(old);
   say_warnings(next);
   const timeline::Difference difference = timeline::difference(old, next);
-  put(
-      options, [&](const ConsoleStyle& style) { return reports::difference_text(difference, style); },
-      [&](const std::string& file) {
-        const std::string extension = extension_of(file);
-        if (options.json || (extension != ".html" && extension != ".svg")) return reports::difference_json(difference);
-        const auto weight = options.flame_weight.empty()    ? std::nullopt
-                            : options.flame_weight == "gpu" ? std::optional(timeline::FlameWeight::gpu)
-                                                            : std::optional(timeline::FlameWeight::host);
-        return diff_page({old, next, options.inputs[0], options.inputs[1]}, difference, flame_options(options, false),
-                         weight, extension == ".svg");
-      });
+  const std::vector<ResultTable> tables = timeline::difference_tables(difference);
+  put(options, "diff", tables, next.warnings, [&](const std::string& file) {
+    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, flame_options(options, false),
+                     asked_weight(options), file.ends_with(".svg"));
+  });
   return exit_codes::fine;
 }
 
@@ -263,39 +219,6 @@ int trace_convert(const TraceOptions& options) {
   return exit_codes::fine;
 }
 
-int trace_timeline(const TraceOptions& options) {
-  if (options.outputs.empty()) throw UsageError("trace timeline needs --out=FILE.html.");
-  check_trace_outputs(options, {".html"});
-  const timeline::Timeline timeline = read_traces(options.inputs);
-  for (const std::string& warning : timeline.warnings) say(warning);
-  write_all_outputs(options, [&](const std::string&) {
-    return reports::timeline_html(timeline, about_trace(options.inputs, timeline));
-  });
-  return exit_codes::fine;
-}
-
-int trace_flame(const TraceOptions& options) {
-  if (options.outputs.empty() && !options.json)
-    throw UsageError("trace flame needs --out=FILE, with .html, .svg, .folded or .speedscope.json, or --json.");
-  check_trace_outputs(options, {".html", ".svg", ".folded", ".json"});
-  check_drawing(options);
-  const timeline::Timeline timeline = read_traces(options.inputs);
-  for (const std::string& warning : timeline.warnings) say(warning);
-  const timeline::FlameGraph graph = timeline::flame(timeline, flame_options(options, true));
-  const timeline::FlameWeight weight = weight_of(options, graph);
-  const reports::AboutTrace what = about_trace(options.inputs, timeline);
-  write_all_outputs(options, [&](const std::string& file) {
-    return options.json                         ? timeline::flame_json(graph, weight) + "\n"
-           : file.ends_with(".html")            ? reports::flame_html(graph, weight, what)
-           : file.ends_with(".svg")             ? reports::flame_svg(graph, weight, what)
-           : file.ends_with(".folded")          ? timeline::folded(graph, weight)
-           : file.ends_with(".speedscope.json") ? timeline::speedscope(graph, what.title) + "\n"
-                                                : timeline::flame_json(graph, weight) + "\n";
-  });
-  if (options.json && options.outputs.empty()) show(timeline::flame_json(graph, weight) + "\n");
-  return exit_codes::fine;
-}
-
 }  // namespace
 
 extern const CommandFile trace_command{
@@ -305,7 +228,8 @@ extern const CommandFile trace_command{
           {"--json", "", "", "", common, once, "Print the result as JSON; with --out, write it there as JSON.",
            use::set(&TraceOptions::json)},
           {"--out", "FILE", "", "", common, repeatable,
-           "Write the result. Repeatable. The extension decides: .json; of kernels also .csv, of diff .html and .svg.",
+           "Write the result. Repeatable. The extension decides: .json, .csv (the first table) or .html; of flame also "
+           ".svg, and .folded (a line a stack); of diff .svg.",
            use::list(&Options::outputs)}};
       const OptionRows frames = {
           {"--time", "gpu|host", "", "", common, once,
@@ -321,9 +245,19 @@ extern const CommandFile trace_command{
           {"--group-small-kernels", "yes|no", "", "yes", other, once,
            "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
            use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
-      const auto of_traces = [](const char* name, const char* summary, const char* examples, const OptionRows& own,
+      const OptionRow ceilings = {
+          "--calibration",
+          "FILE",
+          "",
+          "",
+          common,
+          once,
+          "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in "
+          "this file.",
+          use::text(&CeilingFileOptions::calibration_file)};
+      const auto of_traces = [](std::string name, const char* summary, const char* examples, const OptionRows& own,
                                 int (*run)(const TraceOptions&)) {
-        return with(Command{std::string("trace ") + name,
+        return with(Command{"trace " + std::move(name),
                             summary,
                             examples,
                             {"TRACE...",
@@ -333,61 +267,43 @@ extern const CommandFile trace_command{
                              1, max_traces},
                             Writes::own,
                             false,
-                            joined_rows({own})},
+                            own},
                     run);
       };
       std::vector<Command> commands = {
-          Command{"trace", "Say where the time of a recorded program went, from its traces"},
-          of_traces("summary", "Say what to do first, and where the time of each GPU went",
-                    "gpubench trace summary trace.json.gz\n"
-                    "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json",
-                    joined_rows({{{"--calibration", "FILE", "", "", common, once,
-                                   "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings "
-                                   "in this file.",
-                                   use::text(&CeilingFileOptions::calibration_file)}},
-                                 output}),
-                    trace_summary),
-          of_traces("timeline", "Draw streams, threads and ranks over time",
-                    "gpubench trace timeline trace.json.gz --out=timeline.html",
-                    {{"--out", "FILE.html", "", "", common, repeatable, "The page to write. Repeatable.",
-                      use::list(&Options::outputs)}},
-                    trace_timeline),
-          of_traces("flame", "Draw what called what, and how long it took",
-                    "gpubench trace flame trace.json.gz --out=flame.html",
-                    joined_rows({{{"--out", "FILE", "", "", common, repeatable,
-                                   "What to write. Repeatable. The extension decides: .html is a page, .svg a picture "
-                                   "for a paper, .folded a line a stack, .speedscope.json a file for speedscope, .json "
-                                   "the tree.",
-                                   use::list(&Options::outputs)},
-                                  {"--json", "", "", "", common, once,
-                                   "Print the tree as JSON; with --out, write it there as JSON.",
-                                   use::set(&TraceOptions::json)}},
-                                 frames}),
-                    trace_flame),
-          of_traces("idle", "Say why the GPUs were idle", "gpubench trace idle trace.json.gz", output, trace_idle),
-          of_traces("kernels", "List kernels, copies and fills by their time",
-                    "gpubench trace kernels trace.json.gz --out=kernels.csv",
-                    joined_rows(
-                        {{{"--by", "name|stream|range|operator", "", "name", common, once,
-                           "What to sum up by: the name of the kernel; that on each stream, or in each range; "
-                           "or the framework's operator that launched it.",
-                           use::choice(&TraceOptions::kernels_by, std::vector{"name", "stream", "range", "operator"})}},
-                         output}),
-                    trace_kernels),
-          of_traces("memory", "Show GPU memory over time, its peak, and what was never freed",
-                    "gpubench trace memory trace.json.gz", output, trace_memory),
-          of_traces("critical-path", "Name the work and the waits that made up the time",
-                    "gpubench trace critical-path trace.json.gz", output, trace_critical_path),
-          of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
-                    "gpubench trace diff before.json.gz after.json.gz", joined_rows({output, frames}), trace_diff),
-          of_traces("convert", "Write traces in another format",
-                    "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
-                    {{"--out", "FILE", "", "", common, repeatable,
-                      "What to write. Repeatable. The extension decides: .perfetto-trace, .trace.json.",
-                      use::list(&Options::outputs)}},
-                    trace_convert)};
-      Command& diff = *std::ranges::find(commands, "trace diff", &Command::path);
-      diff.inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
+          Command{"trace", "Say where the time of a recorded program went, from its traces"}};
+      // Texts that the rows of the analyses point to.
+      static std::deque<std::string> texts;
+      const auto kept = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
+      for (const timeline::Analysis* const one : timeline::analyses()) {
+        const bool is_flame = one->name == "flame", is_summary = one->name == "summary";
+        OptionRows own = output;
+        if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
+        if (is_summary) own.insert(own.begin(), ceilings);
+        if (!one->by.empty() && !is_flame)
+          own.insert(own.begin(),
+                     {"--by", kept(std::string(one->by)), "", kept(std::string(one->by.substr(0, one->by.find('|')))),
+                      common, once, kept(std::string(one->by_help)), use::text(&TraceOptions::by)});
+        const char* const example = kept(fmt::format("gpubench trace {} trace.json.gz{}", one->name,
+                                                     is_flame || one->name == "timeline" ? " --out=page.html" : ""));
+        Command command = of_traces(std::string(one->name), kept(std::string(one->what)), example, own, trace_analysis);
+        command.defaults = [one] {
+          auto options = std::make_unique<TraceOptions>();
+          options->analysis = one;
+          return options;
+        };
+        commands.insert(is_summary ? commands.begin() + 1 : commands.end(), std::move(command));
+      }
+      commands.push_back(of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
+                                   "gpubench trace diff before.json.gz after.json.gz", joined_rows({output, frames}),
+                                   trace_diff));
+      commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
+      commands.push_back(of_traces("convert", "Write traces in another format",
+                                   "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
+                                   {{"--out", "FILE", "", "", common, repeatable,
+                                     "What to write. Repeatable. The extension decides: .perfetto-trace, .trace.json.",
+                                     use::list(&Options::outputs)}},
+                                   trace_convert));
       return commands;
     }};
 

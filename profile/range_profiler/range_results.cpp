@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "timeline/analyses/parts.h"
+#include "timeline/range_tree.h"
 
 namespace gpubench::profile {
 namespace {
@@ -34,8 +34,8 @@ class Summary {
   Summary(const timeline::Timeline& timeline, const SummaryOptions& options)
       : timeline_(timeline),
         options_(options),
-        links_(link(timeline)),
-        tree_(range_tree(timeline, links_, false)),
+        linked_(timeline),
+        tree_(range_tree(linked_, false)),
         own_(tree_.nodes.size()),
         memory_(tree_.nodes.size()),
         children_(tree_.nodes.size()) {
@@ -65,7 +65,7 @@ class Summary {
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const timeline::Slice& slice = timeline_.slices[i];
       if (slice.kind != timeline::SliceKind::kernel && slice.kind != timeline::SliceKind::communication) continue;
-      const std::uint32_t call = links_.call_of[i];
+      const std::uint32_t call = linked_.links.call_of[i];
       (call == none ? outside_ : own_[tree_.of_call[call]]).add({1, slice.duration_ns, slice.duration_ns});
     }
     // A node stands behind its parent, so that sums go up in one pass from the back.
@@ -141,7 +141,7 @@ class Summary {
   };
   const timeline::Timeline& timeline_;
   const SummaryOptions& options_;
-  timeline::Correlations links_;
+  timeline::Linked linked_;
   timeline::RangeTree tree_;
   std::vector<KernelSums> own_, inclusive_;  // by node
   std::vector<RangeMemory> memory_;

@@ -2,7 +2,6 @@
 """Timelines of programs: read from traces, shown and written."""
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Mapping, cast
 
@@ -10,11 +9,23 @@ from . import _core
 from .runs import Chart, PathLike, Run, _bundle, _page
 
 
+def _in_us(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with what is in seconds in microseconds."""
+    return {key[:-7] + "us" if key.endswith("_seconds") else key: round(value * 1e6, 6) if key.endswith("_seconds") and value is not None else value
+            for key, value in row.items()}
+
+
 class FlameData(dict[str, Any]):
     """Time by stack as nested dictionaries, which knows its page and its folded stacks."""
 
     def __init__(self, graph: _core.FlameGraph, weight: str = ""):
-        super().__init__(json.loads(graph.json(weight)))
+        frames: list[dict[str, Any]] = []
+        for row in cast("list[dict[str, Any]]", graph.table(weight)):
+            frames.append({"name": row["name"], "value": row["total_seconds"] * 1e6, "self": row["self_seconds"] * 1e6,
+                           "count": row["count"], "kind": row["kind"], "children": []})
+            if row["parent"] is not None:
+                frames[row["parent"]]["children"].append(frames[-1])
+        super().__init__(frames[0])
         self._graph = graph
         self._weight = weight
 
@@ -35,6 +46,7 @@ class Timeline:
         self.file = ", ".join(os.fspath(each) for each in files)
         self._core = _core.Timeline.read([os.fspath(each) for each in files])
         self._run: Run | None = None
+        self._tables: dict[tuple[str, str], Any] = {}
 
     @property
     def program(self) -> Mapping[str, Any]:
@@ -61,24 +73,29 @@ class Timeline:
     @property
     def activity(self) -> dict[str, float]:
         """Microseconds: total_us, and unions of the time in which the host (host_us), a GPU (gpu_us) or both worked."""
-        return self._core.activity()
+        return _in_us(self.tables("summary")[""][0])
 
     @property
     def breakdown(self) -> list[dict[str, Any]]:
         """Of each GPU span, busy, idle, compute, communication and memory time, in microseconds."""
-        return self._core.breakdown()
+        return [_in_us(row) for row in self.tables("summary")["gpus"]]
 
     @property
     def kernels(self) -> list[dict[str, Any]]:
-        """Kernels, copies and fills by name, by falling time."""
-        keys = {"time_us": "total_seconds", "self_us": "self_seconds", "mean_us": "mean_seconds", "p50_us": "p50_seconds", "p95_us": "p95_seconds",
-                "max_us": "max_seconds"}
-        return [{"name": row["name"], "kind": row["kind"], "count": row["count"], **{us: round(row[key] * 1e6, 6) for us, key in keys.items()}}
-                for row in self.table("kernels")]
+        """Kernels, copies and fills by name, by falling time, in microseconds."""
+        return [{**_in_us(row), "time_us": round(row["total_seconds"] * 1e6, 6)} for row in self.table("kernels")]
+
+    def tables(self, analysis: str, by: str = "") -> dict[str, list[dict[str, Any]]]:
+        """All that an analysis says: the rows of each table, as `gpubench trace ... --json` has them
+        (docs/reference/trace-json.md). The facts that stand beside the tables are the row of ""."""
+        key = (analysis, by)
+        if key not in self._tables:
+            self._tables[key] = self._core.tables(analysis, by)
+        return cast("dict[str, list[dict[str, Any]]]", self._tables[key])
 
     def table(self, analysis: str, by: str = "") -> list[dict[str, Any]]:
-        """The rows of an analysis, with the columns of `gpubench trace ... --json` (docs/reference/trace-json.md)."""
-        return cast("list[dict[str, Any]]", self._core.table(analysis, by))
+        """The rows of the first table of an analysis."""
+        return next(iter(self.tables(analysis, by).values()))
 
     @staticmethod
     def analyses() -> dict[str, str]:

@@ -5,17 +5,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <string>
 
 #include "gpubench/version.h"
 #include "main/run/context.h"
 #include "profile/recording_reader.h"
 #include "python/src/module.h"
-#include "timeline/analyses/analyses.h"
-#include "timeline/analyses/breakdown.h"
-#include "timeline/analyses/flame.h"
 #include "timeline/analysis.h"
+#include "timeline/flame.h"
+#include "timeline/program/program.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 
@@ -27,62 +25,40 @@ namespace {
 
 using timeline::Timeline;
 
-constexpr double ns_in_us = 1e3;
-double us(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / ns_in_us; }
-
-nb::dict activity_of(const Timeline& timeline) {
-  const timeline::Activity activity = timeline::activity(timeline);
-  nb::dict result;
-  result["total_us"] = us(activity.total_ns);
-  result["host_us"] = us(activity.host_ns);
-  result["gpu_us"] = us(activity.gpu_ns);
-  result["both_us"] = us(activity.both_ns);
-  return result;
+nb::object python_value(const Value& value) {
+  return std::visit(
+      [](const auto& one) -> nb::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Absent>)
+          return nb::none();
+        else
+          return nb::cast(one);
+      },
+      value);
 }
 
-nb::list breakdown_of(const Timeline& timeline) {
-  nb::list result;
-  for (const timeline::Breakdown& part : timeline::breakdowns(timeline)) {
-    nb::dict one;
-    one["process"] = part.process;
-    one["device"] = part.device;
-    for (const auto& [name, value] :
-         {std::pair("span_us", part.span_ns()), std::pair("busy_us", part.busy_ns()),
-          std::pair("idle_us", part.idle_ns()), std::pair("compute_us", part.compute_ns()),
-          std::pair("communication_us", part.communication_ns()), std::pair("memory_us", part.memory_ns()),
-          std::pair("overlap_us", part.overlap_ns()), std::pair("exposed_us", part.exposed_ns()),
-          std::pair("exposed_communication_us", part.exposed_communication_ns())})
-      one[name] = us(value);
-    result.append(one);
-  }
-  return result;
-}
-
-/// A table's rows as dicts by the columns' keys; what is absent is None.
-nb::list rows_of(const Timeline& timeline, const std::string& analysis, const std::string& by) {
-  const ResultTable table = timeline::table_of(timeline, analysis, by);
+/// Rows as dicts by the columns' keys; what is absent is None.
+nb::list rows_of(const ResultTable& table) {
   nb::list rows;
   for (const auto& row : table.rows) {
     nb::dict one;
     for (std::size_t c = 0; c < row.size(); ++c)
-      if (const std::string& key = table.columns[c].key; !key.empty())
-        one[key.c_str()] = std::visit(
-            [](const auto& value) -> nb::object {
-              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Absent>)
-                return nb::none();
-              else
-                return nb::cast(value);
-            },
-            row[c]);
+      if (const std::string& key = table.columns[c].key; !key.empty()) one[key.c_str()] = python_value(row[c]);
     rows.append(one);
   }
   return rows;
 }
 
+/// By the tables' names; the facts are the row of "".
+nb::dict tables_of(const Timeline& timeline, const std::string& analysis, const std::string& by) {
+  nb::dict all;
+  for (const ResultTable& table : timeline::tables_of(timeline, analysis, by)) all[table.name.c_str()] = rows_of(table);
+  return all;
+}
+
 timeline::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
                               bool group_small_kernels, bool by_thread) {
   timeline::FlameOptions options;
-  options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * ns_in_us);
+  options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * 1e3);
   options.max_depth = max_depth;
   if (!group_small_kernels) options.small_kernel_share = 0.0;
   options.by_thread = by_thread;
@@ -113,21 +89,17 @@ void bind_timelines(nb::module_& module) {
       "title"_a, "lines"_a, "A page of lines as they are.");
   nb::class_<timeline::FlameGraph>(module, "FlameGraph", "Time by stack.")
       .def(
-          "json",
+          "table",
           [](const timeline::FlameGraph& self, const std::string& weight) {
-            return timeline::flame_json(self, weight_of(self, weight));
+            return rows_of(timeline::flame_table(self, weight_of(self, weight)));
           },
-          "weight"_a = "", Release())
+          "weight"_a = "")
       .def(
           "folded",
           [](const timeline::FlameGraph& self, const std::string& weight) {
             return timeline::folded(self, weight_of(self, weight));
           },
           "weight"_a = "", Release())
-      .def(
-          "speedscope",
-          [](const timeline::FlameGraph& self, const std::string& name) { return timeline::speedscope(self, name); },
-          "name"_a = "gpubench", Release())
       .def(
           "html",
           [](const timeline::FlameGraph& self, const std::string& weight, const std::string& title) {
@@ -143,9 +115,7 @@ void bind_timelines(nb::module_& module) {
           "files_and_folders"_a, Release())
       .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
-      .def("activity", &activity_of)
-      .def("breakdown", &breakdown_of)
-      .def("table", &rows_of, "analysis"_a, "by"_a = "")
+      .def("tables", &tables_of, "analysis"_a, "by"_a = "")
       .def_static("analyses",
                   [] {
                     nb::dict all;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reports/charts/charts.h"
-#include "timeline/analyses/flame.h"
+#include "timeline/flame.h"
 
 namespace gpubench::reports::charts {
 

@@ -15,7 +15,8 @@
 #include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
 #include "reports/html/page.h"
-#include "timeline/analyses/rows.h"
+#include "reports/result_table.h"
+#include "timeline/rows.h"
 
 namespace gpubench::reports {
 namespace {
@@ -153,31 +154,6 @@ std::string left_out_notice(std::size_t frames) {
   return fmt::format(
       "<p class=\"notice\">{} with the least time are left out; their time is that of their callers.</p>\n",
       plural_of(frames, "frame"));
-}
-
-std::string tables_of(const DifferenceTables& all) {
-  std::string html = "<section id=\"changes\">\n<h2>What changed, by kernel and operator</h2>\n";
-  for (const std::string& note : all.notes) html += fmt::format("<p>{}</p>\n", escape(note));
-  for (const DifferenceTables::Table& table : all.tables) {
-    html += fmt::format(
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><table><thead><tr><th "
-        "scope=\"col\">{0}"
-        "</th>",
-        escape(table.header));
-    for (const char* const column : {"before", "after", "difference", "95 % interval", "change"})
-      html += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", column);
-    html += "<th scope=\"col\">sure</th></tr></thead><tbody>\n";
-    for (const DifferenceTables::Row& row : table.rows) {
-      html += fmt::format("<tr><th scope=\"row\">{}</th>", escape(row.name));
-      for (const std::string* const cell : {&row.base, &row.next, &row.difference, &row.interval, &row.change})
-        html += fmt::format("<td class=\"number\">{}</td>", escape(*cell));
-      html += fmt::format("<td>{}</td></tr>\n", escape(row.sure));
-    }
-    html += "</tbody></table></div>\n";
-    if (table.left_out > 0) html += fmt::format("<p>and {} more with smaller differences</p>\n", table.left_out);
-  }
-  if (!all.footnote.empty()) html += fmt::format("<p>{}</p>\n", escape(all.footnote));
-  return html + "</section>\n";
 }
 
 const Scripts flame_scripts = {
@@ -326,7 +302,8 @@ std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight 
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
 }
 
-std::string flame_html(const timeline::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about) {
+std::string flame_html(const timeline::FlameDiff& diff, const std::vector<ResultTable>& tables,
+                       const AboutTrace& about) {
   const charts::FlameTable table = charts::table_of(diff, max_frames);
   charts::Json data = data_of(table);
   data.update({{"kind", "diff"},
@@ -341,9 +318,14 @@ std::string flame_html(const timeline::FlameDiff& diff, const DifferenceTables& 
       "<p>A frame is as wide as the longer of its times before and after. Orange frames take longer than before, blue "
       "ones less; full colour is twice the time and no time at all.</p>\n" +
       names_table({"before", "after", "change"}, "Frames by how much the time of their own changed.") +
-      tables_of(tables);
+      "<h2 id=\"changes\">What changed, by kernel and operator</h2>\n" + html(tables);
   return page_of(about, summary, left_out_notice(table.left_out), body,
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
+}
+
+std::string tables_html(const std::vector<ResultTable>& tables, const AboutTrace& about) {
+  return page_of(about, "", "", "<div class=\"card look\" id=\"view\">\n" + html(tables) + "</div>\n", {},
+                 {{{page::script_page(), page::script_page_hash()}}});
 }
 
 std::string folder_html(const std::string& folder, const std::string& version) {

@@ -11,7 +11,7 @@
 #include "reports/reports.h"
 #include "reports/timelines.h"
 #include "tests/fuzz/fuzz.h"
-#include "timeline/analyses/flame.h"
+#include "timeline/flame.h"
 #include "timeline/readers.h"
 
 namespace {

@@ -9,9 +9,9 @@
 
 #include "core/storage/storage.h"
 #include "tests/fuzz/fuzz.h"
-#include "timeline/analyses/analyses.h"
+#include "timeline/program/program.h"
 #include "timeline/readers.h"
-#include "timeline/readers/bytes.h"
+#include "timeline/input/bytes.h"
 #include "timeline/writers.h"
 
 namespace {

@@ -78,14 +78,14 @@ class Serve(unittest.TestCase):
 
     def test_api_of_profiler(self):
         for query in ("", "?file=deep/trace.json", "?file=packed.json.gz"):
-            tree = self.json("/api/profiler/flame" + query)
+            tree = self.json("/api/profiler/flame" + query)["frames"][0]
             self.assertEqual(tree["name"], "all")
             timeline = self.json("/api/profiler/timeline" + query)
             self.assertLessEqual(timeline["overlap_time_us"], min(timeline["cpu_active_time_us"], timeline["gpu_active_time_us"]))
             self.assertLessEqual(max(timeline["cpu_active_time_us"], timeline["gpu_active_time_us"]), timeline["total_time_us"])
-            self.assertGreater(sum(len(track["slices"]) for track in timeline["tracks"]), 5)
+            self.assertGreater(len(timeline["slices"]), 5)
             kernels = self.json("/api/profiler/kernels" + query)["kernels"]
-            self.assertAlmostEqual(sum(kernel["cuda_time_us"] for kernel in kernels), tree["value"], places=2)
+            self.assertAlmostEqual(sum(kernel["cuda_time_us"] for kernel in kernels), 1e6 * tree["total_seconds"], places=2)
             hta = self.json("/api/profiler/hta" + query)
             self.assertLessEqual(hta["gpu_idle_time_pct"] + hta["compute_time_pct"], 100.0 + 1e-9)
             self.assertEqual(hta["top_kernels"][0]["time_us"], kernels[0]["time_us"])

@@ -37,7 +37,7 @@ class Trace(unittest.TestCase):
         return lines[0]
 
     def test_names_of_others(self):
-        self.assertEqual(self.fine("hta", KINETO), self.fine("trace", "summary", KINETO))
+        self.assertEqual(self.fine("hta", KINETO), self.fine("trace", "hta", KINETO))
         for name in ("flame", "timeline"):
             self.assertEqual(self.fine("help", name), self.fine("help", "trace", name))
         written = self.folder / "copy.trace.json"
@@ -99,15 +99,15 @@ class Kept(Trace):
         self.assertLessEqual({"name", "time_us"}, set(summary["top_kernels"][0]))
         self.assertAlmostEqual(summary["kernels"][0]["cuda_time_us"], 578.502)
         self.assertEqual(len(summary["bottlenecks"]), len(summary["recommendations"]))
-        self.assertEqual(summary["flame_graph_data"]["name"], "all")
-        for finding in summary["findings"]:
-            self.assertTrue(all(finding[key] for key in ("code", "text", "evidence", "advice", "threshold")), finding)
         ranks = json.loads(self.fine("trace", "summary", *self.ranks, "--json"))
+        for finding in ranks["findings"]:
+            self.assertTrue(all(finding[key] for key in ("code", "text", "evidence", "advice", "threshold")), finding)
         self.assertEqual([gpu["rank"] for gpu in ranks["gpus"]], [0, 1])
         self.assertAlmostEqual(ranks["gpus"][0]["communication_seconds"], 18239.037e-6)
 
     def test_every_command_writes_json(self):
-        for command, field in (("summary", "gpus"), ("idle", "queues"), ("kernels", "kernels"), ("memory", "memory"), ("critical-path", "sums")):
+        for command, field in (("summary", "gpus"), ("idle", "queues"), ("kernels", "kernels"), ("memory", "memory"), ("critical-path", "sums"), ("flame", "frames"),
+                               ("iterations", "iterations"), ("copies", "copies"), ("launches", "launches"), ("hta", "top_kernels"), ("timeline", "slices")):
             printed = json.loads(self.fine("trace", command, self.train, "--json"))
             self.assertIn(field, printed)
             file = self.folder / f"{command}.json"
@@ -129,7 +129,7 @@ class Kept(Trace):
     def test_diff(self):
         difference = json.loads(self.fine("trace", "diff", *self.ranks, "--json"))
         self.assertEqual((difference["iterations_by"], difference["base_iterations"], difference["reason"]), ("ProfilerStep", 3, ""))
-        low, high = difference["iteration"]["difference_ci95_seconds"]
+        low, high = (difference["whole"][0][f"difference_{end}_seconds"] for end in ("low", "high"))
         self.assertLess(low, high)
         self.assertIn("needs more arguments", self.refused("trace", "diff", self.train))
 
@@ -197,10 +197,10 @@ class Kept(Trace):
         self.assertIn("5.00 us of the host alone", result.stdout)
         self.assertRegex(result.stdout, r"aten::mm +1 +5.00 us +100 % +5.00 us")
         self.assertNotIn("Nothing stands out", result.stdout)
-        self.assertIn("in 1 part.", self.fine("trace", "critical-path", file))
+        self.assertIn("in 1 part.", " ".join(self.fine("trace", "critical-path", file).split()))
         changed = self.fine("trace", "diff", file, file)
         self.assertNotIn("work on the GPU ", changed)
-        self.assertEqual(changed.count("whole traces"), 1)
+        self.assertEqual(" ".join(changed.split()).count("whole traces"), 1)
         for command in ("idle", "kernels"):
             self.assertIn("no work of a GPU", self.refused("trace", command, file, code=2))
 

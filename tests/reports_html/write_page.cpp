@@ -15,7 +15,7 @@
 #include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/analyses/difference.h"
+#include "timeline/difference.h"
 
 namespace {
 
@@ -62,7 +62,7 @@ std::string trace_page(const std::string& kind) {
   const auto slower = timeline::flame(trace_of(5, is_hostile, 2).timeline, options);
   const auto difference = timeline::difference(trace_of(5, is_hostile).timeline, trace_of(5, is_hostile, 2).timeline);
   return reports::flame_html(timeline::diff(graph, slower, timeline::FlameWeight::gpu),
-                             reports::difference_tables(difference, 10), about);
+                             timeline::difference_tables(difference), about);
 }
 
 gpubench::Run slower(gpubench::Run run, double factor) {

@@ -3,23 +3,54 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
 #include <stdexcept>
+
+#include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-TEST(Analysis, AllReturnTablesOfWholeRows) {
+testing::Sample ran() {
+  testing::Sample sample;
+  sample.slice(timeline::SliceKind::other, sample.thread, 0, 100, "aten::mm");
+  sample.kernel(10, 20, 30, 40, "a");
+  sample.kernel(50, 60, 70, 90, "b");
+  sample.sorted();
+  return sample;
+}
+
+TEST(Analysis, AllReturnTablesOfWholeRowsWithNamesOfTheirOwn) {
   const timeline::Timeline empty;
-  for (const timeline::Analysis* const one : timeline::analyses()) {
-    const ResultTable table = timeline::table_of(empty, one->name);
-    EXPECT_FALSE(table.columns.empty()) << one->name;
-    EXPECT_TRUE(table.rows.empty()) << one->name;
-  }
+  const testing::Sample sample = ran();
+  for (const timeline::Timeline* const timeline : {&empty, static_cast<const timeline::Timeline*>(&sample.timeline)})
+    for (const timeline::Analysis* const one : timeline::analyses()) {
+      std::set<std::string> names;
+      const auto tables = timeline::tables_of(*timeline, one->name);
+      EXPECT_FALSE(tables.empty()) << one->name;
+      for (const ResultTable& table : tables) {
+        EXPECT_TRUE(names.insert(table.name).second) << one->name << " " << table.name;
+        EXPECT_TRUE(!table.name.empty() || table.rows.size() == 1) << one->name;
+        std::set<std::string> keys;
+        for (const ValueColumn& column : table.columns)
+          EXPECT_TRUE(column.key.empty() || keys.insert(column.key).second) << one->name << " " << column.key;
+        for (const auto& row : table.rows)
+          EXPECT_EQ(row.size(), table.columns.size()) << one->name << " " << table.name;
+      }
+    }
 }
 
 TEST(Analysis, OthersAreRefused) {
-  EXPECT_THROW(timeline::table_of({}, "none"), std::invalid_argument);
-  EXPECT_THROW(timeline::table_of({}, "kernels", "colour"), std::invalid_argument);
+  EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "none"), std::invalid_argument);
+  EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "kernels", "colour"), std::invalid_argument);
+  EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "memory", "name"), std::invalid_argument);
+}
+
+TEST(Analysis, KernelsAreThoseOfTheTimeline) {
+  const testing::Sample sample = ran();
+  const ResultTable table = timeline::tables_of(sample.timeline, "kernels", "stream").front();
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "b");
 }
 
 }  // namespace

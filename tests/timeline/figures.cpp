@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "timeline/analyses/analyses.h"
+#include "timeline/program/program.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/flame.h"
+#include "timeline/flame.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/analyses/rows.h"
 
 namespace gpubench {
 namespace {
@@ -156,8 +154,8 @@ TEST(Flame, DiffMatchesByPath) {
   after.slice(SliceKind::other, after.thread, 0, 80, "main");
   after.slice(SliceKind::other, after.thread, 5, 65, "load");
   after.slice(SliceKind::other, after.thread, 70, 75, "load");
-  const auto diff =
-      timeline::diff(timeline::flame(before.sorted(), whole), timeline::flame(after.sorted(), whole), FlameWeight::host);
+  const auto diff = timeline::diff(timeline::flame(before.sorted(), whole), timeline::flame(after.sorted(), whole),
+                                   FlameWeight::host);
   std::map<std::string, std::vector<std::int64_t>> found;
   for (const auto& node : diff.nodes)
     found[diff.names.text(node.name)] = {node.base_self_ns, node.base_total_ns, node.base_count,
@@ -176,36 +174,18 @@ TEST(Flame, FoldedTextKeepsTheFormatWhateverTheNames) {
   EXPECT_THAT(timeline::folded(graph, FlameWeight::gpu), IsEmpty());
 }
 
-TEST(Flame, SpeedscopeHasTheShapeOfItsSchema) {
-  Sample sample;
-  sample.slice(SliceKind::range, sample.ranges, 0, 50, "a \"quoted\" step\x01");
-  sample.kernel(10, 12, 20, 320);
-  const auto json = nlohmann::json::parse(timeline::speedscope(timeline::flame(sample.sorted(), whole), "a.json"));
-  EXPECT_EQ(json["$schema"], "https://www.speedscope.app/file-format-schema.json");
-  ASSERT_EQ(json["profiles"].size(), 2U);
-  EXPECT_EQ(json["profiles"][0]["name"], "GPU time by what launched it");
-  for (const auto& profile : json["profiles"]) {
-    EXPECT_EQ(profile["type"], "sampled");
-    EXPECT_EQ(profile["unit"], "nanoseconds");
-    EXPECT_EQ(profile["samples"].size(), profile["weights"].size());
-    std::int64_t sum = 0;
-    for (const auto& weight : profile["weights"]) sum += weight.get<std::int64_t>();
-    EXPECT_EQ(profile["startValue"], 0);
-    EXPECT_EQ(profile["endValue"], sum);
-    for (const auto& stack : profile["samples"])
-      for (const auto& frame : stack) EXPECT_LT(frame.get<std::size_t>(), json["shared"]["frames"].size());
-  }
-  for (const auto& frame : json["shared"]["frames"]) EXPECT_TRUE(frame["name"].is_string());
-}
-
-TEST(Flame, JsonIsNested) {
+TEST(Flame, TableIsFlatAndEachFrameStandsBehindItsParent) {
   Sample sample;
   sample.slice(SliceKind::other, sample.thread, 0, 10'500, "main");
-  sample.slice(SliceKind::other, sample.thread, 1000, 3000, "load");
-  const auto json = nlohmann::json::parse(timeline::flame_json(timeline::flame(sample.sorted(), whole), FlameWeight::host));
-  EXPECT_EQ(json["value"], 10.5);
-  EXPECT_EQ(json["children"][0]["self"], 8.5);
-  EXPECT_EQ(json["children"][0]["children"][0]["name"], "load");
+  for (int i = 0; i < 400; ++i) sample.slice(SliceKind::other, sample.thread, 1000 + i, 3000, "load");
+  const ResultTable table = timeline::flame_table(timeline::flame(sample.sorted(), whole), FlameWeight::host);
+  ASSERT_GT(table.rows.size(), 400U);
+  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+    EXPECT_EQ(std::get<std::int64_t>(table.rows[i][0]), static_cast<std::int64_t>(i));
+    EXPECT_LT(std::get<std::int64_t>(table.rows[i][1]), static_cast<std::int64_t>(i));
+  }
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[1][6]), 10.5e-6);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[1][5]), 8.5e-6);
 }
 
 TEST(Flame, ManySlicesThatCrossAndHugeTimesAreBounded) {
@@ -215,56 +195,6 @@ TEST(Flame, ManySlicesThatCrossAndHugeTimesAreBounded) {
   const FlameGraph graph = timeline::flame(sample.sorted());
   EXPECT_LE(graph.nodes.size(), 200'000U);
   EXPECT_EQ(graph.nodes.front().gpu_total_ns, std::numeric_limits<std::int64_t>::max());
-}
-
-/// "level: name from-to ..." of each row.
-std::vector<std::string> drawn(const timeline::Timeline& timeline, const timeline::RowOptions& options = {}) {
-  std::vector<std::string> result;
-  for (const timeline::BarRow& row : timeline::rows(timeline, options).rows) {
-    std::string text = std::to_string(row.level) + ":";
-    for (const timeline::Bar& bar : row.bars)
-      text += " " + timeline.names.text(bar.name) + " " + std::to_string(bar.start_ns) + "-" +
-              std::to_string(bar.end_ns) + (bar.count > 1 ? "x" + std::to_string(bar.count) : "");
-    result.push_back(text);
-  }
-  return result;
-}
-
-TEST(Rows, ThreadsNestAndStreamsGetARowMoreWhereTheyOverlap) {
-  Sample sample;
-  sample.slice(SliceKind::range, sample.ranges, 0, 50, "step");
-  sample.slice(SliceKind::other, sample.thread, 5, 30, "op");
-  sample.slice(SliceKind::other, sample.thread, 10, 12, "inner");
-  sample.slice(SliceKind::other, sample.thread, 25, 60, "crosses");
-  sample.slice(SliceKind::other, sample.thread, 31, 32, "in it");
-  sample.slice(SliceKind::kernel, sample.stream, 20, 30, "k1");
-  sample.slice(SliceKind::kernel, sample.stream, 28, 40, "k2");
-  sample.slice(SliceKind::kernel, sample.stream, 35, 45, "k3");
-  sample.slice(SliceKind::kernel, sample.stream, 45, 45, "k4");
-  EXPECT_THAT(drawn(sample.sorted()), ElementsAre("0: step 0-50", "1: op 5-30", "2: inner 10-12 crosses 25-60",
-                                                  "3: in it 31-32", "0: k1 20-30 k3 35-45 k4 45-45", "1: k2 28-40"));
-  EXPECT_EQ(timeline::rows(sample.timeline, {.max_levels = 2}).left_out, 2);
-}
-
-TEST(Rows, BeyondTheLimitNeighboursBecomeOneBarAndTheirTimeIsKept) {
-  Sample sample;
-  for (int i = 0; i < 1000; ++i) sample.slice(SliceKind::kernel, sample.stream, 100 * i, 100 * i + 10, "k");
-  sample.slice(SliceKind::kernel, sample.stream, 200'000, 300'000, "long");
-  const timeline::Rows few = timeline::rows(sample.sorted(), {.max_bars = 100});
-  ASSERT_EQ(few.rows.size(), 1U);
-  EXPECT_LE(few.rows[0].bars.size(), 100U);
-  EXPECT_GT(few.step_ns, 0);
-  std::int64_t busy = 0, count = 0, end = 0;
-  for (const timeline::Bar& bar : few.rows[0].bars) {
-    busy += bar.busy_ns;
-    count += bar.count;
-    EXPECT_GE(bar.start_ns, end);
-    EXPECT_TRUE(bar.count == 1 || bar.end_ns - bar.start_ns <= few.step_ns);
-    end = bar.end_ns;
-  }
-  EXPECT_EQ(busy, 110'000);
-  EXPECT_EQ(count, 1001);
-  EXPECT_TRUE(timeline::rows(timeline::Timeline()).rows.empty());
 }
 
 }  // namespace

@@ -12,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "timeline/analyses/analyses.h"
-#include "timeline/analyses/breakdown.h"
+#include "timeline/analyses/copies.h"
+#include "timeline/analyses/idle.h"
 #include "timeline/analyses/kernels.h"
 #include "timeline/analyses/launches.h"
-#include "timeline/analyses/operators.h"
+#include "timeline/breakdown.h"
+#include "timeline/operators.h"
+#include "timeline/program/program.h"
 #include "timeline/readers.h"
 
 namespace gpubench {

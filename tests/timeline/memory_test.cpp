@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include "timeline/analysis.h"
 #include "timeline/readers.h"
-#include "timeline/analyses/summary.h"
 
 namespace gpubench {
 namespace {
@@ -49,9 +50,9 @@ std::optional<std::size_t> peak_of_summary(std::size_t slices) {
   if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush) || kilobytes("VmHWM") > before + 1000)
     return std::nullopt;
   const timeline::Timeline timeline = timeline::chrome_json(text, "made");
-  const timeline::Summary summary = timeline::summarize(timeline);
+  const auto summary = timeline::tables_of(timeline, "summary");
   EXPECT_GE(timeline.slices.size(), slices - 6);
-  EXPECT_EQ(summary.kernels.size(), 15U);
+  EXPECT_EQ(std::ranges::find(summary, "kernels", &ResultTable::name)->rows.size(), 15U);
   return (kilobytes("VmHWM") - before) * 1024;
 }
 

@@ -24,9 +24,10 @@
 #include "core/storage/storage.h"
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/analyses/parts.h"
+#include "timeline/correlations.h"
+#include "timeline/names.h"
+#include "timeline/input/bytes.h"
 #include "timeline/readers.h"
-#include "timeline/readers/bytes.h"
 
 namespace gpubench {
 namespace {

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/critical_path.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
-#include "timeline/analyses/parts.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "timeline/analyses/ranks.h"
+#include "timeline/analysis.h"
+#include "timeline/breakdown.h"
 
 namespace gpubench::timeline {
 namespace {
 
+constexpr std::size_t max_parts = 10'000;  // in files
 constexpr std::int64_t pause_ns = 50'000;  // a thread that does nothing for longer may have waited for another
 
 /// What a thread did in one stretch: operators and calls without gap.
@@ -23,7 +30,7 @@ struct Stretch {
 
 class Walk {
  public:
-  Walk(const Timeline& timeline, const Correlations& links) : timeline_(timeline), links_(links) { gather(); }
+  explicit Walk(const Linked& linked) : linked_(linked) { gather(); }
 
   CriticalPath path() {
     std::optional<std::uint32_t> last_work;
@@ -55,9 +62,7 @@ class Walk {
 
  private:
   [[nodiscard]] const Slice& slice(std::uint32_t i) const { return timeline_.slices[i]; }
-  [[nodiscard]] bool works(std::uint32_t i) const {
-    return occupies_gpu(slice(i).kind) && links_.gpu_of_track[slice(i).track] != none;
-  }
+  [[nodiscard]] bool works(std::uint32_t i) const { return linked_.works(slice(i)); }
 
   void gather() {
     by_end_.resize(links_.gpus.size());
@@ -66,7 +71,7 @@ class Walk {
     waits_.resize(links_.threads.size());
     track_of_thread_.assign(links_.threads.size(), 0);
     std::vector<std::uint32_t> last(timeline_.tracks.size(), none);
-    std::vector<std::uint8_t> python(timeline_.names.size());
+    const std::vector<bool> python = python_frames(timeline_.names);
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& here = slice(i);
       if (works(i)) {
@@ -83,11 +88,7 @@ class Walk {
       if (thread == none || timeline_.tracks[here.track].kind != TrackKind::thread || here.kind == SliceKind::range ||
           here.kind == SliceKind::overhead)
         continue;
-      if (here.kind == SliceKind::other) {
-        std::uint8_t& known = python[here.name];
-        if (known == 0) known = is_python_frame(timeline_.names.text(here.name)) ? 2 : 1;
-        if (known == 2) continue;
-      }
+      if (here.kind == SliceKind::other && python[here.name]) continue;
       track_of_thread_[thread] = here.track;
       auto& stretches = stretches_[thread];
       if (!stretches.empty() && here.start_ns <= stretches.back().end)
@@ -289,8 +290,9 @@ class Walk {
     std::ranges::stable_sort(path_.sums, std::ranges::greater(), &PathSum::total_ns);
   }
 
-  const Timeline& timeline_;
-  const Correlations& links_;
+  const Linked& linked_;
+  const Timeline& timeline_ = linked_.timeline;
+  const Correlations& links_ = linked_.links;
   CriticalPath path_;
   std::int64_t now_ = 0;
   std::uint32_t work_ = none, thread_ = none;       // where the walk is: one of them
@@ -304,9 +306,60 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const Timeline& timeline) {
-  const Correlations links = link(timeline);
-  return Walk(timeline, links).path();
+CriticalPath critical_path(const Linked& linked) { return Walk(linked).path(); }
+
+namespace {
+
+std::vector<ResultTable> path_tables(const Linked& linked, std::string_view /*by*/) {
+  constexpr std::array<std::string_view, path_kind_names.size()> words = {"kernels",
+                                                                          "communication",
+                                                                          "copies and fills",
+                                                                          "launches",
+                                                                          "between queued work",
+                                                                          "waiting for another stream",
+                                                                          "from work to the waiting host",
+                                                                          "other work of the host",
+                                                                          "not known"};
+  const CriticalPath path = critical_path(linked);
+  const auto name_in = [&](std::uint32_t name) { return linked.timeline.names.text(name); };
+  const auto whole = static_cast<double>(path.end_ns - path.start_ns);
+  const auto share = [&](std::int64_t ns) {
+    return whole > 0.0 ? Value(static_cast<double>(ns) / whole) : Absent{"no time"};
+  };
+  ResultTable facts{"", columns_of("start_seconds; end_seconds; part_count")};
+  facts.add({seconds_of(path.start_ns), seconds_of(path.end_ns), static_cast<std::int64_t>(path.parts.size())});
+  ResultTable kinds{"kinds", columns_of("kind; =on the critical path; seconds=time; share=share")};
+  kinds.none = "The trace holds no work and no call.";
+  std::vector<std::size_t> order(path.parts.empty() ? 0 : path.by_kind.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return path.by_kind[i]; });
+  for (const std::size_t i : order)
+    if (path.by_kind[i] > 0)
+      kinds.add({std::string(path_kind_names[i]), std::string(words[i]), seconds_of(path.by_kind[i]),
+                 share(path.by_kind[i])});
+  if (!path.parts.empty())
+    kinds.notes = {
+        fmt::format("{} from the first call to the end, in {}. What is not on this path could take longer for free.",
+                    format_seconds(whole / 1e9), plural(static_cast<long long>(path.parts.size()), "part"))};
+  ResultTable sums{
+      "sums", columns_of("name:kernel=what|(nothing recorded); kind=kind; count=times~1; seconds=time; share=share")};
+  for (const PathSum& sum : path.sums)
+    sums.add(
+        {name_in(sum.name), std::string(name_of(sum.kind)), sum.count, seconds_of(sum.total_ns), share(sum.total_ns)});
+  ResultTable parts{"parts", columns_of("kind; start_seconds; seconds; name; track")};
+  parts.shown = 0;
+  for (const PathPart& part : path.parts) {
+    if (parts.rows.size() == max_parts) break;
+    parts.add({std::string(name_of(part.kind)), seconds_of(part.start_ns), seconds_of(part.end_ns - part.start_ns),
+               part.kind == PathKind::host ? "" : name_in(linked.timeline.slices[part.slice].name),
+               linked.timeline.tracks[part.track].name});
+  }
+  return {std::move(kinds), std::move(sums), std::move(parts), std::move(facts)};
 }
+
+}  // namespace
+
+extern const Analysis critical_path_analysis{"critical-path", "Name the work and the waits that made up the time",
+                                             path_tables};
 
 }  // namespace gpubench::timeline

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "timeline/timeline.h"
+#include "timeline/correlations.h"
 
 namespace gpubench::timeline {
 
@@ -47,6 +47,6 @@ struct CriticalPath {
   std::vector<PathSum> sums;                                      ///< by kind and name, the longest first
 };
 /// Throws std::invalid_argument as `analyze`.
-CriticalPath critical_path(const Timeline& timeline);
+CriticalPath critical_path(const Linked& linked);
 
 }  // namespace gpubench::timeline

@@ -8,7 +8,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "timeline/analyses/parts.h"
+#include "core/base/units.h"
+#include "timeline/analysis.h"
+#include "timeline/names.h"
+#include "timeline/range_tree.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -130,19 +133,21 @@ std::int64_t Iterations::at(std::int64_t time_ns) const {
   return next - 1 - all.begin();
 }
 
-std::vector<Iterations> iterations(const Timeline& timeline, const Correlations& links) {
+std::vector<Iterations> iterations(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
   const auto found = candidates(timeline, links);
   std::vector<Sequence> work(timeline.processes.size());
   std::vector<std::pair<std::int64_t, std::int64_t>> spans(
       work.size(), {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()});
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
-    if (!occupies_gpu(slice.kind) || links.gpu_of_track[slice.track] == none) continue;
+    if (!linked.works(slice)) continue;
     const std::uint32_t process = timeline.tracks[slice.track].process;
     work[process].names.push_back(slice.name);
     work[process].slices.push_back(i);
-    const std::uint32_t call = links.call_of[i];
-    const std::int64_t start = call == none ? slice.start_ns : timeline.slices[links.calls[call].slice].start_ns;
+    const Slice* const call = linked.call_of(i);
+    const std::int64_t start = call == nullptr ? slice.start_ns : call->start_ns;
     spans[process].first = std::min(spans[process].first, start);
     spans[process].second = std::max(spans[process].second, start);
   }
@@ -174,9 +179,9 @@ std::vector<Iterations> iterations(const Timeline& timeline, const Correlations&
       here.by = by;
       here.all = best->all;
       for (const std::uint32_t i : work[process].slices) {
-        const std::uint32_t call = links.call_of[i];
-        const Slice& started = timeline.slices[call == none ? i : links.calls[call].slice];
-        if (const std::int64_t place = here.at(started.start_ns); place >= 0) {
+        const Slice* const call = linked.call_of(i);
+        if (const std::int64_t place = here.at(call == nullptr ? timeline.slices[i].start_ns : call->start_ns);
+            place >= 0) {
           ++here.all[static_cast<std::size_t>(place)].works;
           here.all[static_cast<std::size_t>(place)].work_ns += timeline.slices[i].duration_ns;
         }
@@ -194,6 +199,33 @@ std::vector<Iterations> iterations(const Timeline& timeline, const Correlations&
   return result;
 }
 
-std::vector<Iterations> iterations(const Timeline& timeline) { return iterations(timeline, link(timeline)); }
+namespace {
+
+std::vector<ResultTable> iteration_tables(const Linked& linked, std::string_view /*by*/) {
+  ResultTable table{"iterations",
+                    columns_of(std::string(linked.timeline.processes.size() > 1 ? "process=process" : "process") +
+                               "; by=iterations; count=count; median_seconds=median; min_seconds=min; "
+                               "max_seconds=max; slow:count=slow")};
+  table.shown = 8;
+  ResultTable each{"each_iteration", columns_of("process; start_seconds; seconds; works; work_seconds")};
+  each.shown = 0;
+  add_columns(table, "duration", "seconds");
+  const auto labels = process_labels(linked.timeline);
+  for (const Iterations& one : iterations(linked)) {
+    const Distribution& took = one.duration_ns;
+    auto& row = table.add(
+        {labels[one.process], one.by, took.count, took.p50 / 1e9, took.min / 1e9, took.max / 1e9, one.slow()});
+    add_values(row, took, 1e9);
+    for (const Iteration& of : one.all)
+      each.add({labels[one.process], seconds_of(of.start_ns), seconds_of(of.end_ns - of.start_ns), of.works,
+                seconds_of(of.work_ns)});
+  }
+  return {std::move(table), std::move(each)};
+}
+
+}  // namespace
+
+extern const Analysis iterations_analysis{"iterations", "List what repeats itself, and how its time varies",
+                                          iteration_tables};
 
 }  // namespace gpubench::timeline

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "timeline/analyses/distribution.h"
-#include "timeline/timeline.h"
+#include "timeline/correlations.h"
+#include "timeline/distribution.h"
 
 namespace gpubench::timeline {
 
@@ -34,6 +34,6 @@ struct Iterations {
   [[nodiscard]] std::int64_t at(std::int64_t time_ns) const;
 };
 /// Of each process that has iterations. Throws std::invalid_argument as `analyze`.
-std::vector<Iterations> iterations(const Timeline& timeline);
+std::vector<Iterations> iterations(const Linked& linked);
 
 }  // namespace gpubench::timeline

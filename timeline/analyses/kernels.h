@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/model/table.h"
-#include "timeline/analyses/distribution.h"
-#include "timeline/timeline.h"
+#include "timeline/correlations.h"
+#include "timeline/distribution.h"
 
 namespace gpubench::timeline {
 
@@ -26,9 +26,9 @@ enum class KernelsBy { name, stream, range };
 
 /// By falling total time. `paths` is needed for KernelsBy::range, and gets the range paths' names.
 /// Throws std::invalid_argument as `analyze` does.
-std::vector<KernelTime> kernel_times(const Timeline& timeline, KernelsBy by, StringPool* paths = nullptr);
+std::vector<KernelTime> kernel_times(const Linked& linked, KernelsBy by, StringPool* paths = nullptr);
 
-/// The same as a table: timeline/tables/kernels.cpp.
+/// The same as a table.
 ResultTable kernel_table(const Timeline& timeline, const std::vector<KernelTime>& kernels, KernelsBy by,
                          const StringPool& paths);
 

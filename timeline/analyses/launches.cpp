@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/launches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <string>
 #include <tuple>
 
-#include "timeline/analyses/parts.h"
+#include "core/base/units.h"
+#include "timeline/analysis.h"
+#include "timeline/names.h"
 
 namespace gpubench::timeline {
-namespace {
-
-bool works(const Slice& slice, const Correlations& links) {
-  return occupies_gpu(slice.kind) && links.gpu_of_track[slice.track] != none;
-}
-
-const Slice* call_of(const Timeline& timeline, const Correlations& links, std::size_t work) {
-  const std::uint32_t call = links.call_of[work];
-  return call == none ? nullptr : &timeline.slices[links.calls[call].slice];
-}
-
-/// "Memcpy HtoD" of "Memcpy HtoD (Pageable -> Device)", "Memset" of "Memset (Device)".
-std::string direction_of(const std::string& name) {
-  const auto bracket = name.find(" (");
-  return name.substr(0, bracket);
-}
-
-}  // namespace
-
-std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Correlations& links) {
+std::vector<LaunchTimes> launch_times(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
   struct Values {
     std::vector<std::int64_t> calls, works, delays;
   };
@@ -37,9 +24,9 @@ std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Correlatio
   std::vector<LaunchTimes> times(links.gpus.size());
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
-    if (!works(work, links)) continue;
-    const std::uint32_t gpu = links.gpu_of_track[work.track];
-    const Slice* const call = call_of(timeline, links, i);
+    const std::uint32_t gpu = linked.gpu_of(work);
+    if (gpu == none) continue;
+    const Slice* const call = linked.call_of(i);
     if (call == nullptr) {
       ++times[gpu].without_call;
       continue;
@@ -65,14 +52,12 @@ std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Correlatio
   return result;
 }
 
-std::vector<LaunchTimes> launch_times(const Timeline& timeline) { return launch_times(timeline, link(timeline)); }
-
-std::vector<QueueLength> queue_lengths(const Timeline& timeline) {
-  const Correlations links = link(timeline);
+std::vector<QueueLength> queue_lengths(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> changes(timeline.tracks.size());
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
-    const Slice* const call = works(work, links) ? call_of(timeline, links, i) : nullptr;
+    const Slice* const call = linked.works(work) ? linked.call_of(i) : nullptr;
     if (call == nullptr) continue;
     // Where clocks differ work may start before its call.
     changes[work.track].emplace_back(std::min(call->start_ns, work.start_ns - 1), 1);
@@ -108,7 +93,9 @@ std::vector<QueueLength> queue_lengths(const Timeline& timeline) {
   return result;
 }
 
-std::vector<LaunchBound> launch_bound(const Timeline& timeline, const Correlations& links) {
+std::vector<LaunchBound> launch_bound(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
   std::vector<LaunchBound> result;
   std::vector<LaunchBound> open(links.gpus.size());
   std::vector<std::int64_t> ends(links.gpus.size(), never);
@@ -125,9 +112,9 @@ std::vector<LaunchBound> launch_bound(const Timeline& timeline, const Correlatio
   };
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
-    if (!works(work, links)) continue;
-    const std::uint32_t gpu = links.gpu_of_track[work.track];
-    const Slice* const call = call_of(timeline, links, i);
+    const std::uint32_t gpu = linked.gpu_of(work);
+    if (gpu == none) continue;
+    const Slice* const call = linked.call_of(i);
     const std::int64_t before = ends[gpu];
     ends[gpu] = std::max(before, work.end_ns());
     const bool found_idle = call != nullptr && before != never && call->start_ns >= before;
@@ -146,55 +133,50 @@ std::vector<LaunchBound> launch_bound(const Timeline& timeline, const Correlatio
   return result;
 }
 
-std::vector<LaunchBound> launch_bound(const Timeline& timeline) { return launch_bound(timeline, link(timeline)); }
+namespace {
 
-std::vector<CopyTimes> copy_times(const Timeline& timeline, const Correlations& links) {
-  struct Values {
-    CopyTimes times;
-    std::vector<double> rates;
-    std::vector<std::pair<std::int64_t, double>> changes;
-  };
-  std::map<std::pair<std::uint32_t, std::string>, Values> all;  // by GPU and direction
-  std::vector<std::string> directions(timeline.names.size());
-  for (const Slice& slice : timeline.slices) {
-    if ((slice.kind != SliceKind::copy && slice.kind != SliceKind::fill) || !works(slice, links)) continue;
-    std::string& direction = directions[slice.name];
-    if (direction.empty()) direction = direction_of(timeline.names.text(slice.name));
-    Values& values = all[{links.gpu_of_track[slice.track], direction}];
-    ++values.times.count;
-    values.times.time_ns += slice.duration_ns;
-    if (slice.detail < 0) {
-      ++values.times.without_bytes;
-      continue;
-    }
-    values.times.bytes += slice.detail;
-    if (slice.duration_ns <= 0) continue;
-    const double rate = static_cast<double>(slice.detail) / seconds_of(slice.duration_ns);
-    values.rates.push_back(rate);
-    values.changes.emplace_back(slice.start_ns, rate);
-    values.changes.emplace_back(slice.end_ns(), -rate);
+std::vector<ResultTable> launch_tables(const Linked& linked, std::string_view /*by*/) {
+  const Timeline& timeline = linked.timeline;
+  ResultTable launches{"launches",
+                       columns_of("gpu=launches on; count=count; :seconds=a call; :seconds=then waits; :seconds=and "
+                                  "lasts; work_shorter_than_call:count=shorter than its call~1; slow_calls; "
+                                  "late_starts:count=started late~2; work_without_call")};
+  for (const char* const what : {"call", "work", "delay"}) add_columns(launches, what, "seconds");
+  launches.notes = {
+      fmt::format("Times are medians. Late: more than {} after the call.", format_seconds(seconds_of(late_start_ns)))};
+  for (const LaunchTimes& one : launch_times(linked)) {
+    if (one.call_ns.count == 0) continue;
+    auto& row = launches.add({gpu_name(timeline, one.process, one.device), one.call_ns.count, one.call_ns.p50 / 1e9,
+                              one.delay_ns.p50 / 1e9, one.work_ns.p50 / 1e9, one.shorter_work, one.slow_calls,
+                              one.late_starts, one.without_call});
+    for (const Distribution* const of : {&one.call_ns, &one.work_ns, &one.delay_ns}) add_values(row, *of, 1e9);
   }
-  std::vector<CopyTimes> result;
-  for (auto& [key, values] : all) {
-    CopyTimes& times = values.times;
-    times.process = links.gpus[key.first].first;
-    times.device = links.gpus[key.first].second;
-    times.name = key.second;
-    times.bytes_per_second = distribution_of(std::move(values.rates));
-    std::ranges::stable_sort(values.changes, {}, &std::pair<std::int64_t, double>::first);
-    double rate = 0.0;
-    std::int64_t running = 0;
-    for (const auto& [time, change] : values.changes) {
-      running += change > 0.0 ? 1 : -1;
-      rate = running == 0 ? 0.0 : rate + change;  // sums of floating-point numbers do not come back to 0
-      times.steps.emplace_back(time, rate);
-    }
-    result.push_back(std::move(times));
+  ResultTable bound{"launch_bound", columns_of("gpu=bound by launches; start_seconds=from; seconds=for; "
+                                               "works:count=works; idle_seconds; idle_share; :share=idle")};
+  bound.shown = 8;
+  for (const LaunchBound& one : launch_bound(linked)) {
+    const double share = static_cast<double>(one.idle_ns) / static_cast<double>(one.end_ns - one.start_ns);
+    bound.add({gpu_name(timeline, one.process, one.device), seconds_of(one.start_ns),
+               seconds_of(one.end_ns - one.start_ns), one.works, seconds_of(one.idle_ns), share, share});
   }
-  std::ranges::stable_sort(result, std::ranges::greater(), &CopyTimes::time_ns);
-  return result;
+  ResultTable queues{"queues", columns_of("gpu; stream; mean; empty_share")};
+  add_columns(queues, "at_steps", "length");
+  ResultTable steps{"queue_steps", columns_of("gpu; stream; time_seconds; length")};
+  queues.shown = steps.shown = 0;
+  for (const QueueLength& queue : queue_lengths(linked)) {
+    const Track& track = timeline.tracks[queue.track];
+    const std::string gpu = gpu_name(timeline, track.process, track.device);
+    add_values(queues.add({gpu, track.id, queue.mean, queue.empty_share}), queue.at_steps, 1.0);
+    for (std::size_t i = 0; i < queue.steps.size(); ++i)
+      if (is_kept_step(i, queue.steps.size()))
+        steps.add({gpu, track.id, seconds_of(queue.steps[i].first), queue.steps[i].second});
+  }
+  return {std::move(launches), std::move(bound), std::move(queues), std::move(steps)};
 }
 
-std::vector<CopyTimes> copy_times(const Timeline& timeline) { return copy_times(timeline, link(timeline)); }
+}  // namespace
+
+extern const Analysis launches_analysis{
+    .name = "launches", .what = "Say how the host keeps the GPUs in work", .tables = launch_tables, .needs_gpu = true};
 
 }  // namespace gpubench::timeline

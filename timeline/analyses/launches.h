@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "timeline/analyses/distribution.h"
-#include "timeline/timeline.h"
+#include "timeline/correlations.h"
+#include "timeline/distribution.h"
 
 namespace gpubench::timeline {
 
@@ -28,7 +27,7 @@ struct LaunchTimes {
   std::int64_t late_starts = 0;   ///< delays beyond late_start_ns
   std::int64_t without_call = 0;  ///< work of no known call
 };
-std::vector<LaunchTimes> launch_times(const Timeline& timeline);
+std::vector<LaunchTimes> launch_times(const Linked& linked);
 
 /// Work that was launched on a stream and has not started, after each call and each start: HTA's queue length. A call
 /// counts when it begins.
@@ -39,7 +38,7 @@ struct QueueLength {
   double mean = 0.0;                                         ///< over time
   double empty_share = 0.0;                                  ///< of the time from first to last step
 };
-std::vector<QueueLength> queue_lengths(const Timeline& timeline);
+std::vector<QueueLength> queue_lengths(const Linked& linked);
 
 inline constexpr std::int64_t launch_bound_works = 16;  ///< pieces of work in a row
 inline constexpr double launch_bound_idle_share = 0.2;  ///< of their time
@@ -54,22 +53,6 @@ struct LaunchBound {
   std::int64_t works = 0;
 };
 /// By falling idle time.
-std::vector<LaunchBound> launch_bound(const Timeline& timeline);
-
-/// Copies or fills of one direction on one GPU: "Memcpy HtoD", "Memset".
-struct CopyTimes {
-  std::uint32_t process = 0;
-  std::int64_t device = -1;
-  std::string name;
-  std::int64_t count = 0;
-  std::int64_t bytes = 0;          ///< of those whose bytes the trace tells
-  std::int64_t time_ns = 0;        ///< of all
-  std::int64_t without_bytes = 0;  ///< how many it does not tell
-  Distribution bytes_per_second;   ///< of single copies
-  /// Time and bandwidth (B/s) of all at once from then on, by time; HTA's memory bandwidth over time.
-  std::vector<std::pair<std::int64_t, double>> steps;
-};
-/// By falling time.
-std::vector<CopyTimes> copy_times(const Timeline& timeline);
+std::vector<LaunchBound> launch_bound(const Linked& linked);
 
 }  // namespace gpubench::timeline

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/ranks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
-#include "timeline/analyses/parts.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "timeline/analysis.h"
+#include "timeline/names.h"
 
 namespace gpubench::timeline {
 
@@ -89,5 +94,32 @@ Stragglers stragglers(const Timeline& timeline) {
   if (result.collectives.empty()) result.reason = "no collective has a partner in every rank";
   return result;
 }
+
+namespace {
+
+std::vector<ResultTable> rank_tables(const Linked& linked, std::string_view /*by*/) {
+  const Stragglers all = stragglers(linked.timeline);
+  ResultTable table{
+      "ranks",
+      columns_of("process=rank; collectives:count=collectives; entered_last:count=entered last; waited_seconds=waited; "
+                 "kept_others_waiting_seconds=kept others waiting; clock_ahead_seconds")};
+  table.title = "Collectives: who waits for whom";
+  if (!all.reason.empty()) table.none = fmt::format("Nothing is known of ranks: {}.", all.reason);
+  const auto labels = process_labels(linked.timeline);
+  for (const RankWait& rank : all.ranks)
+    if (all.reason.empty())
+      table.add({labels[rank.process], static_cast<std::int64_t>(all.collectives.size()), rank.last,
+                 seconds_of(rank.waited_ns), seconds_of(rank.kept_waiting_ns), seconds_of(rank.clock_ns)});
+  if (std::ranges::any_of(all.ranks, [](const RankWait& rank) { return rank.clock_ns != 0; }))
+    table.notes.emplace_back("The ranks' clocks differ; they are set by the ends of the collectives.");
+  if (all.unmatched > 0)
+    table.notes.push_back(
+        fmt::format("{} found no partner in every rank and are left out.", plural(all.unmatched, "collective")));
+  return {std::move(table)};
+}
+
+}  // namespace
+
+extern const Analysis ranks_analysis{"ranks", "Say who waits for whom in collectives", rank_tables};
 
 }  // namespace gpubench::timeline

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timeline of the events of Chrome's JSON.
-#include "timeline/readers/chrome.h"
+// Chrome's JSON as PyTorch (Kineto), TensorFlow and XLA, viztracer, Perfetto and our own writer write it.
 
 #include <fmt/format.h>
 
@@ -15,10 +14,14 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "timeline/analyses/parts.h"
+#include "timeline/correlations.h"
+#include "timeline/input/bytes.h"
+#include "timeline/input/chrome_events.h"
+#include "timeline/input/chrome_xla.h"
+#include "timeline/input/common.h"
+#include "timeline/input/json_window.h"
+#include "timeline/reader.h"
 #include "timeline/readers.h"
-#include "timeline/readers/bytes.h"
-#include "timeline/readers/common.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -533,5 +536,14 @@ Timeline chrome_json(Bytes& bytes, std::string_view origin, std::size_t window_b
 Timeline chrome_json(std::string_view text, std::string_view origin) { return chrome_json(*bytes_of(text), origin); }
 
 Timeline read_chrome_json(const std::filesystem::path& file) { return chrome_json(*open_bytes(file), file.string()); }
+
+extern const Reader chrome_reader{"Chrome's JSON (PyTorch, XLA, viztracer)",
+                                  [](std::string_view start) {
+                                    if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
+                                    const auto first = start.find_first_not_of(" \n\r\t");
+                                    return first != std::string_view::npos &&
+                                           (start[first] == '{' || start[first] == '[');
+                                  },
+                                  read_chrome_json};
 
 }  // namespace gpubench::timeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `nsys export --type=sqlite` writes. Its tables and columns differ between versions: those that are missing are
 // left out. The file may be hostile: it is opened as it is on disk, read-only, and only its tables are read.
+#include "timeline/reader.h"
 #include "timeline/readers.h"
 
 #ifdef GPUBENCH_WITH_SQLITE
@@ -19,7 +20,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "timeline/readers/common.h"
+#include "timeline/input/common.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -405,3 +406,11 @@ Timeline read_nsight(const std::filesystem::path& file) {
 }
 }  // namespace gpubench::timeline
 #endif
+
+namespace gpubench::timeline {
+
+extern const Reader nsight_reader{"what 'nsys export --type=sqlite' writes",
+                                  [](std::string_view start) { return start.starts_with("SQLite format 3"); },
+                                  read_nsight};
+
+}  // namespace gpubench::timeline

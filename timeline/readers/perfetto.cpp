@@ -19,73 +19,19 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "timeline/analyses/parts.h"
+#include "timeline/correlations.h"
+#include "timeline/input/bytes.h"
+#include "timeline/input/common.h"
+#include "timeline/input/perfetto_clocks.h"
+#include "timeline/input/protobuf.h"
+#include "timeline/reader.h"
 #include "timeline/readers.h"
-#include "timeline/readers/bytes.h"
-#include "timeline/readers/common.h"
 
 namespace gpubench::timeline {
 namespace {
 
 constexpr std::size_t packets_window = std::size_t{1} << 20;
 constexpr std::size_t max_packet_bytes = std::size_t{1} << 28;
-constexpr std::uint32_t boot_time = 6, real_time = 1;
-
-/// A varint at the front of the bytes, which it is taken off; absent where it does not end.
-std::optional<std::uint64_t> varint_in(std::string_view& bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(bytes.size(), 10); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    value |= std::uint64_t{byte & 127U} << (7 * i);
-    if (byte < 128) {
-      bytes.remove_prefix(i + 1);
-      return value;
-    }
-  }
-  return std::nullopt;
-}
-
-struct PacketField {
-  std::uint64_t number = 0;
-  std::uint64_t value = 0;
-  std::string_view bytes;
-  [[nodiscard]] double real() const { return std::bit_cast<double>(value); }
-};
-
-/// Calls `use` with each field of a message, up to where it is damaged.
-template <class Use>
-void each_field(std::string_view message, const Use& use) {
-  while (!message.empty()) {
-    const auto key = varint_in(message);
-    if (!key) return;
-    PacketField field{*key >> 3, 0, {}};
-    switch (*key & 7U) {
-      case 0: {
-        const auto value = varint_in(message);
-        if (!value) return;
-        field.value = *value;
-        break;
-      }
-      case 1:
-      case 5: {
-        const std::size_t size = (*key & 7U) == 1 ? 8 : 4;
-        if (message.size() < size) return;
-        std::memcpy(&field.value, message.data(), size);
-        message.remove_prefix(size);
-        break;
-      }
-      case 2: {
-        const auto size = varint_in(message);
-        if (!size || *size > message.size()) return;
-        field.bytes = message.substr(0, *size);
-        message.remove_prefix(*size);
-        break;
-      }
-      default: return;
-    }
-    use(field);
-  }
-}
 
 class PerfettoReader {
  public:
@@ -159,7 +105,7 @@ class PerfettoReader {
     std::uint32_t clock = 0;
     bool cleared = false, timed = false;
     std::string_view event, interned, defaults, clocks;
-    each_field(bytes, [&](const PacketField& field) {
+    each_field(bytes, [&](const MessageField& field) {
       switch (field.number) {
         case 6: clocks = field.bytes; break;
         case 8:
@@ -188,21 +134,21 @@ class PerfettoReader {
       sequence.ready = true;
     }
     if (!defaults.empty())
-      each_field(defaults, [&](const PacketField& field) {
+      each_field(defaults, [&](const MessageField& field) {
         if (field.number == 58) sequence.clock = static_cast<std::uint32_t>(field.value);
         if (field.number == 11)
-          each_field(field.bytes, [&](const PacketField& one) {
+          each_field(field.bytes, [&](const MessageField& one) {
             if (one.number == 11) sequence.track = one.value;
           });
       });
     if (!interned.empty()) intern(interned, sequence);
-    if (!clocks.empty()) snapshot(clocks, sequence_id);
+    if (!clocks.empty()) clocks_.snapshot(clocks, sequence_id);
     if (event.empty()) return;
     if ((flags & 2U) != 0 && !sequence.ready) {
       ++timeline_.dropped;  // the texts that it names were lost
       return;
     }
-    const auto now = timed ? time_of(time, clock != 0 ? clock : sequence.clock, sequence_id) : std::nullopt;
+    const auto now = timed ? clocks_.time_of(time, clock != 0 ? clock : sequence.clock, sequence_id) : std::nullopt;
     if (!now) return odd();
     track_event(event, *now, sequence);
   }
@@ -226,13 +172,13 @@ class PerfettoReader {
     }
     inflateEnd(&stream);
     if (state != Z_STREAM_END) odd();
-    each_field(text, [&](const PacketField& field) {
+    each_field(text, [&](const MessageField& field) {
       if (field.number == 1) packet(field.bytes, true);
     });
   }
 
   void intern(std::string_view data, Sequence& sequence) {
-    each_field(data, [&](const PacketField& kind) {
+    each_field(data, [&](const MessageField& kind) {
       auto* const map = kind.number == 1    ? &sequence.categories
                         : kind.number == 2  ? &sequence.names
                         : kind.number == 3  ? &sequence.annotations
@@ -241,71 +187,12 @@ class PerfettoReader {
       if (map == nullptr) return;
       std::uint64_t iid = 0;
       std::string_view text;
-      each_field(kind.bytes, [&](const PacketField& field) {
+      each_field(kind.bytes, [&](const MessageField& field) {
         if (field.number == 1) iid = field.value;
         if (field.number == 2) text = field.bytes.substr(0, max_name_bytes);
       });
       (*map)[iid] = (kind.number == 2 ? timeline_.names : texts_).number(text);
     });
-  }
-
-  // --- clocks --------------------------------------------------------------------------------------------------
-
-  struct Clock {
-    std::uint64_t unit = 1;  // ns
-    bool incremental = false;
-    std::uint64_t last = 0;   // in units
-    std::int64_t offset = 0;  // to the trace's clock
-  };
-  /// Clocks from 64 to 127 belong to a sequence.
-  static std::pair<std::uint64_t, std::uint32_t> clock_key(std::uint32_t id, std::uint64_t sequence) {
-    return {id >= 64 && id < 128 ? sequence : 0, id};
-  }
-
-  void snapshot(std::string_view bytes, std::uint64_t sequence) {
-    std::vector<std::pair<std::uint32_t, Clock>> clocks;
-    std::uint32_t primary = 0;
-    each_field(bytes, [&](const PacketField& field) {
-      if (field.number == 2) primary = static_cast<std::uint32_t>(field.value);
-      if (field.number != 1) return;
-      auto& added = clocks.emplace_back();
-      std::uint32_t& id = added.first;  // clang 14 captures no structured binding
-      Clock& clock = added.second;
-      each_field(field.bytes, [&](const PacketField& one) {
-        if (one.number == 1) id = static_cast<std::uint32_t>(one.value);
-        if (one.number == 2) clock.last = one.value;
-        if (one.number == 3) clock.incremental = one.value != 0;
-        if (one.number == 4) clock.unit = std::max<std::uint64_t>(one.value, 1);
-      });
-    });
-    if (primary_ == 0) primary_ = primary != 0 ? primary : boot_time;
-    const auto of_primary = std::ranges::find(clocks, primary_, [](const auto& one) { return one.first; });
-    if (of_primary == clocks.end()) return;
-    const auto now = static_cast<std::int64_t>(of_primary->second.last * of_primary->second.unit);
-    for (auto& [id, clock] : clocks) {
-      if (__builtin_sub_overflow(now, static_cast<std::int64_t>(clock.last * clock.unit), &clock.offset)) continue;
-      if (id == real_time && !base_) base_ = -clock.offset;
-      clocks_[clock_key(id, sequence)] = clock;
-    }
-  }
-
-  std::optional<std::int64_t> time_of(std::uint64_t time, std::uint32_t id, std::uint64_t sequence) {
-    if (id == 0) id = primary_ != 0 ? primary_ : boot_time;
-    const auto known = clocks_.find(clock_key(id, sequence));
-    std::int64_t offset = 0;
-    if (known != clocks_.end()) {
-      Clock& clock = known->second;
-      if (clock.incremental) time = clock.last += time;
-      if (__builtin_mul_overflow(time, clock.unit, &time)) return std::nullopt;
-      offset = clock.offset;
-    } else if (id != boot_time && id != primary_) {
-      ++unknown_clock_;
-    }
-    std::int64_t sum = 0;
-    if (time > static_cast<std::uint64_t>(max_time_ns) ||
-        __builtin_add_overflow(static_cast<std::int64_t>(time), offset, &sum) || std::abs(sum) > max_time_ns)
-      return std::nullopt;
-    return sum;
   }
 
   // --- tracks --------------------------------------------------------------------------------------------------
@@ -327,27 +214,27 @@ class PerfettoReader {
 
   void descriptor(std::string_view bytes) {
     std::uint64_t uuid = 0;
-    each_field(bytes, [&](const PacketField& field) {
+    each_field(bytes, [&](const MessageField& field) {
       if (field.number == 1) uuid = field.value;
     });
     if (described_.size() >= max_tracks && !described_.contains(uuid)) return odd();
     Described& track = described_[uuid];
-    each_field(bytes, [&](const PacketField& field) {
+    each_field(bytes, [&](const MessageField& field) {
       switch (field.number) {
         case 2:
         case 10:
         case 13: track.name = text_of(field.bytes); break;
         case 5: track.parent = field.value; break;
         case 3:
-          each_field(field.bytes, [&](const PacketField& one) {
+          each_field(field.bytes, [&](const MessageField& one) {
             if (one.number == 1) track.process = static_cast<std::int32_t>(one.value);
           });
-          each_field(field.bytes, [&](const PacketField& one) {
+          each_field(field.bytes, [&](const MessageField& one) {
             if (one.number == 6 && track.process) process_names_[*track.process] = text_of(one.bytes);
           });
           break;
         case 4:
-          each_field(field.bytes, [&](const PacketField& one) {
+          each_field(field.bytes, [&](const MessageField& one) {
             if (one.number == 1) track.process = static_cast<std::int32_t>(one.value);
             if (one.number == 2) track.thread = static_cast<std::int64_t>(one.value);
             if (one.number == 5 && track.name.empty()) track.name = text_of(one.bytes);
@@ -355,7 +242,7 @@ class PerfettoReader {
           break;
         case 8:
           track.is_counter = true;
-          each_field(field.bytes, [&](const PacketField& one) {
+          each_field(field.bytes, [&](const MessageField& one) {
             constexpr std::array<std::string_view, 4> units = {"", "ns", "", "bytes"};
             if (one.number == 3 && one.value < units.size()) track.unit = units[one.value];
             if (one.number == 4 && one.value != 0)
@@ -384,7 +271,7 @@ class PerfettoReader {
       const auto place = map.find(iid);
       return place == map.end() ? 0U : place->second;
     };
-    each_field(bytes, [&](const PacketField& field) {
+    each_field(bytes, [&](const MessageField& field) {
       switch (field.number) {
         case 3:
           if (category == 0) category = lookup(sequence.categories, field.value);
@@ -435,7 +322,7 @@ class PerfettoReader {
   void annotation(std::string_view bytes, const Sequence& sequence) {
     std::string_view name, text;
     std::uint64_t value = 0;
-    each_field(bytes, [&](const PacketField& field) {
+    each_field(bytes, [&](const MessageField& field) {
       if (field.number == 1)
         if (const auto place = sequence.annotations.find(field.value); place != sequence.annotations.end())
           name = texts_.text(place->second);
@@ -558,14 +445,14 @@ class PerfettoReader {
       if (slice.open) slice.duration_ns = last_ns_ - slice.start_ns;
     add_flows();
     if (first_ns_ != std::numeric_limits<std::int64_t>::max()) {
-      timeline_.base_ns = base_.value_or(0);
+      timeline_.base_ns = clocks_.base_ns.value_or(0);
       move_times(timeline_, -first_ns_);
     }
     sort(timeline_);
-    if (unknown_clock_ > 0)
+    if (clocks_.unknown > 0)
       timeline_.warnings.push_back(
           fmt::format("{}: {} of clocks that it does not tie to its own; their times may be off.", origin_,
-                      plural(unknown_clock_, "event")));
+                      plural(clocks_.unknown, "event")));
   }
 
   void kinds_of_tracks() {
@@ -626,9 +513,7 @@ class PerfettoReader {
   Timeline timeline_;
   StringPool texts_;  // categories, names of arguments
   std::unordered_map<std::uint64_t, Sequence> sequences_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, Clock> clocks_;
-  std::uint32_t primary_ = 0;
-  std::optional<std::int64_t> base_;
+  PerfettoClocks clocks_;
   std::map<std::uint64_t, Described> described_;
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::int64_t, std::uint32_t> processes_;
@@ -639,12 +524,16 @@ class PerfettoReader {
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max(),
                last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t byte_ = 0, packets_ = 0, first_odd_ = 0;
-  long long odd_ = 0, unknown_clock_ = 0;
+  long long odd_ = 0;
   std::string broken_;
 };
 
 }  // namespace
 
 Timeline perfetto_trace(Bytes& bytes, std::string_view origin) { return PerfettoReader(bytes, origin).read(); }
+
+extern const Reader perfetto_reader{
+    "a Perfetto trace", [](std::string_view start) { return start.starts_with('\n') && !is_xspace(start); },
+    [](const std::filesystem::path& file) { return perfetto_trace(*open_bytes(file), file.string()); }};
 
 }  // namespace gpubench::timeline

@@ -14,8 +14,10 @@
 #include "core/base/parallel.h"
 #include "core/model/device.h"
 #include "core/storage/storage.h"
-#include "timeline/analyses/parts.h"
+#include "timeline/correlations.h"
+#include "timeline/names.h"
 #include "timeline/writers.h"
+#include "timeline/writers/common.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -129,56 +131,26 @@ class ChromeWriter {
     return number;
   }
 
-  /// Some hundred thousand slices at a time: while cores write one round, another hands over the one before, and a
-  /// third finds lanes and threads of the next one, which goes by order.
+  /// Some hundred thousand slices at a time: lanes and threads go by order, the texts are made on all cores.
   void slices() {
     constexpr std::size_t of_piece = 1 << 13, of_round = of_piece << 5;
-    struct Place {
-      std::int64_t process, thread;
-    };
-    struct Round {
-      std::size_t first = 0;
-      std::vector<Place> places;
-      std::string names;  // of new threads
-      std::vector<std::string> texts;
-    };
-    std::array<Round, 3> rounds;
-    const auto prepare = [&](Round& round, std::size_t first) {
-      round.first = first;
-      round.places.clear();
+    std::vector<std::pair<std::int64_t, std::int64_t>> places;  // process and thread
+    std::vector<std::string> texts(of_round / of_piece);
+    for (std::size_t first = 0; first < timeline_.slices.size(); first += of_round) {
+      places.clear();
       for (std::size_t i = first; i < std::min(first + of_round, timeline_.slices.size()); ++i) {
         const Slice& slice = timeline_.slices[i];
         const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
-        round.places.push_back({numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane)});
+        places.emplace_back(numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane));
       }
-      round.names = std::exchange(text_, {});
-      round.texts.resize((round.places.size() + of_piece - 1) / of_piece);
-    };
-    const auto write = [&](Round& round, std::size_t piece) {
-      std::string& text = round.texts[piece];
-      text.clear();
-      for (std::size_t i = piece * of_piece; i < std::min((piece + 1) * of_piece, round.places.size()); ++i)
-        slice(round.first + i, round.places[i].process, round.places[i].thread, text);
-    };
-    const auto hand_over = [&](const Round& round) {
-      sink_(round.names);
-      for (const std::string& text : round.texts) sink_(text);
-    };
-    sink_(std::exchange(text_, {}));
-    prepare(rounds[0], 0);
-    std::size_t number = 0;
-    for (; !rounds[number % 3].places.empty(); ++number) {
-      Round &before = rounds[(number + 2) % 3], &now = rounds[number % 3], &next = rounds[(number + 1) % 3];
-      for_each_in_parallel(now.texts.size() + 2, 1, [&](std::size_t job) {
-        if (job == 0)
-          hand_over(before);
-        else if (job == 1)
-          prepare(next, now.first + of_round);
-        else
-          write(now, job - 2);
+      for_each_in_parallel(texts.size(), 1, [&](std::size_t piece) {
+        texts[piece].clear();
+        for (std::size_t i = piece * of_piece; i < std::min((piece + 1) * of_piece, places.size()); ++i)
+          slice(first + i, places[i].first, places[i].second, texts[piece]);
       });
+      sink_(std::exchange(text_, {}));  // with names of new threads
+      for (const std::string& text : texts) sink_(text);
     }
-    hand_over(rounds[(number + 2) % 3]);
   }
 
   void slice(std::size_t place, std::int64_t process, std::int64_t thread, std::string& text) const {
@@ -247,55 +219,6 @@ class ChromeWriter {
 };
 
 }  // namespace
-
-FlowEnds::FlowEnds(const Timeline& timeline) {
-  for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
-    from_.emplace_back(timeline.flows[i].from, i);
-    to_.emplace_back(timeline.flows[i].to, i);
-  }
-  std::ranges::sort(from_);
-  std::ranges::sort(to_);
-}
-
-std::string track_name(const Track& track, std::size_t lane) {
-  std::string name = track.kind == TrackKind::stream && track.device >= 0 ? gpu_id(track.device) + " " : "";
-  name += !track.name.empty()               ? track.name
-          : track.kind == TrackKind::stream ? fmt::format("stream {}", track.id)
-          : track.kind == TrackKind::ranges ? fmt::format("ranges of thread {}", track.id)
-                                            : fmt::format("thread {}", track.id);
-  return lane > 0 ? name + fmt::format(" ({})", lane + 1) : name;
-}
-
-std::vector<std::int64_t> process_numbers(const Timeline& timeline) {
-  std::vector<std::int64_t> numbers;
-  std::set<std::int64_t> used;
-  std::int64_t next = 1'000'000'000;
-  for (const Process& process : timeline.processes) {
-    std::int64_t number = process.id > 0 && process.id < next ? process.id : next++;
-    while (!used.insert(number).second) number = next++;
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-std::vector<LiveMemory> live_memory(const Timeline& timeline) {
-  std::vector<LiveMemory> result;
-  std::map<std::pair<std::uint32_t, MemoryKind>, std::int64_t> live;
-  std::map<std::tuple<std::uint32_t, MemoryKind, std::uint64_t>, std::int64_t> held;
-  for (const MemoryEvent& event : timeline.memory) {
-    if (event.process >= timeline.processes.size()) continue;
-    std::int64_t change = event.bytes;
-    if (event.address != 0) {
-      std::int64_t& here = held[{event.process, event.kind, event.address}];
-      change = std::max<std::int64_t>(event.bytes, 0) - here;
-      here += change;
-    }
-    std::int64_t& bytes = live[{event.process, event.kind}];
-    bytes = std::max<std::int64_t>(bytes + change, 0);
-    result.push_back({event.process, event.kind, event.time_ns, bytes});
-  }
-  return result;
-}
 
 void write_chrome_json(const Timeline& timeline, const Sink& sink) { ChromeWriter(timeline, sink).write(); }
 

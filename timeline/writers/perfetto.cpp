@@ -15,8 +15,10 @@
 
 #include "core/base/parallel.h"
 #include "core/base/text.h"
-#include "timeline/analyses/parts.h"
+#include "timeline/correlations.h"
+#include "timeline/names.h"
 #include "timeline/writers.h"
+#include "timeline/writers/common.h"
 
 namespace gpubench::timeline {
 namespace {

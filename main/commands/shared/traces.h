@@ -2,14 +2,12 @@
 // What commands share that show traces.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/timelines.h"
-#include "timeline/analyses/difference.h"
-#include "timeline/analyses/flame.h"
+#include "timeline/flame.h"
 #include "timeline/timeline.h"
 
 namespace gpubench {
@@ -27,10 +25,9 @@ struct DiffSides {
   const timeline::Timeline& next;
   std::string base_name, next_name;
 };
-inline constexpr std::size_t rows_of_diff_page = 100;
-/// What changed from one to the other: by stack as an icicle graph, and the tables of `trace diff`; as a picture the
-/// graph alone. Without a weight that of the first. Throws reports::PictureError.
-std::string diff_page(const DiffSides& sides, const timeline::Difference& difference, const timeline::FlameOptions& how,
+/// What changed from one to the other: by stack as an icicle graph, and the tables of `trace diff`, of which it shows
+/// more rows; as a picture the graph alone. Without a weight that of the first. Throws reports::PictureError.
+std::string diff_page(const DiffSides& sides, const std::vector<ResultTable>& tables, const timeline::FlameOptions& how,
                       std::optional<timeline::FlameWeight> weight, bool as_picture);
 
 }  // namespace gpubench

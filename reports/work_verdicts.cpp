@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/work_verdicts.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/model/resources.h"
+#include "reports/shared_text.h"
+
+namespace gpubench::reports {
+namespace {
+
+/// "[8,64]x3[64,1]" of "[8,64][8,64][8,64][64,1]": three or more alike are one.
+std::string joined_shapes(std::string_view shapes) {
+  std::string text;
+  while (!shapes.empty()) {
+    const std::string_view one = shapes.substr(0, shapes.find(']') + 1);
+    std::size_t count = 1;
+    while (!one.empty() && shapes.substr(count * one.size()).starts_with(one)) ++count;
+    if (one.empty() || count < 3) count = 1;
+    text += one.empty() ? shapes : one;
+    if (count > 1) text += fmt::format("x{}", count);
+    shapes.remove_prefix(one.empty() ? shapes.size() : count * one.size());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts) {
+  const bool kernels = verdicts.of_kernels;
+  ResultTable table{"verdicts",
+                    columns_of(std::string(kernels ? "kernel; name; ; =kernel and its launch"
+                                                   : "operator; inputs; type; =operator and shapes") +
+                               "; device; calls:count=calls~2; total_seconds=total; median_seconds=median~1; "
+                               "flops; bytes; achieved:share=of ceiling; regime; =regime; limiter; =limiter~3")};
+  table.title = kernels ? "What limits the kernels, by their counters" : "What limits the operators, by their shapes";
+  table.notes = {verdicts.rest};
+  const Absent none{"no verdict"};
+  for (std::size_t i = 0; i < verdicts.run.points.size(); ++i) {
+    const Point& point = verdicts.run.points[i];
+    const Measurement& of = point.measurement;
+    const auto argument = [&](std::size_t k) { return kernels ? std::string() : of.arguments.at(k).text.value_or(""); };
+    const auto& verdict = point.verdict;
+    const auto& seconds = of.seconds();
+    const auto achieved = verdict ? verdict->achieved : std::nullopt;
+    table.add({of.operation, kernels ? of.name : argument(0), argument(1),
+               kernels ? of.name : fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)),
+               of.device, verdicts.calls.at(i), verdicts.total_seconds.at(i),
+               seconds ? Value(seconds->median) : Absent{"not measured"}, of.work.total_flops(), of.work.bytes(),
+               or_absent(achieved, "no verdict"), verdict ? Value(std::string(name_of(verdict->regime))) : none,
+               verdict ? Value(regime_text(*verdict)) : none, verdict ? Value(verdict->limiter) : none,
+               verdict ? Value(std::string(label_of(verdict->limiter))) : none});
+  }
+  ResultTable facts{"", columns_of("verdicts_rest")};
+  facts.add({verdicts.rest});
+  return {std::move(table), std::move(facts)};
+}
+
+}  // namespace gpubench::reports

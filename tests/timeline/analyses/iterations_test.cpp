@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/analyses/iterations.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tests/timeline/sample_timeline.h"
+
+namespace gpubench {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::Sample;
+using ::testing::SizeIs;
+using timeline::SliceKind;
+
+TEST(Iterations, are_the_steps_of_the_profiler) {
+  Sample sample;
+  sample.slice(SliceKind::range, sample.ranges, 0, 100, "ProfilerStep#3");
+  sample.slice(SliceKind::range, sample.ranges, 100, 400, "ProfilerStep#4");
+  sample.slice(SliceKind::range, sample.ranges, 400, 500, "ProfilerStep#5");
+  sample.kernel(10, 20, 30, 70);
+  sample.kernel(390, 395, 450, 460);  // launched in the second, runs in the third
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "ProfilerStep");
+  ASSERT_THAT(all[0].all, SizeIs(3));
+  EXPECT_EQ(all[0].all[1].works, 1);
+  EXPECT_EQ(all[0].all[1].work_ns, 10);
+  EXPECT_EQ(all[0].all[2].works, 0);
+  EXPECT_DOUBLE_EQ(all[0].duration_ns.p50, 100);
+  EXPECT_EQ(all[0].slow(), 1);
+  EXPECT_EQ(all[0].at(99), 0);
+  EXPECT_EQ(all[0].at(100), 1);
+  EXPECT_EQ(all[0].at(500), -1);
+}
+
+TEST(Iterations, are_ranges_that_follow_one_another_the_outer_ones) {
+  Sample sample;
+  for (int i = 0; i < 5; ++i) {
+    sample.slice(SliceKind::range, sample.ranges, i * 100, i * 100 + 98, "step " + std::to_string(i));
+    sample.slice(SliceKind::range, sample.ranges, i * 100 + 1, i * 100 + 48, "half");
+    sample.slice(SliceKind::range, sample.ranges, i * 100 + 48, i * 100 + 96, "half");
+    sample.kernel(i * 100 + 10, i * 100 + 20, i * 100 + 30, i * 100 + 40);
+  }
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "range step");
+  EXPECT_THAT(all[0].all, SizeIs(5));
+}
+
+TEST(Iterations, are_what_repeats_on_the_gpu) {
+  Sample sample;
+  sample.slice(SliceKind::kernel, sample.stream, 0, 5, "set up");
+  for (int i = 0; i < 10; ++i)
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t start = 1000 + i * 100 + k * 20;
+      sample.slice(SliceKind::kernel, sample.stream, start, start + 10, k % 2 == 0 ? "gemm" : k == 1 ? "relu" : "norm");
+    }
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "4 kernels, copies and fills that repeat");
+  ASSERT_THAT(all[0].all, SizeIs(10));
+  EXPECT_EQ(all[0].all[0].start_ns, 1000);
+  EXPECT_EQ(all[0].all[3].works, 4);
+  EXPECT_EQ(all[0].all[3].work_ns, 40);
+  EXPECT_DOUBLE_EQ(all[0].duration_ns.p50, 100);
+  Sample never;
+  for (int i = 0; i < 50; ++i)
+    never.slice(SliceKind::kernel, never.stream, i * 10, i * 10 + 5,
+                std::string(1, static_cast<char>('a' + i * i % 23)));
+  EXPECT_THAT(timeline::iterations(never.sorted()), IsEmpty());
+}
+
+TEST(Iterations, are_found_where_each_name_stands_several_times_in_one) {
+  Sample sample;  // as XLA's: one process, the same work on two GPUs in turn
+  for (int i = 0; i < 10; ++i)
+    for (int k = 0; k < 6; ++k) {
+      const std::int64_t start = i * 100 + k * 10;
+      sample.slice(SliceKind::kernel, sample.stream, start, start + 5,
+                   k / 2 == 0   ? "gemm"
+                   : k / 2 == 1 ? "relu"
+                                : "norm");
+    }
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "6 kernels, copies and fills that repeat");
+  EXPECT_THAT(all[0].all, SizeIs(10));
+}
+
+}  // namespace
+}  // namespace gpubench

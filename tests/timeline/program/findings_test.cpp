@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/program/findings.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tests/timeline/sample_timeline.h"
+#include "timeline/program/program.h"
+
+namespace gpubench {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using testing::Sample;
+using ::testing::SizeIs;
+using timeline::SliceKind;
+using timeline::TrackKind;
+constexpr std::int64_t us = 1000;
+
+std::string rule_texts(const Program& program) {
+  std::string all;
+  for (const Finding& finding : program.findings) all += finding.text + "\n";
+  return all;
+}
+
+timeline::MemoryEvent memory(std::int64_t time, std::uint64_t address, std::int64_t bytes, std::uint32_t source = 0,
+                             timeline::MemoryKind kind = timeline::MemoryKind::device) {
+  return {
+      .time_ns = time, .address = address, .bytes = bytes, .process = 0, .source = source, .device = 0, .kind = kind};
+}
+
+TEST(Findings, name_the_cause_and_what_it_could_save) {
+  Sample sample;
+  for (int i = 0; i < 200; ++i)
+    sample.kernel(i * 10 * us, i * 10 * us + 3 * us, i * 10 * us + 4 * us, i * 10 * us + 6 * us);
+  const Program program = timeline::analyze(sample.sorted());
+  ASSERT_THAT(program.findings, SizeIs(2));
+  EXPECT_EQ(program.findings[0].text,
+            "cuda:0 is idle 80 % of the time because the host launches too slowly: 200 launches, one every 10.0 us of "
+            "host time. Capture what repeats in a CUDA graph, or fuse kernels. This saves up to 1.59 ms of 2.00 ms.");
+  EXPECT_THAT(program.findings[0].gain_seconds, Optional(DoubleNear(1.592e-3, 1e-12)));
+  EXPECT_THAT(program.findings[1].text, HasSubstr("200 of 200 kernels on cuda:0 take less than 5.00 us"));
+  EXPECT_FALSE(program.findings[1].gain_seconds);
+}
+
+TEST(Findings, of_waits_copies_and_overlaps) {
+  Sample sample;
+  sample.kernel(0, 2 * us, 4 * us, 50 * us);
+  sample.slice(SliceKind::synchronization, sample.thread, 3 * us, 51 * us, "cudaStreamSynchronize");
+  sample.kernel(70 * us, 72 * us, 74 * us, 100 * us);
+  sample.slice(SliceKind::transfer, sample.thread, 75 * us, 131 * us, "cudaMemcpy", 90);
+  sample.slice(SliceKind::copy, sample.stream, 100 * us, 130 * us, "Memcpy DtoH", 90);
+  sample.correlation = 90;
+  sample.kernel(150 * us, 151 * us, 154 * us, 200 * us);
+  sample.slice(SliceKind::communication, sample.other_stream, 190 * us, 230 * us, "ncclKernel");
+  const Program program = timeline::analyze(sample.sorted());
+  const std::string texts = rule_texts(program);
+  EXPECT_THAT(texts, HasSubstr("waited for it before it launched more: cudaStreamSynchronize (1 call)"));
+  EXPECT_THAT(texts, HasSubstr("waited for copies: cudaMemcpy (1 call)"));
+  EXPECT_THAT(texts, HasSubstr("Copies and fills on cuda:0 take 30.0 us, of which 0.0 % runs during kernels"));
+  EXPECT_THAT(texts, HasSubstr("Communication on cuda:0 takes 40.0 us, of which 25 % runs during kernels"));
+  EXPECT_TRUE(std::ranges::is_sorted(program.findings, std::ranges::greater(),
+                                     [](const Finding& one) { return one.gain_seconds.value_or(-1); }));
+}
+
+TEST(Findings, of_kernels_that_only_change_the_layout_of_tensors) {
+  Sample sample;
+  for (int i = 0; i < 10; ++i) {
+    sample.kernel(i * 100 * us, i * 100 * us + 2 * us, i * 100 * us + 4 * us, i * 100 * us + 24 * us,
+                  "void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float>(int)");
+    sample.kernel(i * 100 * us + 5 * us, i * 100 * us + 7 * us, i * 100 * us + 24 * us, i * 100 * us + 90 * us,
+                  "sm90_xmma_fprop_implicit_gemm_f16f16_nhwckrsc_nhwc");
+  }
+  const auto findings = timeline::analyze(sample.sorted()).findings;
+  const auto found = std::ranges::find(findings, "kernels.layout", &Finding::code);
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->evidence, HasSubstr("10 kernels on cuda:0 only change the layout of tensors"));
+  EXPECT_THAT(found->gain_seconds, Optional(DoubleNear(200e-6, 1e-12)));
+}
+
+TEST(Findings, of_allocations_within_steps_and_memory_that_grows) {
+  Sample sample;
+  const auto library = sample.timeline.names.number("libleak.so");
+  for (int i = 0; i < 20; ++i) {
+    sample.kernel(i * 100 * us, i * 100 * us + 2 * us, i * 100 * us + 4 * us, i * 100 * us + 90 * us);
+    sample.slice(SliceKind::call, sample.thread, i * 100 * us + 10 * us, i * 100 * us + 30 * us, "cudaMalloc");
+    sample.timeline.memory.push_back(memory(i * 100 * us, static_cast<std::uint64_t>(i + 1) << 20, 1 << 20, library));
+  }
+  const std::string texts = rule_texts(timeline::analyze(sample.sorted()));
+  EXPECT_THAT(texts, HasSubstr("allocates and frees GPU memory: cudaMalloc (19 calls)"));
+  EXPECT_THAT(texts, HasSubstr("libleak.so took 9 allocations (9 MiB) that it never gave back"));
+}
+
+TEST(Findings, of_a_busy_gpu_are_none) {
+  Sample sample;
+  for (int i = 0; i < 100; ++i)
+    sample.kernel(i * 10 * us, i * 10 * us + 2 * us, 10 * us + i * 10 * us, 20 * us + i * 10 * us);
+  EXPECT_THAT(timeline::analyze(sample.sorted()).findings, IsEmpty());
+}
+
+TEST(Findings, of_several_gpus_are_one) {
+  Sample sample;
+  for (std::uint32_t gpu = 1; gpu < 3; ++gpu) {
+    const auto stream = sample.track(TrackKind::stream, gpu, 7, "stream 7");
+    for (int i = 0; i < 20; ++i) {
+      sample.kernel(i * 100 * us, i * 100 * us + 1, i * 100 * us + 4 * us, i * 100 * us + 20 * us);
+      sample.timeline.slices.back().track = stream;
+    }
+  }
+  const Program program = timeline::analyze(sample.sorted());
+  ASSERT_THAT(program.findings, SizeIs(1));
+  EXPECT_THAT(program.findings[0].text, HasSubstr("The same holds for 1 GPU more."));
+}
+
+}  // namespace
+}  // namespace gpubench

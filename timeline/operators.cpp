@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/operators.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+
+#include "timeline/breakdown.h"
+
+namespace gpubench::timeline {
+namespace {
+
+/// What is open on a thread.
+struct Frame {
+  std::uint32_t slice;
+  std::uint32_t operation;  ///< its place in Operators::parents; that of the frame below where it is no operator
+  std::int64_t end;
+  std::int64_t within_ns = 0;  ///< of frames within
+};
+
+}  // namespace
+
+Operators operators(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
+  Operators result;
+  result.of_call.assign(links.calls.size(), none);
+  const std::vector<bool> python = python_frames(timeline.names);
+  std::vector<std::vector<Frame>> threads(links.threads.size());
+  const auto close = [&](std::vector<Frame>& stack, std::int64_t now) {
+    for (; !stack.empty() && stack.back().end <= now; stack.pop_back()) {
+      const Frame& frame = stack.back();
+      const Slice& slice = timeline.slices[frame.slice];
+      if (slice.kind == SliceKind::other)
+        result.all[frame.operation].self_ns = std::max<std::int64_t>(slice.duration_ns - frame.within_ns, 0);
+      if (stack.size() > 1) (stack.end() - 2)->within_ns += slice.duration_ns;
+    }
+  };
+  auto call = links.calls.begin();
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& slice = timeline.slices[i];
+    const std::uint32_t thread = links.thread_of_track[slice.track];
+    const bool is_call = call != links.calls.end() && call->slice == i;
+    if (thread == none || slice.kind == SliceKind::range || slice.kind == SliceKind::overhead) continue;
+    if (slice.kind == SliceKind::other && python[slice.name]) continue;
+    auto& stack = threads[thread];
+    close(stack, slice.start_ns);
+    std::uint32_t operation = stack.empty() ? none : stack.back().operation;
+    if (is_call) {
+      result.of_call[static_cast<std::size_t>(call - links.calls.begin())] = operation;
+      ++call;
+    }
+    if (slice.kind == SliceKind::other) {
+      result.all.push_back({.slice = i, .parent = operation});
+      operation = static_cast<std::uint32_t>(result.all.size() - 1);
+    }
+    stack.push_back({i, operation, slice.end_ns()});
+  }
+  for (auto& stack : threads) {
+    // What crosses its parent's end is closed with it.
+    for (Frame& frame : stack) frame.end = std::numeric_limits<std::int64_t>::min();
+    close(stack, 0);
+  }
+  return result;
+}
+
+std::vector<OperatorTime> operator_times(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
+  const Operators found = operators(linked);
+  std::unordered_map<std::uint32_t, OperatorTime> times;  // by name
+  const auto name_of = [&](std::uint32_t operation) { return timeline.slices[found.all[operation].slice].name; };
+  const auto outermost = [&](std::uint32_t operation) {
+    const std::uint32_t name = name_of(operation);
+    for (std::uint32_t above = found.all[operation].parent; above != none; above = found.all[above].parent)
+      if (name_of(above) == name) return false;
+    return true;
+  };
+  for (std::uint32_t i = 0; i < found.all.size(); ++i) {
+    OperatorTime& time = times[name_of(i)];
+    ++time.count;
+    time.host_self_ns += found.all[i].self_ns;
+    if (outermost(i)) time.host_ns += timeline.slices[found.all[i].slice].duration_ns;
+  }
+  std::vector<std::uint32_t> seen;
+  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& work = timeline.slices[i];
+    if (!linked.works(work)) continue;
+    const std::uint32_t call = links.call_of[i];
+    const std::uint32_t operation = call == none ? none : found.of_call[call];
+    OperatorTime& own = times[operation == none ? 0 : name_of(operation)];
+    own.gpu_self_ns += work.duration_ns;
+    ++own.works;
+    if (operation == none) own.gpu_ns += work.duration_ns;
+    seen.clear();
+    for (std::uint32_t above = operation; above != none; above = found.all[above].parent) {
+      const std::uint32_t name = name_of(above);
+      if (std::ranges::find(seen, name) != seen.end()) continue;
+      seen.push_back(name);
+      times[name].gpu_ns += work.duration_ns;
+    }
+  }
+  std::vector<OperatorTime> result;
+  for (auto& [name, time] : times) {
+    time.name = name;
+    result.push_back(time);
+  }
+  std::ranges::sort(result, [&](const OperatorTime& a, const OperatorTime& b) {
+    return std::tuple(-a.gpu_self_ns, -a.gpu_ns, -a.host_self_ns, a.name) <
+           std::tuple(-b.gpu_self_ns, -b.gpu_ns, -b.host_self_ns, b.name);
+  });
+  return result;
+}
+
+std::vector<OperatorCall> operator_calls(const Linked& linked) {
+  const Timeline& timeline = linked.timeline;
+  const Correlations& links = linked.links;
+  const Operators found = operators(linked);
+  std::vector<OperatorCall> calls(found.all.size());
+  std::vector<std::int64_t> longest(found.all.size(), -1);
+  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& work = timeline.slices[i];
+    if (!linked.works(work) || links.call_of[i] == none) continue;
+    const std::uint32_t operation = found.of_call[links.call_of[i]];
+    if (operation == none) continue;
+    OperatorCall& call = calls[operation];
+    if (call.works++ == 0) call.device = timeline.tracks[work.track].device;
+    call.gpu_ns += work.duration_ns;
+    if (work.kind != SliceKind::kernel) continue;
+    ++call.kernels;
+    if (work.duration_ns > longest[operation]) {
+      longest[operation] = work.duration_ns;
+      call.kernel = work.name;
+    }
+    if (work.detail < 0) continue;
+    const auto& grid = timeline.shapes[static_cast<std::size_t>(work.detail)].grid;
+    call.blocks += std::int64_t{grid[0]} * grid[1] * grid[2];
+  }
+  std::vector<OperatorCall> result;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].works == 0) continue;
+    calls[i].slice = found.all[i].slice;
+    result.push_back(calls[i]);
+  }
+  return result;
+}
+
+}  // namespace gpubench::timeline

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/program/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "timeline/program/memory.h"
+#include "timeline/program/program.h"
+
+namespace gpubench::timeline {
+namespace {
+
+constexpr std::int64_t tiny_kernel_ns = 5000;    // a launch takes the host as long as that
+constexpr double many_tiny = 0.5;                // of all kernels
+constexpr std::size_t min_tiny = 100;            // kernels
+constexpr std::int64_t churning = 10;            // allocations between the first and the last launch
+constexpr std::int64_t leaking = 4;              // allocations of one source in the second half that stay
+constexpr std::int64_t leaking_bytes = 1 << 20;  // of them together
+
+double idle_of(const GpuTime& gpu, IdleCause cause) {
+  const auto found = std::ranges::find(gpu.idle, cause, &Idle::cause);
+  return found == gpu.idle.end() ? 0.0 : found->seconds;
+}
+
+/// What slices of one name add up to.
+struct Called {
+  std::int64_t count = 0;
+  std::int64_t ns = 0;
+};
+
+/// What is not in the figures of a GPU, by the process.
+struct Calls {
+  std::unordered_map<std::uint32_t, Called> waits, copies, allocations;  // by name
+  [[nodiscard]] static Called sum(const std::unordered_map<std::uint32_t, Called>& calls) {
+    Called all;
+    for (const auto& [name, called] : calls) {
+      all.count += called.count;
+      all.ns += called.ns;
+    }
+    return all;
+  }
+  /// "cudaStreamSynchronize (120 calls), cudaMemcpy (3 calls)": of at most two names.
+  [[nodiscard]] static std::string text(const StringPool& names,
+                                        const std::unordered_map<std::uint32_t, Called>& calls) {
+    std::vector<std::pair<std::uint32_t, Called>> sorted(calls.begin(), calls.end());
+    std::ranges::sort(sorted, [](const auto& a, const auto& b) {
+      return std::pair(-a.second.ns, a.first) < std::pair(-b.second.ns, b.first);
+    });
+    if (sorted.size() > 2) sorted.resize(2);
+    return joined(sorted, ", ", [&](const auto& one) {
+      return fmt::format("{} ({})", names.text(one.first), plural(one.second.count, "call"));
+    });
+  }
+};
+
+struct TinyKernels {
+  std::size_t all = 0, tiny = 0;
+  std::int64_t short_gaps_ns = 0;  // in front of tiny ones
+  Called layout;                   // those that only change the layout of tensors
+};
+
+/// cuDNN's kernels around a convolution whose tensors have another layout than its kernel wants.
+bool changes_layout(std::string_view name) {
+  return name.find("nchwToNhwc") != std::string_view::npos || name.find("nhwcToNchw") != std::string_view::npos;
+}
+
+bool allocates(std::string_view name) {
+  constexpr std::array<std::string_view, 5> starts = {"cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree",
+                                                      "cudaHostAlloc"};
+  return name.find("Async") == std::string_view::npos &&
+         std::ranges::any_of(starts, [&](std::string_view start) { return name.starts_with(start); });
+}
+
+/// A finding of one rule for one GPU, and for how many more it holds.
+struct Candidate {
+  Finding finding;
+  int gpus = 0;
+};
+
+class Rules {
+ public:
+  Rules(const Linked& linked, const Program& program) : linked_(linked) {
+    gather();
+    // Program::gpus leaves out those that did nothing; of the others the order is kept.
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < links_.gpus.size() && shown < program.gpus.size(); ++i)
+      if (worked_[i]) of_gpu(program.gpus[shown++], links_.gpus[i].first, tiny_[i]);
+    never_freed();
+  }
+
+  std::vector<Finding> result() {
+    std::vector<Finding> all;
+    for (auto& [code, candidate] : candidates_) {
+      if (candidate.gpus > 1)
+        candidate.finding.text += fmt::format(" The same holds for {} more.", plural(candidate.gpus - 1, "GPU"));
+      all.push_back(std::move(candidate.finding));
+    }
+    sort_by_gain(all);
+    return all;
+  }
+
+ private:
+  void gather() {
+    calls_.resize(timeline_.processes.size());
+    tiny_.resize(links_.gpus.size());
+    worked_.resize(links_.gpus.size());
+    std::vector<std::int64_t> first(calls_.size(), std::numeric_limits<std::int64_t>::max());
+    std::vector<std::int64_t> last(calls_.size(), std::numeric_limits<std::int64_t>::min());
+    for (const Call& call : links_.calls) {
+      const Slice& slice = timeline_.slices[call.slice];
+      const std::uint32_t process = timeline_.tracks[slice.track].process;
+      const std::int64_t start = slice.start_ns;
+      first[process] = std::min(first[process], start);
+      last[process] = std::max(last[process], start);
+      if (call.waits == 1) add(calls_[process].copies, slice);
+    }
+    std::vector<bool> allocating(timeline_.names.size());
+    std::vector<bool> of_layout(timeline_.names.size());
+    for (std::uint32_t i = 0; i < allocating.size(); ++i) {
+      allocating[i] = allocates(timeline_.names.text(i));
+      of_layout[i] = changes_layout(timeline_.names.text(i));
+    }
+    std::vector<std::int64_t> ends(links_.gpus.size(), std::numeric_limits<std::int64_t>::min());
+    for (const Slice& slice : timeline_.slices) {
+      const std::uint32_t process = timeline_.tracks[slice.track].process;
+      const std::uint32_t gpu = linked_.gpu_of(slice);
+      if (slice.kind == SliceKind::synchronization && links_.thread_of_track[slice.track] != none)
+        add(calls_[process].waits, slice);
+      if (slice.kind == SliceKind::call && allocating[slice.name] && slice.start_ns > first[process] &&
+          slice.start_ns < last[process])
+        add(calls_[process].allocations, slice);
+      if (gpu == none) continue;
+      worked_[gpu] = true;
+      if (slice.kind == SliceKind::kernel) {
+        ++tiny_[gpu].all;
+        if (of_layout[slice.name]) {
+          ++tiny_[gpu].layout.count;
+          tiny_[gpu].layout.ns += slice.duration_ns;
+        }
+        const bool tiny = slice.duration_ns < tiny_kernel_ns;
+        tiny_[gpu].tiny += tiny ? 1 : 0;
+        if (tiny && ends[gpu] < slice.start_ns && ends[gpu] > slice.start_ns - 1000)
+          tiny_[gpu].short_gaps_ns += slice.start_ns - ends[gpu];
+      }
+      ends[gpu] = std::max(ends[gpu], slice.end_ns());
+    }
+  }
+
+  static void add(std::unordered_map<std::uint32_t, Called>& calls, const Slice& slice) {
+    Called& called = calls[slice.name];
+    ++called.count;
+    called.ns += slice.duration_ns;
+  }
+
+  void put(std::string_view code, std::optional<double> gain, double wall, std::string evidence, std::string advice,
+           std::string threshold = "") {
+    if (gain && *gain < min_share * wall) return;
+    Candidate& candidate = candidates_[code];
+    if (candidate.gpus++ > 0 && gain.value_or(0.0) <= candidate.finding.gain_seconds.value_or(0.0)) return;
+    if (threshold.empty()) threshold = fmt::format("a gain of {} of the time", format_percent(min_share));
+    candidate.finding = make_finding(code, gain, wall, std::move(evidence), std::move(advice), std::move(threshold),
+                                     code != "kernels.tiny");
+  }
+
+  void of_gpu(const GpuTime& gpu, std::uint32_t process, const TinyKernels& kernels) {
+    const Calls& calls = calls_[process];
+    const double wall = gpu.wall_seconds;
+    const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
+    if (const double idle = idle_of(gpu, IdleCause::launch); idle > 0.0)
+      put("idle.launch", idle, wall,
+          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launch{}{}.", name,
+                      format_percent(idle / wall), format_count(static_cast<double>(gpu.launches)),
+                      gpu.launches == 1 ? "" : "es",
+                      gpu.launch_period_seconds
+                          ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
+                          : ""),
+          "Capture what repeats in a CUDA graph, or fuse kernels.");
+    if (const double idle = idle_of(gpu, IdleCause::host); idle > 0.0) {
+      const auto gaps = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause)->gaps;
+      put("idle.host", idle, wall,
+          fmt::format("{} is idle {} of the time because the host does other work for more than a millisecond at a "
+                      "time, {}: loading, set-up, Python.",
+                      name, format_percent(idle / wall), plural(gaps, "time")),
+          "Do it on another thread while the GPU works, or before.");
+    }
+    if (const double idle = idle_of(gpu, IdleCause::synchronization); idle > 0.0)
+      put("idle.synchronization", idle, wall,
+          fmt::format("{} is idle {} of the time because the host waited for it before it launched more: {}.", name,
+                      format_percent(idle / wall), Calls::text(timeline_.names, calls.waits)),
+          "Leave out waits within steps, such as reading a result to print it.");
+    if (const double idle = idle_of(gpu, IdleCause::copy); idle > 0.0)
+      put("idle.copy", idle, wall,
+          fmt::format("{} is idle {} of the time because the host waited for copies: {}.", name,
+                      format_percent(idle / wall), Calls::text(timeline_.names, calls.copies)),
+          "Use asynchronous copies and pinned memory, and launch the next work before waiting.");
+    overlap("overlap.memory", gpu, name, "Copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds,
+            "Put copies on a stream of their own, with pinned memory, so that they run during kernels.");
+    overlap("overlap.communication", gpu, name, "Communication", gpu.communication_seconds,
+            gpu.communication_overlap_seconds,
+            "Start it earlier, in smaller parts, on a stream of its own, so that it runs during kernels.");
+    if (const Called all = Calls::sum(calls.allocations); all.count >= churning)
+      put("memory.churn", seconds_of(all.ns), wall,
+          fmt::format("Between its launches the host allocates and frees GPU memory: {}.",
+                      Calls::text(timeline_.names, calls.allocations)),
+          "Allocate once before the loop, or use cudaMallocAsync with a pool.");
+    if (kernels.layout.count > 0)
+      put("kernels.layout", seconds_of(kernels.layout.ns), wall,
+          fmt::format("{} on {} only change the layout of tensors for convolutions, and back: {}.",
+                      plural(kernels.layout.count, "kernel"), name, format_seconds(seconds_of(kernels.layout.ns))),
+          "Keep tensors and weights in the layout that the kernels want: memory_format=torch.channels_last in "
+          "PyTorch.");
+    if (kernels.tiny >= min_tiny && static_cast<double>(kernels.tiny) >= many_tiny * static_cast<double>(kernels.all))
+      put("kernels.tiny", kernels.short_gaps_ns > 0 ? std::optional(seconds_of(kernels.short_gaps_ns)) : std::nullopt,
+          wall,
+          fmt::format("{} of {} kernels on {} take less than {}.", format_count(static_cast<double>(kernels.tiny)),
+                      format_count(static_cast<double>(kernels.all)), name, format_seconds(seconds_of(tiny_kernel_ns))),
+          "Fuse neighbouring kernels: each starts and ends on its own, and reads again what the one before has "
+          "written.",
+          fmt::format("{} of the kernels shorter than {}, and {} of them", format_percent(many_tiny),
+                      format_seconds(seconds_of(tiny_kernel_ns)), min_tiny));
+  }
+
+  void overlap(std::string_view code, const GpuTime& gpu, const std::string& name, std::string_view what,
+               double seconds, double overlapped, std::string_view advice) {
+    const double gain = std::min(seconds - overlapped, gpu.compute_seconds - overlapped);
+    if (gain <= 0.0) return;
+    put(code, gain, gpu.wall_seconds,
+        fmt::format("{} on {} {} {}, of which {} runs during kernels.", what, name,
+                    what == "Communication" ? "takes" : "take", format_seconds(seconds),
+                    format_percent(overlapped / seconds)),
+        std::string(advice));
+  }
+
+  /// Memory that grows: taken after the middle one of all the work on GPUs and kept. Frameworks take theirs in the
+  /// first steps.
+  void never_freed() {
+    std::size_t work = 0;
+    for (const Slice& slice : timeline_.slices) work += occupies_gpu(slice.kind) ? 1 : 0;
+    if (timeline_.memory.empty() || work == 0) return;
+    std::int64_t middle = 0;
+    std::size_t seen = 0;
+    for (const Slice& slice : timeline_.slices)
+      if (occupies_gpu(slice.kind) && seen++ == work / 2) middle = slice.start_ns;
+    std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> by_source;  // allocations and bytes
+    for (const std::uint32_t i : MemoryChanges(timeline_).never_ended) {
+      const MemoryEvent& event = timeline_.memory[i];
+      if (event.time_ns < middle) continue;
+      ++by_source[event.source].first;
+      by_source[event.source].second += event.bytes;
+    }
+    const std::pair<const std::uint32_t, std::pair<std::int64_t, std::int64_t>>* most = nullptr;
+    for (const auto& one : by_source)
+      if (one.second.first >= leaking && one.second.second >= leaking_bytes &&
+          (most == nullptr || one.second.second > most->second.second))
+        most = &one;
+    if (most == nullptr) return;
+    const std::string& source = timeline_.names.text(most->first);
+    put("memory.grows", std::nullopt, 0.0,
+        fmt::format("GPU memory grows: in the second half of its work {} took {} ({}) that it never gave back.",
+                    source.empty() ? "the program" : source, plural(most->second.first, "allocation"),
+                    format_bytes(static_cast<double>(most->second.second))),
+        "Free what a step allocates, or keep it for the next step.",
+        fmt::format("{} of one source in the second half, of {} together", plural(leaking, "allocation"),
+                    format_bytes(static_cast<double>(leaking_bytes))));
+  }
+
+  const Linked& linked_;
+  const Timeline& timeline_ = linked_.timeline;
+  const Correlations& links_ = linked_.links;
+  std::vector<Calls> calls_;
+  std::vector<TinyKernels> tiny_;
+  std::vector<bool> worked_;
+  std::map<std::string_view, Candidate> candidates_;
+};
+
+}  // namespace
+
+Finding make_finding(std::string_view code, std::optional<double> gain, double wall, std::string evidence,
+                     std::string advice, std::string threshold, bool says_gain) {
+  Finding finding;
+  finding.text = evidence + " " + advice;
+  if (gain && says_gain)
+    finding.text += fmt::format(" This saves up to {} of {}.", format_seconds(*gain), format_seconds(wall));
+  finding.code = code;
+  finding.gain_seconds = gain;
+  finding.evidence = std::move(evidence);
+  finding.advice = std::move(advice);
+  finding.threshold = std::move(threshold);
+  return finding;
+}
+
+void sort_by_gain(std::vector<Finding>& findings) {
+  std::ranges::stable_sort(findings, std::ranges::greater(),
+                           [](const Finding& finding) { return finding.gain_seconds.value_or(-1.0); });
+}
+
+std::vector<Finding> findings(const Linked& linked, const Program& program) { return Rules(linked, program).result(); }
+
+}  // namespace gpubench::timeline
