@@ -9,9 +9,10 @@
 
 #include "core/storage/storage.h"
 #include "tests/fuzz/fuzz.h"
-#include "timeline/program/program.h"
-#include "timeline/readers.h"
 #include "timeline/input/bytes.h"
+#include "timeline/program/program.h"
+#include "timeline/range_tree.h"
+#include "timeline/readers.h"
 #include "timeline/writers.h"
 
 namespace {
