@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -67,6 +68,21 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
   return line;
 }
 
+/// Of kernels that what is found could save 2 % of all kernels' time, the most first.
+std::vector<const OperationFinding*> findings_of_kernels(const Run& run) {
+  std::vector<std::pair<double, const OperationFinding*>> ranked;
+  for (const OperationFinding& finding : run.findings) {
+    const auto kernel = std::ranges::find(run.program->kernels, finding.point, &ProgramKernel::point);
+    if (kernel == run.program->kernels.end() || !finding.saved) continue;
+    if (const double saved = *finding.saved * kernel->share; saved >= classifier::min_saved)
+      ranked.emplace_back(saved, &finding);
+  }
+  std::ranges::stable_sort(ranked, std::greater(), &decltype(ranked)::value_type::first);
+  std::vector<const OperationFinding*> findings;
+  for (const auto& [saved, finding] : ranked) findings.push_back(finding);
+  return findings;
+}
+
 /// A warning about one point: "<point> on <device>: <kind>: <details>".
 struct PointWarning {
   std::string point;
@@ -89,6 +105,9 @@ PointWarning about_point(const Run& run, const std::string& warning) {
 std::vector<FindingLine> finding_lines(const Run& run) {
   std::vector<FindingLine> lines;
   if (run.program) {
+    constexpr std::size_t most_kernels = 3;
+    for (const OperationFinding* const finding : findings_of_kernels(run))
+      if (lines.size() < most_kernels) lines.push_back(finding_line(run, *finding, run.devices.size() > 1));
     for (const Finding& finding : run.program->findings)
       if (lines.size() < classifier::max_findings) lines.push_back({"", finding.text, "", nullptr, false});
     return lines;

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "reports/result_table.h"
 
 namespace gpubench::reports {
 namespace {
@@ -27,36 +28,6 @@ std::string part_of(std::string_view what, double seconds, double overlap, const
   return overlap < min_shown_share * seconds
              ? text
              : fmt::format("{} ({} of it during kernels)", text, format_percent(overlap / seconds));
-}
-
-bool in_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-/// Rows of one short name, with their full ones.
-using NamedAlike = std::vector<std::pair<ProgramRow*, std::string_view>>;
-
-/// They are told apart by the words in which their full names differ: "kernel<\u2026AddFunctor>".
-void tell_apart(const NamedAlike& rows, int words_left) {
-  constexpr std::size_t max_word = 28;
-  const std::string_view first = rows.front().second;
-  std::size_t same = first.size();
-  for (const auto& [row, full] : rows)
-    same = std::min(same, static_cast<std::size_t>(std::ranges::mismatch(first, full).in1 - first.begin()));
-  if (words_left == 0 || std::ranges::all_of(rows, [&](const auto& one) { return one.second == first; })) return;
-  while (same > 0 && in_word(first[same - 1])) --same;
-  std::map<std::string, NamedAlike> by_word;
-  for (const auto& [row, full] : rows) {
-    std::string word;
-    for (std::size_t k = same; k < full.size() && in_word(full[k]) && word.size() < max_word; ++k) word += full[k];
-    by_word[word].emplace_back(row, full);
-    std::string& name = row->name;
-    if (name.ends_with('>'))
-      name.pop_back();
-    else
-      name += "<";
-    if (!word.empty() && !name.ends_with("\u2026") && !name.ends_with('<')) name += " ";
-    name += word + ">";
-  }
-  for (const auto& [word, alike] : by_word) tell_apart(alike, words_left - 1);
 }
 
 /// In their arguments and devices, of rows of one name.
@@ -96,7 +67,7 @@ Work shown_work(const Measurement& measurement) {
 std::vector<ProgramRow> program_rows(const Run& run) {
   std::vector<ProgramRow> rows;
   if (!run.program) return rows;
-  std::vector<std::string_view> full;
+  std::vector<std::string> full;
   std::map<std::string_view, const Point*> points;
   for (const Point& point : run.points) points.emplace(point.measurement.name, &point);
   for (const ProgramKernel& kernel : run.program->kernels) {
@@ -104,14 +75,11 @@ std::vector<ProgramRow> program_rows(const Run& run) {
     const Point* const point = found == points.end() ? nullptr : found->second;
     const bool named = point != nullptr && point->measurement.kernels.size() == 1 &&
                        point->measurement.kernels.front().kind == CommandKind::kernel;
-    rows.push_back({&kernel, point,
-                    short_kernel_name(named ? point->measurement.kernels.front().launch.name
-                                            : std::string(without_suffix(kernel.point)))});
-    full.push_back(named ? std::string_view(point->measurement.kernels.front().launch.name) : kernel.point);
+    rows.push_back({&kernel, point, "", ""});
+    full.emplace_back(named ? point->measurement.kernels.front().launch.name : without_suffix(kernel.point));
   }
-  std::map<std::string, NamedAlike> by_name;
-  for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].emplace_back(&rows[i], full[i]);
-  for (const auto& [name, alike] : by_name) tell_apart(alike, 3);
+  const auto names = distinct_kernel_names(full);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].name = names[i];
   std::map<std::string, std::vector<ProgramRow*>> same;
   for (ProgramRow& row : rows)
     if (row.point != nullptr) same[row.name].push_back(&row);

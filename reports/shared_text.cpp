@@ -234,7 +234,7 @@ std::optional<ProductReach> product_reach(const Run& run, const Point& point) {
   return {};
 }
 
-std::string of_max_text(const Run& run, const Point& point) {
+std::string of_ceiling_text(const Run& run, const Point& point) {
   if (!point.verdict || !point.verdict->achieved) return {};
   if (const auto product = product_reach(run, point))
     return fmt::format("{} of cuBLASLt's best, {} of {}", format_percent(product->of_library),
@@ -309,7 +309,7 @@ std::vector<Doubt> doubts_of(const Group& group) {
   for (const Point* point : group.points) {
     if (!point->verdict) continue;
     for (const CrossCheck& check : point->verdict->cross_checks) {
-      if (check.outcome != Outcome::disagrees || check.experiment == Experiment::ncu_rule) continue;
+      if (check.outcome != Outcome::disagrees) continue;
       const auto same = std::find_if(result.begin(), result.end(), [&](const Doubt& doubt) {
         return doubt.check->experiment == check.experiment && doubt.check->says == check.says;
       });
@@ -318,31 +318,6 @@ std::vector<Doubt> doubts_of(const Group& group) {
       else
         ++same->points;
     }
-  }
-  return result;
-}
-
-std::vector<std::vector<std::string>> agreement_rows(const Run& run) {
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [key, count] : classifier::agreement_of(run)) {
-    const auto& [theirs, regime] = key;
-    if (rows.empty() || rows.back().front() != theirs) {
-      rows.emplace_back(1 + regime_names.size());
-      rows.back().front() = theirs;
-    }
-    rows.back()[1 + static_cast<std::size_t>(regime)] = fmt::to_string(count);
-  }
-  return rows;
-}
-
-std::vector<std::string> rule_differences(const Run& run) {
-  std::vector<std::string> result;
-  for (const Point& point : run.points) {
-    if (!point.verdict) continue;
-    for (const CrossCheck& check : point.verdict->cross_checks)
-      if (check.experiment == Experiment::ncu_rule && check.outcome == Outcome::disagrees)
-        result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), check.says,
-                                     label(point.measurement), check.evidence));
   }
   return result;
 }

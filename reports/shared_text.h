@@ -41,7 +41,7 @@ struct ProductReach {
 std::optional<ProductReach> product_reach(const Run& run, const Point& point);
 /// What the limiter's share of its ceiling is a share of: "97 % of dram"; of a matrix product "94 % of cuBLASLt's best,
 /// 81 % of wgmma". Empty where it is not known.
-std::string of_max_text(const Run& run, const Point& point);
+std::string of_ceiling_text(const Run& run, const Point& point);
 
 /// Whether its clock was held down by what its conditions name.
 bool is_held(const Measurement& measurement);
@@ -76,14 +76,8 @@ struct Doubt {
   const Point* first = nullptr;
   const CrossCheck* check = nullptr;  ///< of the first
 };
-/// By check and what it says, in the order of first appearance, without NVIDIA's rule, which has its own table.
+/// By check and what it says, in the order of first appearance.
 std::vector<Doubt> doubts_of(const Group& group);
-
-/// How often each class of NVIDIA's SpeedOfLight rule met each regime: a row has the class, then a count for each of
-/// `regime_names`, empty for none. No rows when the rule's two metrics were not counted.
-std::vector<std::vector<std::string>> agreement_rows(const Run& run);
-/// Where that rule and ours differ, with the reasons: "memory, theirs latency at saxpy/1024: ...".
-std::vector<std::string> rule_differences(const Run& run);
 
 /// "a, b, c and 5 more"
 std::string few_of(const std::vector<std::string>& names);

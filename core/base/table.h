@@ -11,8 +11,7 @@ namespace gpubench {
 
 struct ConsoleStyle {
   bool color = false;
-  int width = 100;       ///< columns of the terminal
-  bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
+  int width = 100;            ///< columns of the terminal
   bool whole_names = false;   ///< names of points are never shortened, though a line gets wider: for pipes and files
   bool by_operation = false;  ///< tables of points have a row for each operation instead
 };

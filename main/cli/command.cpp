@@ -126,8 +126,7 @@ OptionRows console_rows() {
   return {{"--quiet", "", "", "", Rank::common, once,
            "Print no table and no progress: reports, warnings and errors only.", use::set(&Options::quiet)},
           {"--color", "auto|always|never", "", "auto", Rank::other, once,
-           "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE. always also draws the roofline and "
-           "sparklines into a pipe.",
+           "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE.",
            use::choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
           {"--width", "COLUMNS", "", "", Rank::other, once,
            "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "

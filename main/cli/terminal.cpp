@@ -29,14 +29,6 @@ bool smart_terminal(int descriptor) {
   return isatty(descriptor) != 0 && !term.empty() && term != "dumb";
 }
 
-/// Whether the locale's characters are UTF-8: LC_ALL goes before LC_CTYPE, and that before LANG.
-bool speaks_utf8() {
-  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"})
-    if (const std::string locale = lower(environment(name)); !locale.empty())
-      return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
-  return false;
-}
-
 int terminal_width(int descriptor) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -79,7 +71,6 @@ ConsoleStyle style_of(int descriptor, const Options& options) {
   ConsoleStyle style;
   style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color(descriptor));
   style.whole_names = isatty(descriptor) == 0 && options.width == 0;
-  style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(descriptor));
   style.width = options.width > 0 ? options.width : std::clamp(terminal_width(descriptor), 40, 400);
   style.by_operation = options.by_operation;
   return style;

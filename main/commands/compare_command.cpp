@@ -66,9 +66,10 @@ int run_compare(const CompareOptions& options) {
   const compare::Comparison comparison = compare::compare(old, next, compare_options(options));
   const int code = report_comparison(comparison, others);
   if (others.outputs.size() == options.outputs.size()) return code;
+  const auto labels = reports::labels_of({base_names.front(), new_names.front()});
   const std::string page =
-      reports::html(comparison, reports::join({{"base", first_run(base_names.front(), options.filter)},
-                                               {"new", first_run(new_names.front(), options.filter)}}));
+      reports::html(comparison, reports::join({{labels[0], first_run(base_names.front(), options.filter)},
+                                               {labels[1], first_run(new_names.front(), options.filter)}}));
   std::vector<std::string> pages = options.outputs;
   std::erase_if(pages, std::not_fn(is_page));
   write_each(pages, options.quiet, [&](const std::string& file) { storage::write_file(file, page); });

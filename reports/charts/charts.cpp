@@ -8,7 +8,6 @@
 #include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/charts/parts.h"
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
@@ -39,12 +38,6 @@ Json packed(const Measurement& measurement) {
   }
   // In full: the steps between them are finer than six digits are.
   return Json::array({*min, *max, samples.size(), measurement.primary().block_sizes, base64(bytes)});
-}
-
-/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter).
-std::vector<std::string> run_colors(bool dark) {
-  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
-  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
 }
 
 }  // namespace
@@ -97,58 +90,6 @@ Json sample_sets(const Measurement& measurement) {
                      {"high", seconds.median_ci95.high},
                      {"text", "median " + format_seconds(seconds.median, 5)}});
   return {{"samples", std::move(samples)}, {"blocks", std::move(blocks)}, {"summary", std::move(summary)}};
-}
-
-std::vector<std::string> regime_colors(bool dark) {
-  if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};
-  return {"#C98300", "#B85C90", "#0072B2", "#009E73", "#7A828B"};
-}
-
-Json theme(bool dark) {
-  const Parts own = {{"ink", dark ? "#e8ebef" : "#1b222b"},    {"soft", dark ? "#a3adb8" : "#57606b"},
-                     {"line", dark ? "#39424d" : "#d5dbe2"},   {"grid", dark ? "#262e37" : "#eceff3"},
-                     {"accent", dark ? "#c9d1da" : "#3d4650"}, {"paper", dark ? "#171c22" : "#ffffff"},
-                     {"blue", regime_colors(dark)[2]},         {"band", dark ? 0.16 : 0.11},
-                     {"regimes", regime_colors(dark)},         {"runs", run_colors(dark)}};
-  return filled(R"({
-    "background": null, "view": {"stroke": "@line"}, "axisX": {"tickCount": 10}, "axisY": {"tickCount": 8},
-    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-    "axis": {"labelColor": "@soft", "titleColor": "@soft", "titleFontWeight": 500, "titlePadding": 10,
-     "labelFontSize": 11, "titleFontSize": 12, "titleLimit": 220, "gridColor": "@grid", "domainColor": "@line",
-     "tickColor": "@line"},
-    "title": {"color": "@ink", "fontSize": 13, "fontWeight": 600},
-    "legend": {"labelColor": "@ink", "titleColor": "@soft", "labelFontSize": 11.5, "symbolStrokeWidth": 0,
-     "symbolOpacity": 1},
-    "range": {"category": "@regimes", "ordinal": "@runs",
-     "symbol": ["square", "triangle-up", "circle", "diamond", "cross"]},
-    "style": {
-     "roof": {"color": "@accent", "strokeWidth": 1.6},
-     "roof-interval": {"color": "@accent", "fillOpacity": 0.22},
-     "anchor": {"size": 60, "opacity": 0},
-     "direct-label": {"color": "@ink", "fontSize": 11, "fontWeight": 500, "limit": 220, "baseline": "middle"},
-     "roof-label": {"color": "@soft", "fontSize": 11, "fontWeight": 500, "limit": 300},
-     "thread": {"color": "@soft", "strokeWidth": 0.8, "opacity": 0.45},
-     "sample": {"color": "@blue", "size": 22, "opacity": 0.8},
-     "histogram": {"color": "@blue", "opacity": 0.75, "stroke": "@paper"},
-     "boundary-tick": {"color": "@ink", "thickness": 1.4, "bandSize": 23},
-     "run-line": {"strokeWidth": 1.3, "opacity": 0.75},
-     "run-roof": {"strokeWidth": 1.3, "opacity": 0.85},
-     "run-point": {"size": 46, "opacity": 0.8},
-     "measured": {"size": 52, "opacity": 0.85},
-     "whisker": {"strokeWidth": 1.4, "opacity": 0.75},
-     "model": {"color": "@accent", "strokeWidth": 1.3, "strokeDash": [4, 3]},
-     "band": {"opacity": "@band"},
-     "boundary": {"color": "@soft", "strokeWidth": 1, "strokeDash": [3, 3]},
-     "boundary-interval": {"color": "@soft", "fillOpacity": 0.14},
-     "boundary-label": {"color": "@soft", "fontSize": 10.5, "angle": 270, "align": "right", "baseline": "bottom",
-      "dy": -3, "limit": 160},
-     "cell": {"stroke": "@paper", "strokeWidth": 1.5},
-     "cell-label": {"color": "@ink", "fontSize": 10.5, "fontWeight": 500},
-     "share": {"stroke": "@paper", "strokeWidth": 0.5},
-     "level": {"color": "@blue", "strokeWidth": 2.2},
-     "level-interval": {"color": "@blue", "fillOpacity": 0.2},
-     "ladder": {"color": "@accent", "strokeWidth": 1.4}}})",
-                own);
 }
 
 }  // namespace gpubench::reports::charts

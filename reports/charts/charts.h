@@ -43,6 +43,8 @@ void each_printable_row(const Run& run, const std::function<void(Json)>& take);
 
 /// Vega-Lite's `config`: colours and shapes of regimes, fonts, lines, for light or dark paper.
 Json theme(bool dark);
+/// Likewise with fonts that a renderer without a browser has, and sizes for a page of paper.
+Json paper_theme(bool dark);
 
 /// What a picture shows of a run. Empty: the first that there is.
 struct Selection {
@@ -53,9 +55,6 @@ struct Selection {
 /// The specification with its data sets and its theme inside, for paper and other tools.
 /// Throws std::invalid_argument, one sentence, where the run has nothing of what is chosen or nothing to draw.
 Json standalone(const Chart& chart, const Run& run, const Selection& choice = {}, const PictureStyle& style = {});
-
-/// Of the regimes in their order: Okabe and Ito's palette (jfly.uni-koeln.de/color), shaded for the paper.
-std::vector<std::string> regime_colors(bool dark);
 
 /// "rooflines", "changes" (of all points) and "times" (of one operation).
 std::vector<Chart> overlays(const Several& several);

@@ -101,7 +101,8 @@ template <class Graph>
 FlameTable plain_table(const Graph& graph) {
   FlameTable table;
   for (const auto& node : graph.nodes) {
-    table.parents.push_back(node.parent == timeline::FlameNode::no_parent ? -1 : static_cast<std::int64_t>(node.parent));
+    table.parents.push_back(node.parent == timeline::FlameNode::no_parent ? -1
+                                                                          : static_cast<std::int64_t>(node.parent));
     table.names.push_back(node.name);
     table.tones.push_back(tone_of(node.kind));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of operations, runs and points beside their marks. A specification holds unseen anchors for them ("label" in
-// parts.h). The page has Vega place them; vl-convert has no canvas for that, so that pictures place them here.
+// short_form.h). The page has Vega place them; vl-convert has no canvas for that, so that pictures place them here.
 #pragma once
 
 #include <nlohmann/json.hpp>

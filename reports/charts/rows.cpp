@@ -278,7 +278,8 @@ void put_cells(std::vector<Place>& places, const Group& group, const SweepAxis& 
       const double to_next = after == cells.end() ? 0.0 : std::sqrt(after->first / cell->first);
       const double up = to_next > 0 ? to_next : before > 0 ? before : std::sqrt(2.0);
       const double down = before > 0 ? before : up;
-      for (const auto id : cell->second) places[id].*cell_of = {cell->first / down, cell->first * up};
+      // Of points at one place the first, or their texts would lie on one another.
+      places[cell->second.front()].*cell_of = {cell->first / down, cell->first * up};
       before = to_next;
     }
   }
@@ -381,7 +382,7 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
     const auto& point = run.points[id];
     const auto& [sweep, cell, size] = places[id];
     Json row = row_of(point, id, *sweep);
-    put_text(row, "of_max", printable(of_max_text(run, point)));
+    put_text(row, "of_ceiling", printable(of_ceiling_text(run, point)));
     // Above 1 where a cache serves the bytes.
     const auto* calibration = run.calibration_of(point.measurement.device);
     const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;

@@ -7,89 +7,10 @@
 
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
-#include "reports/charts/parts.h"
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
 namespace {
-
-/// What all three charts are made of: colours and shapes of runs, and the mark of a point.
-Parts parts_of(const Several& several, Json x, Json y) {
-  auto labels = Json::array();
-  for (const auto& label : several.labels) labels.push_back(printable(label));
-  const auto by_run = [&](Json range) -> Json {
-    return {{"field", "run"},
-            {"type", "nominal"},
-            {"scale", {{"domain", labels}, {"range", std::move(range)}}},
-            {"legend", {{"title", nullptr}, {"orient", "top"}, {"labelLimit", 320}}}};
-  };
-  auto tooltip = filled("\"@point\"");
-  tooltip.insert(tooltip.begin(), Json::object({{"field", "run"}}));
-  return {{"x", std::move(x)},
-          {"y", std::move(y)},
-          {"run", by_run("ordinal")},  // the theme's colours for runs
-          {"run_shape", by_run({"circle", "triangle-up", "square", "diamond", "cross", "triangle-down",
-                                "triangle-right", "triangle-left"})},
-          {"run_point", std::move(tooltip)},
-          {"shown", "datum.seconds > 0 && indexof(regimes, datum.regime) >= 0"}};
-}
-
-/// Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
-Json rooflines(const Several& several) {
-  auto own = parts_of(
-      several, decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')"),
-      decimal_axis("y", "rate", "speed", si_label("FLOP/s")));
-  own["main_roof"] = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
-  own["named"] = "isValid(datum.run_label)";
-  own["angle"] = "datum.kind === 'memory' ? " + filled("\"@roof_angle\"").get<std::string>() + " : 0";
-  return spec(420, own, R"([
-    {"data": "roofs", "filter": "@main_roof", "mark": "area roof-interval",
-     "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "detail": ["@.run", "@.device", "@.roof"]}},
-    {"data": "roofs", "filter": "@main_roof", "mark": "line run-roof",
-     "encoding": {"x": "@x", "y": "@y", "detail": ["@.run", "@.device", "@.roof"], "color": "@run",
-      "tooltip": ["run", "label", "interval", "method"]}},
-    {"data": "roofs", "filter": "@named", "mark": "text roof-label",
-     "with": {"align": {"expr": "datum.kind === 'memory' ? 'left' : 'right'"},
-      "dx": {"expr": "datum.kind === 'memory' ? 6 : -4"}, "dy": -7, "angle": {"expr": "@angle"}},
-     "encoding": {"x": "@x", "y": "@y", "text": "@.run_label", "color": "@run"}},
-    {"data": "points", "filter": ["@shown", "datum.intensity > 0"], "mark": "point run-point", "with": "@pointer",
-     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@run", "shape": "@run_shape",
-      "tooltip": "@run_point"}}])");
-}
-
-Json times(const Several& several) {
-  auto own =
-      parts_of(several, binary_axis("size", "size", size_label), decimal_axis("y", "seconds", "time", si_label("s")));
-  own["shown"] = own["shown"].get<std::string>() + " && datum.line === line && datum.size > 0";
-  return spec(340, own, R"([
-    {"data": "points", "filter": ["@shown", "datum.repetition === 0"], "mark": "line run-line",
-     "encoding": {"x": "@x", "y": "@y", "color": "@run", "detail": "@.device"}},
-    {"data": "points", "filter": ["@shown", "datum.low > 0"], "mark": "rule whisker",
-     "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@run"}},
-    {"data": "points", "filter": "@shown", "mark": "point run-point", "with": "@pointer",
-     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape", "tooltip": "@run_point"}},
-    {"data": "points", "filter": "@shown", "mark": "point anchor", "label": ["size", "device", "run"],
-     "encoding": {"x": "@x", "y": "@y"}}])");
-}
-
-Json changes(const Several& several) {
-  auto own = parts_of(several,
-                      decimal_axis("x", "base_seconds", "time in " + printable(several.labels.front()), si_label("s")),
-                      filled(R"({"field": "ratio", "type": "quantitative", "title": "time over that of the first run",
-                 "scale": {"type": "log", "base": 2, "nice": false, "padding": 14},
-                 "axis": {"labelExpr": "format(datum.value, '.3~g') + 'x'", "labelOverlap": true}})"));
-  own["unit_line"] = filled(unit_line);
-  own["change"] = "abs(log(datum.ratio))";
-  return spec(340, own, R"(["@unit_line",
-    {"data": "changes", "filter": "datum.ratio_low > 0", "mark": "rule whisker",
-     "encoding": {"x": "@x", "y": "@y.ratio_low", "y2": "@.ratio_high", "color": "@run"}},
-    {"data": "changes", "mark": "point run-point", "with": "@pointer",
-     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape",
-      "tooltip": ["name", "run", "ratio_text", "bounds"]}},
-    {"data": "changes", "filter": "datum.ratio > 0", "transform": [{"calculate": "@change", "as": "change"},
-      {"filter": "datum.change > 0.05"}], "mark": "point anchor", "label": ["change", "id", "name"],
-     "encoding": {"x": "@x", "y": "@y"}}])");
-}
 
 std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }
 
@@ -153,19 +74,6 @@ void name_roofs(Json& roofs) {
 }
 
 }  // namespace
-
-std::vector<Chart> overlays(const Several& several) {
-  return {{"rooflines", "Rooflines of all runs",
-           "Every point that declares FLOPs, coloured by run, with the DRAM roof and the pipes of each run. "
-           "Roofs of the same device coincide.",
-           "runs", rooflines(several)},
-          {"changes", "Change of every point",
-           "Time of each point divided by its time in the first run. Below 1 is faster. Whiskers span "
-           "both 95 % intervals. To test whether a change is real, use gpubench compare.",
-           "runs", changes(several)},
-          {"times", "Time against size, by run", "Medians of the operation with their 95 % intervals.",
-           "runs-operation", times(several)}};
-}
 
 Json datasets(const Several& several) {
   auto sets = datasets(several.merged);

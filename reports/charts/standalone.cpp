@@ -136,22 +136,6 @@ void put_axis_name(Json& spec, const std::vector<const Json*>& rows) {
       encoding["x"]["title"] = name;
 }
 
-/// Fonts that a renderer without a browser has, and sizes for a page of paper.
-Json paper_theme(bool dark) {
-  auto config = theme(dark);
-  config.merge_patch(Json::parse(R"({
-    "background": "white", "font": "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif", "padding": 14,
-    "axis": {"labelFontSize": 12, "titleFontSize": 13, "labelColor": "#333b44", "titleColor": "#1b222b"},
-    "legend": {"labelFontSize": 12.5, "orient": "top"},
-    "title": {"anchor": "start", "frame": "group", "fontSize": 16, "fontWeight": 600, "subtitleFontSize": 12,
-     "subtitleColor": "#57606b", "offset": 12, "color": "#1b222b"}})"));
-  if (dark)
-    config.merge_patch(Json::parse(R"({
-      "background": "#171c22", "axis": {"labelColor": "#c9d1da", "titleColor": "#e8ebef"},
-      "title": {"subtitleColor": "#a3adb8", "color": "#e8ebef"}})"));
-  return config;
-}
-
 /// Pixels to draw in, of which `draw` then makes a picture so wide: 144 an inch, so that text of 12 pixels has 6
 /// points.
 int pixels_of(double width_mm) { return static_cast<int>(std::lround(width_mm / 25.4 * 144.0)); }

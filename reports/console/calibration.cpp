@@ -16,7 +16,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
-#include "reports/console/plots.h"
+#include "reports/regimes.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
 

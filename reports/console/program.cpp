@@ -9,8 +9,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
-#include "reports/console/plots.h"
 #include "reports/program.h"
+#include "reports/regimes.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports {
@@ -27,8 +27,8 @@ std::string shown_name(const ProgramRow& row) {
 std::string kernel_table(const Run& run, const ConsoleStyle& style) {
   const auto rows = program_rows(run);
   if (rows.empty()) return paragraph("", "no kernel was recorded", color::yellow, style);
-  std::vector<Column> columns = {{"kernel"},     {"launches", true}, {"total", true}, {"share", true},
-                                 {"mean", true}, {"of max", true},   {"regime"},      {"limiter"}};
+  std::vector<Column> columns = {{"kernel"},     {"launches", true},   {"total", true}, {"share", true},
+                                 {"mean", true}, {"of ceiling", true}, {"regime"},      {"limiter"}};
   double rest = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ProgramKernel& kernel = *rows[i].kernel;
@@ -48,7 +48,7 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
                       {verdict != nullptr ? printable(label_of(verdict->limiter)) : ""}});
   }
-  std::string text = table_text(columns, min_shown_name, style, {{"mean"}, {"limiter"}, {"launches"}, {"of max"}});
+  std::string text = table_text(columns, min_shown_name, style, {{"mean"}, {"limiter"}, {"launches"}, {"of ceiling"}});
   if (rows.size() > max_console_kernels)
     text += paragraph(
         "",

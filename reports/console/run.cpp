@@ -15,9 +15,9 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
-#include "reports/console/plots.h"
 #include "reports/console/program.h"
 #include "reports/findings.h"
+#include "reports/regimes.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
 
@@ -27,11 +27,11 @@ namespace {
 /// Columns from the widest table to the narrowest; the first that fits the terminal is shown.
 const std::vector<std::vector<std::string_view>> layouts = {
     {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "clock", "regime", "limiter",
-     "of max", "confidence"},
-    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max"},
-    {"point", "time", "\u00b1", "since last", "on device", "rate", "regime", "limiter", "of max"},
-    {"point", "time", "since last", "rate", "regime", "limiter", "of max"},
-    {"point", "time", "regime", "limiter", "of max"},
+     "of ceiling", "confidence"},
+    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of ceiling"},
+    {"point", "time", "\u00b1", "since last", "on device", "rate", "regime", "limiter", "of ceiling"},
+    {"point", "time", "since last", "rate", "regime", "limiter", "of ceiling"},
+    {"point", "time", "regime", "limiter", "of ceiling"},
     {"point", "time", "regime"}};
 
 std::string bandwidth_text(const Measurement& measurement) {
@@ -101,7 +101,7 @@ bool is_empty(const Column& column) { return std::ranges::all_of(column.cells, &
 std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Changes& changes) {
   std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true},    {"since last", true},
                                  {"on device", true}, {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},
-                                 {"clock", true},     {"regime"},          {"limiter"},         {"of max", true},
+                                 {"clock", true},     {"regime"},          {"limiter"},         {"of ceiling", true},
                                  {"confidence"}};
   for (const Point* point : timed) {
     const Measurement& measurement = point->measurement;
@@ -261,30 +261,6 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   return text;
 }
 
-/// Verdicts beside the classes of NVIDIA's rule, and why they differ.
-std::string agreement_text(const Run& run, const ConsoleStyle& style) {
-  constexpr std::size_t max = 8;
-  const auto rows = agreement_rows(run);
-  if (rows.empty()) return "";
-  std::vector<Column> columns = {{"ncu's rule"}};
-  for (const auto& name : regime_names) columns.push_back({std::string(name), true});
-  for (const auto& row : rows) {
-    columns.front().cells.push_back({printable(row.front())});
-    for (std::size_t i = 1; i < row.size(); ++i) columns[i].cells.push_back({row[i]});
-  }
-  std::string text = "\n";
-  if (Table(columns, 0, min_shown_name).fits(usable_width(style)))
-    text += table_text(columns, min_shown_name, style);
-  else
-    text += paragraph("", "the table of ncu's rule and the verdicts needs a wider terminal", color::dim, style);
-  const auto differences = rule_differences(run);
-  for (std::size_t i = 0; i < std::min(differences.size(), max); ++i)
-    text += paragraph("  ", printable(differences[i]), color::dim, style);
-  if (differences.size() > max)
-    text += paragraph("  ", fmt::format("{} more differ", differences.size() - max), color::dim, style);
-  return text;
-}
-
 std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
   const Status status = status_of(point.measurement);
   const std::string name = printable(label(point.measurement));
@@ -356,7 +332,6 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, 
         text += untimed_row(*point, name_width, style);
       }
     }
-    if (style.drawing) text += sparklines(group, style);
     text += course_lines(group, style) + boundaries_text(group, style) + advice_lines(group, style) +
             phase_lines(group, style) + doubt_lines(group, style);
   }
@@ -495,15 +470,14 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 }  // namespace
 
 std::string console(const Run& run, const ConsoleStyle& style, bool kernels, const compare::Comparison* since) {
-  std::string text = heading_of_run(run, style) +
-                     (run.program          ? program_text(run, style)
-                      : style.by_operation ? operations_text(run, style)
-                                           : table_text(run, style, kernels, changes_of(since))) +
-                     agreement_text(run, style);
-  if (style.drawing) text += rooflines(run, style);
-  return text + "\n" + (style.by_operation ? "" : own_figures_lines(run, style) + legend(run, style)) +
-         summary(run, style) + summary_line(since_text(since), style) + warning_lines(run, style) +
-         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
+  return heading_of_run(run, style) +
+         (run.program          ? program_text(run, style)
+          : style.by_operation ? operations_text(run, style)
+                               : table_text(run, style, kernels, changes_of(since))) +
+         "\n" + (style.by_operation ? "" : own_figures_lines(run, style) + legend(run, style)) + summary(run, style) +
+         summary_line(since_text(since), style) + warning_lines(run, style) +
+         summary_line(counters_summary(run), style) + "\n" +
+         findings_text(run, style);
 }
 
 }  // namespace gpubench::reports

@@ -8,7 +8,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
-#include "reports/html/page.h"
+#include "reports/html/markup.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {

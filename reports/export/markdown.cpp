@@ -28,7 +28,7 @@ void add_verdict(const Run& run, const Point& point, std::vector<std::string>& c
   const Verdict& verdict = *point.verdict;
   cells.emplace_back(name_of(verdict.regime));
   cells.push_back(markdown_text(label_of(verdict.limiter)));
-  cells.push_back(markdown_text(of_max_text(run, point)));
+  cells.push_back(markdown_text(of_ceiling_text(run, point)));
   const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
   cells.push_back(verdict.regime == Regime::unknown ? ""
                                                     : fmt::format("{}{}", name_of(verdict.certainty),
@@ -81,7 +81,7 @@ std::string table(const Run& run) {
   if (shown.on_device) headings.push_back({"on device", true});
   headings.insert(headings.end(), {{"bandwidth", true}, {"FLOP rate", true}});
   if (shown.clock) headings.push_back({"clock"});
-  headings.insert(headings.end(), {{"regime"}, {"limiter"}, {"of max"}, {"confidence"}});
+  headings.insert(headings.end(), {{"regime"}, {"limiter"}, {"of ceiling"}, {"confidence"}});
   std::vector<std::vector<std::string>> rows;
   for (const Group& group : groups_of(run))
     for (const Point* point : group.points) rows.push_back(row_of(run, *point, shown));
@@ -138,7 +138,7 @@ std::string program_text(const Run& run) {
                                 {"p95", true},
                                 {"regime"},
                                 {"limiter"},
-                                {"of max"},
+                                {"of ceiling"},
                                 {"confidence"}},
                                rows);
 }
@@ -190,17 +190,6 @@ std::string figures_of_operations(const Run& run) {
   return titled("Figures of the operations' own", text);
 }
 
-std::string agreement(const Run& run) {
-  auto rows = agreement_rows(run);
-  if (rows.empty()) return "";
-  std::vector<Heading> headings = {{"ncu's rule"}};
-  for (const auto& name : regime_names) headings.push_back({std::string(name), true});
-  for (auto& row : rows) row.front() = markdown_text(row.front());
-  std::string text = "\n" + markdown_table(headings, rows) + "\n";
-  for (const auto& difference : rule_differences(run)) text += "- " + markdown_text(difference) + "\n";
-  return text;
-}
-
 std::string devices(const Run& run) {
   std::string text;
   for (const Device& device : run.devices) {
@@ -238,7 +227,7 @@ std::string markdown(const Run& run) {
   text += fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
                       markdown_text(run.context.host), markdown_text(run.context.created_utc));
   text += devices(run) + (run.program ? program_text(run) : "\n" + table(run)) + figures_of_operations(run) +
-          boundaries(run) + advice(run) + doubts(run) + agreement(run);
+          boundaries(run) + advice(run) + doubts(run);
   if (const std::string surer = counters_summary(run); !surer.empty()) text += "\n" + surer + "\n";
   text += "\n";
   for (const std::string& warning : folded_warnings(run))

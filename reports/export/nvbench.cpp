@@ -61,80 +61,81 @@ Json device_json(const Device& device, int number) {
   return item;
 }
 
-/// The summaries of one state. Numbers are strings, so that none loses digits on the way.
-class Summaries {
- public:
-  void number(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
-              const std::optional<double>& value, bool hidden = false) {
-    if (!value || !std::isfinite(*value)) return;
-    add(tag, name, hint, description, "float64", fmt::format("{}", *value));
-    if (hidden) items.back()["hide"] = "Hidden by default.";
-  }
-  void text(std::string_view tag, std::string_view name, std::string_view description, const std::string& value) {
-    if (!value.empty()) add(tag, name, "", description, "string", printable(value));
-  }
-  void add(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
-           std::string_view type, std::string value) {
-    Json item = {{"tag", tag}, {"name", name}};
-    if (!hint.empty()) item["hint"] = hint;
-    item["description"] = description;
-    item["data"] = Json::array({{{"name", "value"}, {"type", type}, {"value", std::move(value)}}});
-    items.push_back(std::move(item));
-  }
-  Json items = Json::array();
-};
-
-/// Sample standard deviation, which `Summary` has not; absent below two samples.
-std::optional<double> standard_deviation(const std::vector<double>& samples) {
-  if (samples.size() < 2) return std::nullopt;
-  const auto count = static_cast<double>(samples.size());
-  double mean = 0.0;
-  for (const double sample : samples) mean += sample / count;
-  double squares = 0.0;
-  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
-  return std::sqrt(squares / (count - 1.0));
+/// A summary of one state. Numbers are strings, so that none loses digits on the way.
+Json summary_json(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
+                  std::string_view type, std::string value, bool hidden = false) {
+  Json item = {{"tag", tag}, {"name", name}};
+  if (!hint.empty()) item["hint"] = hint;
+  item["description"] = description;
+  item["data"] = Json::array({{{"name", "value"}, {"type", type}, {"value", std::move(value)}}});
+  if (hidden) item["hide"] = "Hidden by default.";
+  return item;
 }
 
 std::optional<double> over(const std::optional<double>& value, double unit) {
   return value && unit > 0.0 ? std::optional(*value / unit) : std::nullopt;
 }
 
-void put_times(Summaries& into, const Measurement& measurement) {
-  const Summary& seconds = *measurement.seconds();
-  const std::string how = printable(fmt::format("clock: {}; caches: {}; {}", name_of(measurement.primary().clock),
-                                                measurement.cache_state, measurement.primary().method));
-  const auto deviation = standard_deviation(measurement.primary().samples_seconds);
-  const double quartiles = seconds.upper_quartile - seconds.lower_quartile;
-  const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value, bool hidden,
-                        std::string_view hint = "duration") {
-    into.number(fmt::format("nv/cold/time/gpu/{}", tag), name, hint,
-                fmt::format("{} of one execution{}", name, tag == "mean" ? " (" + how + ")" : ""), value, hidden);
-  };
-  into.add("nv/cold/sample_size", "Samples", "sample_size", "Samples taken", "int64", fmt::to_string(seconds.count));
-  time("mean", "GPU Time", seconds.mean, false);
-  time("min", "Min GPU Time", seconds.minimum, true);
-  time("max", "Max GPU Time", seconds.maximum, true);
-  time("stdev/absolute", "Noise (absolute)", deviation, true);
-  time("stdev/relative", "Noise", over(deviation, seconds.mean), false, "percentage");
-  time("q1", "Q1 GPU Time", seconds.lower_quartile, true);
-  time("median", "Median GPU Time", seconds.median, true);
-  time("q3", "Q3 GPU Time", seconds.upper_quartile, true);
-  time("iqr/absolute", "IQR GPU Time", quartiles, true);
-  time("iqr/relative", "Relative IQR GPU Time", over(quartiles, seconds.median), true, "percentage");
-  into.number("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", "byte_rate", "Declared bytes over the median time",
-              bytes_per_second(measurement));
-  into.number("nv/cold/sm_clock_rate/mean", "Clock Rate", "frequency",
-              printable(measurement.clock_hz_source.empty() ? "Clock of the point" : measurement.clock_hz_source),
-              measurement.clock_hz);
-  into.number("gpubench/flops_per_second", "FLOP/s", "item_rate", "Declared operations over the median time",
-              flops_per_second(measurement));
+/// Sample standard deviation, which `Summary` has not; absent below two samples.
+std::optional<double> standard_deviation(const std::vector<double>& samples, double mean) {
+  double squares = 0.0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  if (samples.size() < 2) return std::nullopt;
+  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
 }
 
-void put_verdict(Summaries& into, const Verdict& verdict) {
-  into.text("gpubench/regime", "Regime", "What limits the point", std::string(name_of(verdict.regime)));
-  into.text("gpubench/limiter", "Limiter", "The resource that limits it", verdict.limiter);
-  into.number("gpubench/achieved", "Achieved", "percentage", "Rate of the limiter over its measured ceiling",
-              verdict.achieved);
+Json summaries_of(const Point& point) {
+  const Measurement& measurement = point.measurement;
+  const Summary& seconds = *measurement.seconds();
+  const std::string how = printable(fmt::format(" (clock: {}; caches: {}; {})", name_of(measurement.primary().clock),
+                                                measurement.cache_state, measurement.primary().method));
+  const auto deviation = standard_deviation(measurement.primary().samples_seconds, seconds.mean);
+  const double quartiles = seconds.upper_quartile - seconds.lower_quartile;
+  Json items = Json::array({summary_json("nv/cold/sample_size", "Samples", "sample_size", "Samples taken", "int64",
+                                         fmt::to_string(seconds.count))});
+  const auto number = [&](std::string_view tag, std::string_view name, std::string_view hint,
+                          std::string_view description, const std::optional<double>& value, bool hidden = false) {
+    if (value && std::isfinite(*value))
+      items.push_back(summary_json(tag, name, hint, description, "float64", fmt::to_string(*value), hidden));
+  };
+  struct Time {
+    std::string_view tag, name;
+    std::optional<double> value;
+  };
+  for (const Time& time :
+       std::initializer_list<Time>{{"mean", "GPU Time", seconds.mean},
+                                   {"min", "Min GPU Time", seconds.minimum},
+                                   {"max", "Max GPU Time", seconds.maximum},
+                                   {"stdev/absolute", "Noise (absolute)", deviation},
+                                   {"stdev/relative", "Noise", over(deviation, seconds.mean)},
+                                   {"q1", "Q1 GPU Time", seconds.lower_quartile},
+                                   {"median", "Median GPU Time", seconds.median},
+                                   {"q3", "Q3 GPU Time", seconds.upper_quartile},
+                                   {"iqr/absolute", "IQR GPU Time", quartiles},
+                                   {"iqr/relative", "Relative IQR GPU Time", over(quartiles, seconds.median)}})
+    number(fmt::format("nv/cold/time/gpu/{}", time.tag), time.name,
+           time.tag.ends_with("relative") ? "percentage" : "duration",
+           fmt::format("{} of one execution{}", time.name, time.tag == "mean" ? how : ""), time.value,
+           time.tag != "mean" && time.tag != "stdev/relative");
+  number("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", "byte_rate", "Declared bytes over the median time",
+         bytes_per_second(measurement));
+  number("nv/cold/sm_clock_rate/mean", "Clock Rate", "frequency",
+         printable(measurement.clock_hz_source.empty() ? "Clock of the point" : measurement.clock_hz_source),
+         measurement.clock_hz);
+  number("gpubench/flops_per_second", "FLOP/s", "item_rate", "Declared operations over the median time",
+         flops_per_second(measurement));
+  const auto text = [&](std::string_view tag, std::string_view name, std::string_view description,
+                        std::string_view value) {
+    if (!value.empty()) items.push_back(summary_json(tag, name, "", description, "string", printable(value)));
+  };
+  if (point.verdict) {
+    text("gpubench/regime", "Regime", "What limits the point", name_of(point.verdict->regime));
+    text("gpubench/limiter", "Limiter", "The resource that limits it", point.verdict->limiter);
+    number("gpubench/achieved", "Achieved", "percentage", "Rate of the limiter over its measured ceiling",
+           point.verdict->achieved);
+  }
+  text("gpubench/name", "Name", "The point's name in gpubench", label(measurement));
+  return items;
 }
 
 /// The names that the axes have; one argument without a name is the size.
@@ -160,15 +161,8 @@ Json state_json(const Point& point, int device, const std::vector<std::string>& 
   }
   Json state = {{"name", name}, {"device", device}, {"type_config_index", 0}, {"axis_values", nullptr}};
   if (!axes.empty()) state["axis_values"] = std::move(values);
-  state["summaries"] = nullptr;
   const bool timed = status_of(measurement) == Status::timed;
-  if (timed) {
-    Summaries summaries;
-    put_times(summaries, measurement);
-    if (point.verdict) put_verdict(summaries, *point.verdict);
-    summaries.text("gpubench/name", "Name", "The point's name in gpubench", label(measurement));
-    state["summaries"] = std::move(summaries.items);
-  }
+  state["summaries"] = timed ? summaries_of(point) : Json();
   state["is_skipped"] = !timed;
   if (!timed) state["skip_reason"] = printable(reason_of(measurement));
   return state;

@@ -31,6 +31,7 @@ std::string markdown_text(std::string_view text);
 struct Heading {
   std::string title;
   bool right = false;  ///< aligned to the right, as numbers are
+  bool html = false;   ///< on a page its cells are HTML already
 };
 
 /// The cells go in as they are.

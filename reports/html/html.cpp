@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/base/base64.h"
 #include "core/base/text.h"
@@ -18,116 +16,10 @@
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
 #include "reports/comparisons.h"
+#include "reports/html/markup.h"
 #include "reports/html/page.h"
+#include "reports/html/sections.h"
 #include "reports/reports.h"
-
-namespace gpubench::reports::markup {
-namespace {
-
-using Replacements = std::vector<std::pair<char, std::string_view>>;
-
-std::string replaced(std::string_view text, const Replacements& replacements) {
-  std::string result;
-  for (const char c : text) {
-    const auto known = std::ranges::find(replacements, c, &Replacements::value_type::first);
-    if (known == replacements.end())
-      result += c;
-    else
-      result += known->second;
-  }
-  return result;
-}
-
-}  // namespace
-
-std::string escape(std::string_view text) {
-  return replaced(printable(text), {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
-}
-
-std::string script_json(const nlohmann::json& value) {
-  // ensure_ascii turns U+2028 and U+2029 into escapes; the three characters left stand only inside strings.
-  return replaced(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
-}
-
-std::string render(const CaptionedTable& table) {
-  if (table.rows.empty()) return {};
-  const auto caption = escape(table.caption);
-  std::string html = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + caption +
-                     "\"><table><caption>" + caption + "</caption><thead><tr>";
-  for (const auto& column : table.columns)
-    html +=
-        std::string("<th scope=\"col\"") + (column.right ? " class=\"number\">" : ">") + escape(column.title) + "</th>";
-  html += "</tr></thead><tbody>\n";
-  for (const auto& row : table.rows) {
-    html += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool numeric = i < table.columns.size() && table.columns[i].right;
-      const std::string open = i == 0 ? "<th scope=\"row\"" : numeric ? "<td class=\"number\"" : "<td";
-      html += open + ">" + escape(row[i]) + (i == 0 ? "</th>" : "</td>");
-    }
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n";
-}
-
-std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
-
-std::string fill(std::string_view page, const std::map<std::string, std::string, std::less<>>& values) {
-  std::string html;
-  while (true) {
-    const auto open = page.find("{{");
-    html += page.substr(0, open);
-    if (open == std::string_view::npos) return html;
-    const auto close = page.find("}}", open);
-    if (close == std::string_view::npos) throw std::logic_error("the page's template has {{ without }}");
-    const auto name = page.substr(open + 2, close - open - 2);
-    const auto value = values.find(name);
-    if (value == values.end()) throw std::logic_error("the page's template asks for " + std::string(name));
-    html += value->second;
-    page.remove_prefix(close + 2);
-  }
-}
-
-}  // namespace gpubench::reports::markup
-
-namespace gpubench::reports::page {
-namespace {
-
-// Without the bundle. SHA-384 of the files that the wheel panel 1.9.4 (PyPI) took from these addresses.
-constexpr std::array remote_scripts = {
-    std::pair{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
-              "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
-    std::pair{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
-              "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
-    std::pair{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
-              "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
-
-}  // namespace
-
-std::string vega_scripts() {
-  if (!vega().empty()) return markup::script(vega());
-  std::string html;
-  for (const auto& [url, integrity] : remote_scripts)
-    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
-  return html;
-}
-
-std::string vega_sources() {
-  if (!vega().empty()) return fmt::format(" '{}'", vega_hash());
-  std::string list;
-  for (const auto& [url, integrity] : remote_scripts) list += fmt::format(" {}", url);
-  return list;
-}
-
-std::string policy(const std::string& script_sources) {
-  return fmt::format(
-      "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
-      "'none'",
-      script_sources);
-}
-
-}  // namespace gpubench::reports::page
 
 namespace gpubench::reports {
 namespace {
@@ -143,11 +35,8 @@ std::string sources(bool of_program) {
 }
 
 std::string figure(const charts::Chart& chart) {
-  const auto title = markup::escape(chart.title);
-  return fmt::format(
-      "<figure class=\"card chart\" id=\"chart-{0}\" data-scope=\"{1}\"><figcaption><h3>{2}</h3><p>{3}</p></figcaption>"
-      "<div class=\"canvas\" role=\"img\" aria-label=\"{2}. {3}\"></div></figure>\n",
-      chart.id, chart.scope, title, markup::escape(chart.description));
+  return markup::part(
+      "chart", {{"id", chart.id}, {"scope", chart.scope}, {"title", chart.title}, {"description", chart.description}});
 }
 
 /// Rows as columns, each text once: a third of the size, and faster to read.
@@ -194,15 +83,15 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, cha
   charts::Json data = {
       {"datasets", std::move(datasets)}, {"points", points.take()},
       {"specs", std::move(specs)},       {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}},
-      {"devices", std::move(devices)},   {"embedded", !page::vega().empty()}};
+      {"devices", std::move(devices)},   {"embedded", !page::vega().empty()},
+      {"regimes", regime_names}};
   if (run.program) data["program"] = sections::overview_data(*run.program);
   return data;
 }
 
 std::string meta_of(const Context& context) {
-  return fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{}</span></p>",
-                     markup::escape(context.created_utc), markup::escape(context.host),
-                     markup::escape(sections::made_by(context)));
+  return markup::part(
+      "meta", {{"created", context.created_utc}, {"host", context.host}, {"made_by", sections::made_by(context)}});
 }
 
 std::string environments(const Several& several) {
@@ -214,6 +103,20 @@ std::string environments(const Several& several) {
     html += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
   }
   return html;
+}
+
+std::string several_title(const Several& several, bool compared) {
+  return compared ? several.labels.back() + " against " + several.labels.front() : joined(several.labels, ", ");
+}
+
+/// One heading, with the names of all devices once.
+std::string heading_of(const Several& several, bool compared) {
+  std::vector<std::string> names;
+  for (const auto& devices : several.devices)
+    for (const Device& device : devices)
+      if (std::ranges::find(names, device.name) == names.end()) names.push_back(device.name);
+  const charts::Json heading = {{"name", several_title(several, compared)}, {"facts", joined(names, ", ")}};
+  return markup::part("devices", {{"devices", charts::Json::array({heading})}});
 }
 
 /// `several` is null for the page of one run.
@@ -236,25 +139,19 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
   return markup::fill(
       page::frame(),
       {{"policy", page::policy(sources(run.program.has_value()))},
-       {"style", std::string(page::style())},
-       {"title", markup::escape(sections::title(run))},
-       {"devices", sections::devices(run)},
+       {"style", page::style()},
+       {"title", one ? sections::title(run) : several_title(*several, !comparison.empty())},
+       {"devices", one ? sections::devices(run) : heading_of(*several, !comparison.empty())},
        {"meta", one ? meta_of(run.context) : ""},
-       {"version", markup::escape(run.context.gpubench_version)},
-       {"summary", markup::escape(sections::summary(run))},
+       {"version", run.context.gpubench_version},
+       {"summary", sections::summary(run)},
        {"findings", sections::findings(run)},
        {"regimes", sections::regimes(run)},
        {"notices", sections::notices(run)},
        {"comparison", comparison},
-       {"navigation", !comparison.empty() ? "<a href=\"#comparison\">Comparison</a><a href=\"#runs\">Runs</a>"
-                      : !one              ? "<a href=\"#runs\">Runs</a>"
-                      : run.program       ? "<a href=\"#program\">Program</a>"
-                                          : ""},
        {"program", sections::program(run)},
-       {"runs", one ? ""
-                    : "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs "
-                      "together</h2>\n" +
-                          sections::runs(*several) + overlays + "</section>\n"},
+       {"of_program", run.program.has_value()},
+       {"runs", one ? "" : sections::runs(*several) + overlays},
        {"device_charts", device_charts},
        {"operation_charts", operation_charts},
        {"ladder", ladder},
@@ -292,7 +189,7 @@ static std::string html_of(const Several& several, const std::string& comparison
 std::string html(const Several& several) { return html_of(several, {}); }
 
 std::string html(const compare::Comparison& comparison, const Several& several) {
-  return html_of(several, sections::comparison(comparison));
+  return html_of(several, sections::comparison(comparison, several.labels.front(), several.labels.back()));
 }
 
 }  // namespace gpubench::reports

@@ -12,20 +12,24 @@
 #include "core/model/points.h"
 #include "core/model/resources.h"
 #include "reports/charts/rows.h"
-#include "reports/html/page.h"
+#include "reports/html/markup.h"
+#include "reports/html/sections.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports::sections {
 namespace {
 
 using markup::CaptionedTable;
-using markup::escape;
 using markup::render;
+using nlohmann::json;
 
 constexpr std::size_t kernels_at_a_glance = 20;
 constexpr std::size_t shown_kernels = 300;
 constexpr std::size_t shown_ranges = 1000;
 constexpr std::size_t shown_gpus = 16;
+
+/// How many are not shown; empty for none.
+std::string text_of_rest(std::size_t all, std::size_t shown) { return all > shown ? fmt::to_string(all - shown) : ""; }
 
 struct Part {
   std::string_view look;  ///< class of its colour
@@ -46,103 +50,80 @@ std::vector<Part> parts_of(const GpuTime& gpu) {
   return parts;
 }
 
-std::string gpu_card(const GpuTime& gpu) {
-  std::string bar, legend;
-  for (const Part& part : parts_of(gpu)) {
-    const std::string share = format_percent(part.seconds / gpu.wall_seconds);
-    bar += fmt::format("<span class=\"part-{}\" style=\"flex-grow:{:.6f}\" title=\"{}: {}\"></span>", part.look,
-                       part.seconds / gpu.wall_seconds, escape(part.text), share);
-    legend += fmt::format("<div><dt><i class=\"part-{}\"></i>{}</dt><dd>{} <small>{}</small></dd></div>", part.look,
-                          escape(part.text), share, format_seconds(part.seconds));
-  }
+json gpu_card(const GpuTime& gpu) {
+  json parts = json::array();
+  for (const Part& part : parts_of(gpu))
+    parts.push_back({{"look", part.look},
+                     {"text", part.text},
+                     {"part", fmt::format("{:.6f}", part.seconds / gpu.wall_seconds)},
+                     {"share", format_percent(part.seconds / gpu.wall_seconds)},
+                     {"time", format_seconds(part.seconds)}});
   std::string facts = fmt::format("{} launches", format_count(static_cast<double>(gpu.launches)));
   if (gpu.launch_call_seconds) facts += fmt::format(", {} a call", format_seconds(*gpu.launch_call_seconds));
   if (gpu.launch_period_seconds) facts += fmt::format(", one every {}", format_seconds(*gpu.launch_period_seconds));
-  return fmt::format(
-      "<section class=\"card time\"><h3>{}</h3><p>{}; {}. {}.</p><div class=\"bar\" aria-hidden=\"true\">{}</div>"
-      "<dl class=\"parts\">{}</dl></section>\n",
-      escape(name_of(gpu)), escape(busy_text(gpu)), escape(idle_text(gpu)), escape(facts), bar, legend);
-}
-
-std::string kernel_row(const Run& run, const ProgramRow& row) {
-  const ProgramKernel& kernel = *row.kernel;
-  const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
-  const auto mean = mean_seconds(kernel);
-  std::string name = escape(row.name);
-  if (row.point != nullptr)
-    name =
-        fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(), escape(kernel.point), name);
-  const auto cell = [](const std::string& text) { return "<td class=\"number\">" + escape(text) + "</td>"; };
-  if (!row.differs.empty()) name += fmt::format(" <small>{}</small>", escape(row.differs));
-  std::string html = fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", name, escape(kernel.range));
-  html += cell(format_count(static_cast<double>(kernel.launches))) + cell(format_seconds(kernel.total_seconds)) +
-          cell(format_percent(kernel.share)) + cell(mean ? format_seconds(*mean) : "") +
-          cell(format_seconds(kernel.p50_seconds)) + cell(format_seconds(kernel.p95_seconds));
-  if (verdict == nullptr) return html + "<td></td><td></td><td></td><td></td></tr>\n";
-  html += "<td class=\"number\">";
-  if (verdict->achieved)
-    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}",
-                        gpubench::name_of(verdict->regime), 100.0 * std::clamp(*verdict->achieved, 0.0, 1.0),
-                        format_percent(*verdict->achieved));
-  const std::string_view regime = gpubench::name_of(verdict->regime);
-  return html +
-         fmt::format(
-             "</td><td><span class=\"regime\"><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" "
-             "aria-hidden=\"true\"><use href=\"#sign-{0}\"/></svg>{0}</span></td><td>{1}</td><td>{2}</td></tr>\n",
-             regime, escape(label_of(verdict->limiter)), gpubench::name_of(verdict->certainty));
+  return {{"name", name_of(gpu)},
+          {"busy", busy_text(gpu)},
+          {"idle", idle_text(gpu)},
+          {"facts", std::move(facts)},
+          {"parts", std::move(parts)}};
 }
 
 std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
-  std::string html =
-      "<div class=\"scroll kernels\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\"><table><caption>Launches "
-      "of one function with one shape in one range, by their time in all. A name leads to all that is known.</caption>"
-      "<thead><tr>";
-  for (const char* const title : {"kernel", "range"}) html += fmt::format("<th scope=\"col\">{}</th>", title);
-  for (const char* const title : {"launches", "total", "share", "mean", "p50", "p95", "of max"})
-    html += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", title);
-  for (const char* const title : {"regime", "limiter", "certainty"})
-    html += fmt::format("<th scope=\"col\">{}</th>", title);
-  html += "</tr></thead><tbody>\n";
-  for (const ProgramRow& row : rows) html += kernel_row(run, row);
-  return html + "</tbody></table></div>\n";
+  CaptionedTable table{
+      "Launches of one function with one shape in one range, by their time in all. A name leads to all that is known.",
+      {{"kernel", false, true},
+       {"range"},
+       {"launches", true},
+       {"total", true},
+       {"share", true},
+       {"mean", true},
+       {"p50", true},
+       {"p95", true},
+       {"of ceiling", true, true},
+       {"regime", false, true},
+       {"limiter"},
+       {"certainty"}},
+      {}};
+  for (const ProgramRow& row : rows) {
+    const ProgramKernel& kernel = *row.kernel;
+    const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
+    const auto mean = mean_seconds(kernel);
+    std::string name = markup::escape(row.name);
+    if (row.point != nullptr)
+      name = fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(),
+                         markup::escape(kernel.point), name);
+    if (!row.differs.empty()) name += fmt::format(" <small>{}</small>", markup::escape(row.differs));
+    auto& cells = table.rows.emplace_back(std::vector<std::string>{
+        std::move(name), kernel.range, format_count(static_cast<double>(kernel.launches)),
+        format_seconds(kernel.total_seconds), format_percent(kernel.share), mean ? format_seconds(*mean) : "",
+        format_seconds(kernel.p50_seconds), format_seconds(kernel.p95_seconds)});
+    if (verdict == nullptr) continue;
+    const std::string_view regime = gpubench::name_of(verdict->regime);
+    cells.push_back(verdict->achieved ? meter(regime, *verdict->achieved) : "");
+    cells.push_back(sections::regime(regime));
+    cells.emplace_back(label_of(verdict->limiter));
+    cells.emplace_back(gpubench::name_of(verdict->certainty));
+  }
+  return render(table);
 }
 
 std::string kernels(const Run& run) {
   const auto rows = program_rows(run);
   if (rows.empty()) return "<p class=\"empty\">No kernel was recorded.</p>\n";
   const std::span all(rows);
-  std::string html = kernel_table(run, all.first(std::min(rows.size(), kernels_at_a_glance)));
-  if (rows.size() <= kernels_at_a_glance) return html;
-  const std::size_t end = std::min(rows.size(), shown_kernels);
-  html += fmt::format("<details class=\"folded\"><summary>{} more kernels</summary>{}</details>\n",
-                      end - kernels_at_a_glance,
-                      kernel_table(run, all.subspan(kernels_at_a_glance, end - kernels_at_a_glance)));
+  const std::size_t first = std::min(rows.size(), kernels_at_a_glance), end = std::min(rows.size(), shown_kernels);
+  std::string html = kernel_table(run, all.first(first));
+  if (end > first)
+    html += markup::part("folded", {{"summary", fmt::format("{} more kernels", end - first)},
+                                    {"html", kernel_table(run, all.subspan(first, end - first))}});
   if (rows.size() > end)
     html += fmt::format("<p class=\"empty\">{} more stand in the table of all points.</p>\n", rows.size() - end);
   return html;
 }
 
-std::string overview(const Program& program) {
-  if (program.overview.empty()) return {};
-  std::string legend;
-  for (const auto& [kind, text] : {std::pair{"compute", "kernel"}, std::pair{"memory", "copy or fill"},
-                                   std::pair{"communication", "communication"}, std::pair{"launch", "launch"},
-                                   std::pair{"wait", "wait"}, std::pair{"range", "range"}})
-    legend += fmt::format("<span><i class=\"work-{}\"></i>{}</span>", kind, text);
-  return fmt::format(
-      "<figure class=\"card look\" id=\"timeline\"><figcaption><h3>Timeline</h3><p>Drag over a stretch to look "
-      "closer; "
-      "with the timeline in focus the wheel zooms, arrows move, + and - zoom, 0 shows all.</p></figcaption>"
-      "<div class=\"controls\"><div class=\"step\"><button type=\"button\" data-zoom=\"in\">Closer</button><button "
-      "type=\"button\" data-zoom=\"out\">Wider</button><button type=\"button\" data-zoom=\"all\">All</button></div>"
-      "<div class=\"legend\">{}</div></div><canvas tabindex=\"0\" role=\"img\" aria-label=\"Timeline of {} tracks over "
-      "{}\"></canvas></figure>\n",
-      legend, program.overview.size(), format_seconds(program.wall_seconds));
-}
-
-/// Live bytes as steps: nothing to compute in the page.
-std::string memory_curve(const Program& program, const ProgramMemory& memory) {
-  if (memory.curve_seconds.empty() || memory.peak_bytes <= 0 || program.wall_seconds <= 0.0) return {};
+/// Live bytes as steps: nothing to compute in the page. Null where there is nothing to show.
+json memory_curve(const Program& program, const ProgramMemory& memory) {
+  if (memory.curve_seconds.empty() || memory.peak_bytes <= 0 || program.wall_seconds <= 0.0) return nullptr;
   constexpr double width = 1000.0, height = 120.0;
   const auto x = [&](double seconds) { return width * std::clamp(seconds / program.wall_seconds, 0.0, 1.0); };
   const auto y = [&](std::int64_t bytes) {
@@ -151,29 +132,26 @@ std::string memory_curve(const Program& program, const ProgramMemory& memory) {
   std::string path = fmt::format("M{:.1f} {:.1f}", x(memory.curve_seconds.front()), height);
   for (std::size_t i = 0; i < memory.curve_seconds.size(); ++i)
     path += fmt::format("H{:.1f}V{:.1f}", x(memory.curve_seconds[i]), y(memory.curve_bytes[i]));
-  path += fmt::format("H{:.1f}V{:.1f}Z", width, height);
-  return fmt::format(
-      "<figure class=\"card look live\"><figcaption><h3>Memory: {0}</h3><p>{1}</p></figcaption><div class=\"axis\">"
-      "<span>{2}</span><span>0</span></div><svg viewBox=\"0 0 1000 120\" preserveAspectRatio=\"none\" role=\"img\" "
-      "aria-label=\"Live bytes over time: {1}\"><path d=\"{3}\"/></svg><div class=\"axis across\"><span>0 s</span>"
-      "<span>{4}</span></div></figure>\n",
-      escape(name_of(memory)), escape(memory_text(memory)), format_bytes(static_cast<double>(memory.peak_bytes)), path,
-      format_seconds(program.wall_seconds));
+  return {{"name", name_of(memory)},
+          {"text", memory_text(memory)},
+          {"peak", format_bytes(static_cast<double>(memory.peak_bytes))},
+          {"path", path + fmt::format("H{:.1f}V{:.1f}Z", width, height)},
+          {"wall", format_seconds(program.wall_seconds)}};
 }
 
 /// Nested <details>, a row each; the outermost are open.
-std::string ranges(const Program& program) {
-  if (program.ranges.empty()) return {};
+json ranges(const Program& program) {
   const std::size_t shown = std::min(program.ranges.size(), shown_ranges);
-  std::string html =
-      "<div class=\"scroll tree\" role=\"region\" tabindex=\"0\" aria-label=\"Ranges\"><p>Ranges that the program "
-      "names. Kernel time is that of the kernels launched in them.</p><div class=\"row head\"><span>range</span>"
-      "<span>times</span><span>host</span><span>kernels</span><span>own</span><span>launches</span><span>memory "
-      "peak</span></div>\n";
+  json rows = json::array();
   std::int64_t open = 0;
+  const auto closed = [&](std::int64_t depth) {
+    std::string html;
+    for (; open > depth; --open) html += "</details>";
+    return html;
+  };
   for (std::size_t i = 0; i < shown; ++i) {
     const ProgramRange& range = program.ranges[i];
-    for (; open > range.depth; --open) html += "</details>";
+    const std::string close = closed(range.depth);
     const bool has_children = i + 1 < shown && program.ranges[i + 1].depth > range.depth;
     // A path is that of the node around it, a slash and a name, which may hold slashes itself.
     std::size_t cut = 0;
@@ -184,25 +162,22 @@ std::string ranges(const Program& program) {
       }
     std::string name = range.path.substr(cut);
     if (range.depth == 0 && !range.process.empty()) name += ", " + range.process;
-    const std::string row = fmt::format(
-        "<span style=\"padding-left:{}rem\">{}</span><span>{}</span><span>{}</span><span>{}</span><span>{}</span><span>"
-        "{}</span><span>{}</span>",
-        1.1 * static_cast<double>(std::min<std::int64_t>(range.depth, 20)), escape(name),
-        format_count(static_cast<double>(range.count)), format_seconds(range.host_seconds),
-        format_seconds(range.kernel_seconds), format_seconds(range.own_kernel_seconds),
-        format_count(static_cast<double>(range.launches)),
-        range.allocations == 0 ? "" : format_bytes(static_cast<double>(range.peak_bytes)));
-    if (!has_children) {
-      html += "<div class=\"row\">" + row + "</div>\n";
-      continue;
-    }
-    html += fmt::format("<details{}><summary class=\"row\">{}</summary>\n", range.depth == 0 ? " open" : "", row);
-    ++open;
+    rows.push_back(
+        {{"close", close},
+         {"open", !has_children      ? "<div class=\"row\">"
+                  : range.depth == 0 ? "<details open><summary class=\"row\">"
+                                     : "<details><summary class=\"row\">"},
+         {"end", has_children ? "</summary>" : "</div>"},
+         {"indent", fmt::format("{:.1f}", 1.1 * static_cast<double>(std::min<std::int64_t>(range.depth, 20)))},
+         {"name", name},
+         {"cells",
+          {format_count(static_cast<double>(range.count)), format_seconds(range.host_seconds),
+           format_seconds(range.kernel_seconds), format_seconds(range.own_kernel_seconds),
+           format_count(static_cast<double>(range.launches)),
+           range.allocations == 0 ? "" : format_bytes(static_cast<double>(range.peak_bytes))}}});
+    if (has_children) ++open;
   }
-  for (; open > 0; --open) html += "</details>";
-  if (program.ranges.size() > shown)
-    html += fmt::format("<p>{} more stand in the run's JSON.</p>", program.ranges.size() - shown);
-  return html + "</div>\n";
+  return {{"ranges", std::move(rows)}, {"rest", closed(0)}, {"more", text_of_rest(program.ranges.size(), shown)}};
 }
 
 std::string tables(const Program& program) {
@@ -226,22 +201,23 @@ std::string tables(const Program& program) {
 std::string program(const Run& run) {
   if (!run.program) return {};
   const Program& program = *run.program;
-  std::string html = fmt::format(
-      "<section id=\"program\" aria-labelledby=\"program-title\">\n<h2 id=\"program-title\">The program</h2>\n<p "
-      "class=\"ran\"><code>{}</code> {}.</p>\n<div class=\"times\">",
-      escape(joined(program.command, " ")), escape(ran_text(program)));
-  for (std::size_t i = 0; i < std::min(program.gpus.size(), shown_gpus); ++i) html += gpu_card(program.gpus[i]);
-  html += "</div>\n";
-  if (program.gpus.size() > shown_gpus)
-    html +=
-        fmt::format("<p class=\"empty\">{} more GPUs stand in the run's JSON.</p>\n", program.gpus.size() - shown_gpus);
-  if (program.gpus.empty()) html += "<p class=\"empty\">No work on a GPU was recorded.</p>\n";
-  if (!program.counters_reason.empty())
-    html += fmt::format("<p class=\"notice\"><strong>{}:</strong> {}</p>\n",
-                        program.counted_launches > 0 ? "Counters" : "No counters", escape(program.counters_reason));
-  html += kernels(run) + overview(program);
-  for (const ProgramMemory& memory : shown_memory(program)) html += memory_curve(program, memory);
-  return html + ranges(program) + tables(program) + "</section>\n";
+  json gpus = json::array(), memories = json::array();
+  for (std::size_t i = 0; i < std::min(program.gpus.size(), shown_gpus); ++i) gpus.push_back(gpu_card(program.gpus[i]));
+  for (const ProgramMemory& memory : shown_memory(program))
+    if (json curve = memory_curve(program, memory); !curve.is_null()) memories.push_back(std::move(curve));
+  return markup::part("program", {{"command", joined(program.command, " ")},
+                                  {"ran", ran_text(program)},
+                                  {"gpus", std::move(gpus)},
+                                  {"more_gpus", text_of_rest(program.gpus.size(), shown_gpus)},
+                                  {"no_counters", program.counters_reason},
+                                  {"counters_title", program.counted_launches > 0 ? "Counters" : "No counters"},
+                                  {"kernels", kernels(run)},
+                                  {"timeline", !program.overview.empty()},
+                                  {"tracks", program.overview.size()},
+                                  {"wall", format_seconds(program.wall_seconds)},
+                                  {"memory", std::move(memories)},
+                                  {"tree", program.ranges.empty() ? json() : ranges(program)},
+                                  {"tables", tables(program)}});
 }
 
 nlohmann::json overview_data(const Program& program) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/html/sections.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,15 +12,15 @@
 #include "core/model/resources.h"
 #include "reports/comparisons.h"
 #include "reports/findings.h"
-#include "reports/html/page.h"
+#include "reports/html/markup.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports::sections {
 namespace {
 
 using markup::CaptionedTable;
-using markup::escape;
 using markup::render;
+using nlohmann::json;
 
 std::string plural(std::size_t count, const std::string& noun) {
   return format_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
@@ -71,43 +73,46 @@ CaptionedTable levels(const Calibration& calibration) {
   return table;
 }
 
-/// One ceiling in the card of its group: value, interval and, where there is a limit, a meter.
-std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
-  const auto share = share_of_limit(ceiling);
-  const std::string notes = escape(joined(ceiling.caveats, "; "));
-  std::string html = "<tr><th scope=\"row\">" + escape(ceiling.resource);
-  if (!notes.empty())
-    html += fmt::format(
-        "<span class=\"caveat\" tabindex=\"0\" role=\"note\" title=\"{0}\" aria-label=\"Caveat: {0}\">!</span>", notes);
-  html += "</th><td class=\"number\">" + escape(format_value(ceiling.value, ceiling.unit, 4)) + "<small>" +
-          escape(format_interval(ceiling.ci95, ceiling.unit, 4)) + "</small></td><td>";
-  if (share)
-    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}",
-                        name_of(regime_of(group)), 100.0 * std::min(*share, 1.0), format_percent(*share));
-  else if (ceiling.cycles)
-    html += fmt::format("<span class=\"soft\">{} cycles</span>", format_number(*ceiling.cycles, 4));
-  return html + "</td></tr>\n";
+/// A card for each group: value, interval and, where there is a limit, a meter.
+std::string cards(const Calibration& calibration) {
+  json groups = json::array();
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
+    json rows = json::array();
+    for (const Ceiling* const ceiling : ceilings) {
+      const auto share = share_of_limit(*ceiling);
+      rows.push_back({{"resource", ceiling->resource},
+                      {"caveats", joined(ceiling->caveats, "; ")},
+                      {"value", format_value(ceiling->value, ceiling->unit, 4)},
+                      {"interval", format_interval(ceiling->ci95, ceiling->unit, 4)},
+                      {"meter", share ? meter(name_of(regime_of(group)), *share) : ""},
+                      {"cycles", !share && ceiling->cycles ? format_number(*ceiling->cycles, 4) : ""}});
+    }
+    groups.push_back({{"name", name_of(group)}, {"ceilings", std::move(rows)}});
+  }
+  return groups.empty() ? "" : markup::part("ceilings", {{"groups", std::move(groups)}});
 }
 
-std::string cards(const Calibration& calibration) {
-  std::string html;
-  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
-    html += fmt::format("<section class=\"card group\"><h3>{}</h3><table>", name_of(group));
-    for (const auto* ceiling : ceilings) html += card_row(group, *ceiling);
-    html += "</table></section>\n";
-  }
-  return html.empty() ? "" : "<div class=\"groups\">\n" + html + "</div>\n";
+/// A box that stands out: a line, a list or HTML, under its title.
+std::string notice(std::string_view look, std::string_view title, std::string_view text,
+                   const std::vector<std::string>& lines = {}, const std::string& html = {}) {
+  return markup::part(
+      "notice",
+      {{"look", look}, {"title", title}, {"text", text}, {"first", !lines.empty()}, {"lines", lines}, {"html", html}});
+}
+
+/// Likewise, folded.
+std::string noticed(std::string_view look, const std::string& summary, const std::vector<std::string>& lines,
+                    const std::string& html = {}) {
+  return markup::part(
+      "noticed", {{"look", look}, {"summary", summary}, {"first", !lines.empty()}, {"lines", lines}, {"html", html}});
 }
 
 std::string checks_of(const Calibration& calibration) {
   std::string html;
-  if (calibration.health)
-    html += fmt::format("<p class=\"notice{}\"><strong>Health:</strong> {}.</p>\n",
-                        is_ill(*calibration.health) ? " warn" : "", escape(health_text(*calibration.health)));
-  if (calibration.drift)
-    html += fmt::format("<p class=\"notice{}\"><strong>Drift check:</strong> {}.</p>\n",
-                        calibration.drift->outcome == DriftOutcome::agrees ? "" : " warn",
-                        escape(drift_text(*calibration.drift)));
+  if (const auto& health = calibration.health)
+    html += notice(is_ill(*health) ? "warn" : "", "Health:", health_text(*health) + ".");
+  if (const auto& drift = calibration.drift)
+    html += notice(drift->outcome == DriftOutcome::agrees ? "" : "warn", "Drift check:", drift_text(*drift) + ".");
   return html;
 }
 
@@ -125,19 +130,30 @@ CaptionedTable health(const Calibration& calibration) {
 }
 
 std::string folded(const std::string& summary, const std::string& html) {
-  return html.empty() ? ""
-                      : "<details class=\"folded\"><summary>" + escape(summary) + "</summary>" + html + "</details>\n";
+  return html.empty() ? "" : markup::part("folded", {{"summary", summary}, {"html", html}});
 }
 
-std::string list(const std::string& title, const std::map<std::string, std::string>& entries) {
-  if (entries.empty()) return {};
-  std::string html = "<div class=\"facts\"><h3>" + escape(title) + "</h3><dl>";
-  for (const auto& [key, value] : entries)
-    html += "<div><dt>" + escape(key) + "</dt><dd>" + escape(value) + "</dd></div>";
-  return html + "</dl></div>\n";
+json list(const std::string& title, const std::map<std::string, std::string>& entries) {
+  json lines = json::array();
+  for (const auto& [key, value] : entries) lines.push_back({{"name", key}, {"text", value}});
+  return {{"title", title}, {"entries", std::move(lines)}};
 }
 
 }  // namespace
+
+std::string meter(std::string_view regime, double share) {
+  auto html = markup::part("meter", {{"regime", regime},
+                                     {"width", fmt::format("{:.1f}", 100.0 * std::clamp(share, 0.0, 1.0))},
+                                     {"share", format_percent(share)}});
+  html.pop_back();
+  return html;
+}
+
+std::string regime(std::string_view name) {
+  auto html = markup::part("regime", {{"name", name}});
+  html.pop_back();
+  return html;
+}
 
 std::string title(const Run& run) {
   const auto names = joined(run.devices, ", ", &Device::name);
@@ -163,10 +179,9 @@ std::string summary(const Run& run) {
 }
 
 std::string devices(const Run& run) {
-  std::string html;
-  for (const auto& device : run.devices)
-    html += "<div class=\"device\"><h1>" + escape(device.name) + "</h1><p>" + escape(facts(device)) + "</p></div>\n";
-  return html.empty() ? "<div class=\"device\"><h1>gpubench</h1><p>no device</p></div>" : html;
+  json list = json::array();
+  for (const auto& device : run.devices) list.push_back({{"name", device.name}, {"facts", facts(device)}});
+  return markup::part("devices", {{"devices", std::move(list)}});
 }
 
 std::string made_by(const Context& context) {
@@ -198,53 +213,36 @@ std::string runs(const Several& several) {
 }
 
 std::string findings(const Run& run) {
-  const auto lines = finding_lines(run);
-  if (lines.empty()) return "<p class=\"empty\">" + escape(no_findings_text(run)) + "</p>\n";
-  std::string html = "<ol class=\"findings\">";
-  for (const FindingLine& line : lines) {
-    std::string head = escape(line.head);
-    if (line.point != nullptr) head = fmt::format("<a href=\"{}\">{}</a>", escape(address_of(run, *line.point)), head);
-    html += fmt::format("<li{}>{}{}{}{}</li>\n", line.is_failure ? " class=\"bad\"" : "", head,
-                        line.head.empty() || line.action.empty() ? "" : ": ", escape(line.action),
-                        line.why.empty() ? "" : "<p>" + escape(line.why) + "</p>");
-  }
-  return html + "</ol>\n";
+  json list = json::array();
+  for (const FindingLine& line : finding_lines(run))
+    list.push_back({{"bad", line.is_failure},
+                    {"address", line.point != nullptr ? address_of(run, *line.point) : ""},
+                    {"head", line.head},
+                    {"action", (line.head.empty() || line.action.empty() ? "" : ": ") + line.action},
+                    {"why", line.why}});
+  const bool none = list.empty();
+  return markup::part("findings", {{"findings", std::move(list)}, {"none", none ? no_findings_text(run) : ""}});
 }
 
 std::string regimes(const Run& run) {
   const auto counts = count(run);
-  std::string bar;
-  std::string tiles;
-  for (const auto& [regime, number] : counts.by_regime) {
-    const std::string name(name_of(regime));
-    bar += fmt::format("<span class=\"bg-{}\" style=\"flex-grow:{}\"></span>", name, number);
-    tiles += fmt::format(
-        "<div class=\"tile\"><dt><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use "
-        "href=\"#sign-{0}\"/></svg>{0}</dt>"
-        "<dd>{1}</dd></div>",
-        name, format_count(static_cast<double>(number)));
-  }
-  const auto tile = [&tiles](std::string_view name, std::string_view look, std::size_t number) {
-    if (number > 0) tiles += fmt::format("<div class=\"tile {}\"><dt>{}</dt><dd>{}</dd></div>", look, name, number);
+  json regimes = json::array(), others = json::array();
+  for (const auto& [each, number] : counts.by_regime)
+    regimes.push_back({{"name", name_of(each)}, {"number", number}, {"sign", regime(name_of(each))}});
+  const auto other = [&](std::string_view name, std::string_view look, std::size_t number) {
+    if (number > 0) others.push_back({{"name", name}, {"look", look}, {"number", number}});
   };
-  tile("no verdict", "", counts.without_verdict);
-  tile("failed", "bad", counts.failed);
-  tile("skipped", "", counts.skipped);
-  return (bar.empty() ? "" : "<div class=\"bar\" aria-hidden=\"true\">" + bar + "</div>") + "<dl class=\"tiles\">" +
-         tiles + "</dl>\n";
+  other("no verdict", "", counts.without_verdict);
+  other("failed", "bad", counts.failed);
+  other("skipped", "", counts.skipped);
+  return markup::part("regimes", {{"regimes", std::move(regimes)}, {"others", std::move(others)}});
 }
 
 std::string notices(const Run& run) {
-  std::string html;
   std::vector<std::string> warnings = folded_warnings(run);
   std::ranges::move(point_notices(run), std::back_inserter(warnings));
-  if (!warnings.empty()) {
-    html += fmt::format("<details class=\"notice warn\"><summary>{}</summary><ul>", plural(warnings.size(), "warning"));
-    for (const std::string& warning : warnings) html += "<li>" + escape(warning) + "</li>";
-    html += "</ul></details>\n";
-  }
-  if (const std::string surer = counters_summary(run); !surer.empty())
-    html += "<p class=\"notice\">" + escape(surer) + "</p>\n";
+  std::string html = warnings.empty() ? "" : noticed("warn", plural(warnings.size(), "warning"), warnings);
+  if (const std::string surer = counters_summary(run); !surer.empty()) html += notice("", "", surer);
   CaptionedTable failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
   CaptionedTable skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
   for (const auto& point : run.points) {
@@ -254,20 +252,15 @@ std::string notices(const Run& run) {
         .rows.push_back({label(point.measurement), point.measurement.device, reason_of(point.measurement)});
   }
   if (!failed.rows.empty())
-    html += "<section class=\"notice bad\" aria-labelledby=\"failed-title\"><h2 id=\"failed-title\">" +
-            plural(failed.rows.size(), "point") + " failed</h2>" + render(failed) + "</section>\n";
+    html += notice("bad", plural(failed.rows.size(), "point") + " failed", "", {}, render(failed));
   if (!skipped.rows.empty())
-    html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" +
-            render(skipped) + "</details>\n";
+    html += noticed("", plural(skipped.rows.size(), "point") + " skipped", {}, render(skipped));
   return html;
 }
 
-std::string comparison(const compare::Comparison& comparison) {
+std::string comparison(const compare::Comparison& comparison, const std::string& base, const std::string& later) {
   const auto list_of = [](std::string_view title, const std::vector<std::string>& lines, const char* look) {
-    std::string html;
-    for (const std::string& line : lines) html += "<li>" + escape(line) + "</li>";
-    return html.empty() ? html
-                        : fmt::format("<div class=\"notice {}\"><p>{}</p><ul>{}</ul></div>\n", look, title, html);
+    return lines.empty() ? "" : notice(look, title, "", lines);
   };
   const auto row_of = [](const compare::ComparedPoint& point) -> std::vector<std::string> {
     return {point.name,
@@ -278,9 +271,9 @@ std::string comparison(const compare::Comparison& comparison) {
             interval_text(point.ratio),
             bound_change(point)};
   };
-  const std::vector<Heading> headings = {{"point"},  {"device"},           {"base", true}, {"new", true},
+  const std::vector<Heading> headings = {{"point"},  {"device"},           {base, true}, {later, true},
                                          {"change"}, {"95 % of new/base"}, {"limit"}};
-  CaptionedTable changed{"What changed most, by effect", headings, {}};
+  CaptionedTable changed{"What changed most, by effect", headings, {}, false};
   CaptionedTable all{"All points, by effect", headings, {}};
   CaptionedTable moved{"Points whose regime moved", {{"point"}, {"device"}, {"regime"}, {"limit"}}, {}};
   CaptionedTable whole{
@@ -299,23 +292,17 @@ std::string comparison(const compare::Comparison& comparison) {
                           fmt::format("{:.3f}", each.ratio.value),
                           fmt::format("{:.3f} to {:.3f}", each.ratio.ci95.low, each.ratio.ci95.high),
                           std::string(name_of(each.change)), each.relative ? "the other operations" : "the base"});
-  std::string html =
-      "<section id=\"comparison\" aria-labelledby=\"comparison-title\">\n<h2 id=\"comparison-title\">What "
-      "changed</h2>\n";
-  if (!comparison.comparable) html += "<p class=\"notice bad\">Not comparable, for the reasons below.</p>\n";
-  if (comparison.forced)
-    html += "<p class=\"notice warn\">Compared by --force, in spite of the differences below.</p>\n";
-  html += "<p>" + escape(summary_of(comparison)) + "</p>\n";
-  html += list_of("As a whole", changed_operations(comparison), "");
-  html += list_of("These forbid the comparison", comparison.forbidding, "bad");
-  html += list_of("Failed in the new run", comparison.failed_in_new, "bad");
-  html += render(changed);
-  if (!all.rows.empty()) html += folded("All points", render(all));
-  html += render(moved) + render(whole);
-  html += list_of("The runs differ", comparison.differences, "warn");
-  html += list_of("Notes", comparison.notes, "");
-  html += list_of("What this rests on", grounds_of(comparison), "");
-  return html + "</section>\n";
+  const std::string top =
+      (comparison.comparable ? "" : notice("bad", "Not comparable", "for the reasons below.")) +
+      (comparison.forced ? notice("warn", "Compared by --force", "in spite of the differences below.") : "");
+  const std::string tables = list_of("As a whole", changed_operations(comparison), "") +
+                             list_of("These forbid the comparison", comparison.forbidding, "bad") +
+                             list_of("Failed in the new run", comparison.failed_in_new, "bad") + render(changed) +
+                             folded("All points", render(all)) + render(moved) + render(whole) +
+                             list_of("The runs differ", comparison.differences, "warn") +
+                             list_of("Notes", comparison.notes, "") +
+                             list_of("What this rests on", grounds_of(comparison), "");
+  return markup::part("comparison", {{"top", top}, {"summary", summary_of(comparison)}, {"tables", tables}});
 }
 
 std::string boundaries(const Run& run) {
@@ -330,7 +317,7 @@ std::string boundaries(const Run& run) {
                           std::string(label_of(boundary.to)), boundary.argument, boundary_at_text(boundary), ci95});
   }
   const auto html = render(table);
-  return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
+  return html.empty() ? notice("", "", "No operation changed regime within its sizes.") : html;
 }
 
 std::string own(const Run& run) {
@@ -368,37 +355,31 @@ std::string checks(const Run& run) {
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
                              std::string(name_of(doubt.check->experiment)), doubt.check->says, doubt.check->evidence,
                              std::to_string(doubt.points)});
-  CaptionedTable rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
-  for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
-  rule.rows = agreement_rows(run);
-  CaptionedTable differences{"Where the two differ", {{"difference and reason"}}, {}};
-  for (auto& difference : rule_differences(run)) differences.rows.push_back({std::move(difference)});
-  return render(doubts) + render(rule) + render(differences);
+  return render(doubts);
 }
 
 std::string calibrations(const Run& run) {
   std::string html;
   for (const auto& calibration : run.calibrations) {
-    html += fmt::format("<p>{1}: {0} calibration of {2}, which took {3}.</p>\n", escape(calibration.mode),
-                        escape(calibration.device.name), escape(calibration.created_utc),
-                        format_seconds(calibration.seconds_taken));
-    for (const auto& warning : calibration.warnings) html += "<p class=\"notice warn\">" + escape(warning) + "</p>\n";
-    html += checks_of(calibration) + cards(calibration);
-    html += folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration)));
-    html += folded("Figures of other GPUs of this kind, with sources", render(health(calibration)));
-    html += render(absent(calibration)) + render(levels(calibration));
+    html += notice("", calibration.device.name + ":",
+                   fmt::format("{} calibration of {}, which took {}.", calibration.mode, calibration.created_utc,
+                               format_seconds(calibration.seconds_taken)));
+    for (const auto& warning : calibration.warnings) html += notice("warn", "", warning);
+    html += checks_of(calibration) + cards(calibration) +
+            folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration))) +
+            folded("Figures of other GPUs of this kind, with sources", render(health(calibration))) +
+            render(absent(calibration)) + render(levels(calibration));
   }
-  return html.empty() ? "<p class=\"empty\">No device of this run was calibrated, so its limits are not known.</p>"
-                      : html;
+  return html.empty() ? notice("", "", "No device of this run was calibrated, so its limits are not known.") : html;
 }
 
 std::string environment(const Run& run) {
-  auto html = list("Run", {{"gpubench", run.context.gpubench_version},
-                           {"created", run.context.created_utc},
-                           {"host", run.context.host},
-                           {"program", run.context.program},
-                           {"arguments", joined(run.context.arguments, " ")}});
-  html += list("Environment", run.context.environment);
+  json lists = json::array({list("Run", {{"gpubench", run.context.gpubench_version},
+                                         {"created", run.context.created_utc},
+                                         {"host", run.context.host},
+                                         {"program", run.context.program},
+                                         {"arguments", joined(run.context.arguments, " ")}})});
+  if (!run.context.environment.empty()) lists.push_back(list("Environment", run.context.environment));
   for (const auto& device : run.devices) {
     auto entries = device.properties;
     entries["id"] = device.id;
@@ -410,9 +391,9 @@ std::string environment(const Run& run) {
     if (device.max_clock_hz) entries["declared clock"] = format_hertz(*device.max_clock_hz);
     if (device.memory_bandwidth_limit)
       entries["theoretical bandwidth"] = format_bytes_per_second(*device.memory_bandwidth_limit);
-    html += list(device.name, entries);
+    lists.push_back(list(device.name, entries));
   }
-  return html;
+  return markup::part("facts", {{"lists", std::move(lists)}});
 }
 
 }  // namespace gpubench::reports::sections

@@ -14,6 +14,7 @@
 #include "reports/charts/flame.h"
 #include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
+#include "reports/html/markup.h"
 #include "reports/html/page.h"
 #include "reports/result_table.h"
 #include "timeline/rows.h"

@@ -174,14 +174,6 @@ class Pictures(unittest.TestCase):
         self.assertEqual(text.count("gpubench 0."), 2)
         self.assertNotEqual(self.report(*[RUN] * 9).returncode, 0)
 
-    def test_drawings_on_the_terminal(self):
-        utf8 = {"LC_ALL": "C.UTF-8", "COLUMNS": "80"}
-        self.assertNotIn("\u2581", self.report(RUN, **utf8).stdout, "no terminal")
-        text = self.report(RUN, "--color=always", **utf8).stdout
-        self.assertIn("\u2581", text)
-        self.assertIn("roofline of cuda:0", text)
-        self.assertNotIn("\u2581", self.report(RUN, "--color=always", LC_ALL="C").stdout)
-
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reports/charts/charts.h"
+#include "reports/html/markup.h"
 #include "reports/html/page.h"
 #include "reports/reports.h"
 #include "tests/reports_html/synthetic_run.h"
@@ -66,7 +67,13 @@ TEST(Html, JsonInAScriptHoldsNothingThatEndsIt) {
 }
 
 TEST(Html, FillsEachNameOnceAndRejectsUnknownOnes) {
-  EXPECT_EQ(markup::fill("a {{x}} b {{y}} c", {{"x", "{{y}}"}, {"y", "2"}}), "a {{y}} b 2 c");
+  EXPECT_EQ(markup::fill("a {{x}} b {{&y}} c", {{"x", "{{y}}<"}, {"y", "<2"}}), "a {{y}}&lt; b <2 c");
+  EXPECT_EQ(markup::fill("{{#list}}[{{.}}]{{/list}}{{^none}}no{{/none}}{{#set}}{{x}}{{/set}}",
+                         {{"list", {1, 2}}, {"set", {{"x", "in"}}}, {"x", "out"}}),
+            "[1][2]noin");
+  EXPECT_EQ(
+      markup::fill("{{^list}}none{{/list}}{{#off}}off{{/off}}", {{"list", nlohmann::json::array()}, {"off", false}}),
+      "none");
   EXPECT_THROW(markup::fill("{{z}}", {}), std::logic_error);
   EXPECT_THROW(markup::fill("{{z", {}), std::logic_error);
 }
@@ -74,7 +81,7 @@ TEST(Html, FillsEachNameOnceAndRejectsUnknownOnes) {
 TEST(Html, TableHasCaptionHeadingsAndEscapedCells) {
   const auto html = markup::render({"Caption <1>", {{"name"}, {"value", true}}, {{"<a>", "1"}}});
   EXPECT_THAT(html, HasSubstr("<caption>Caption &lt;1&gt;</caption>"));
-  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">&lt;a&gt;</th><td class=\"number\">1</td>"));
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">&lt;a&gt;</th><td class=\"number\" data-title=\"value\">1</td>"));
   EXPECT_EQ(markup::render({"Caption", {{"name"}}, {}}), "");
 }
 
@@ -154,7 +161,8 @@ TEST(Html, OddRunsMakeAPage) {
 TEST(Html, ColoursOfTheStyleAreThoseOfTheCharts) {
   const std::string style(page::style());
   for (const bool dark : {false, true})
-    for (const auto& color : charts::regime_colors(dark)) EXPECT_THAT(style, HasSubstr(color));
+    for (const auto& color : charts::theme(dark)["range"]["category"])
+      EXPECT_THAT(style, HasSubstr(color.get<std::string>()));
 }
 
 }  // namespace

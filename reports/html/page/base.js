@@ -87,7 +87,7 @@ for (const [key, column] of Object.entries(report.points.columns))
     if (value !== null) points[i][key] = Array.isArray(value) && typeof value[0] === "number" ? report.points.texts[value[0]] : value;
   });
 report.datasets.points = points;
-const regimeNames = ["overhead", "latency", "memory", "compute", "unknown"];
+const regimeNames = report.regimes;
 const regimesHere = regimeNames.filter((name) => points.some((row) => row.regime === name));
 const shownRegimes = new Set(regimesHere);
 
@@ -115,7 +115,7 @@ function quantity(value, unit) {
 /** Everything known about a point as [name, text, wide]; what is not known is left out. */
 function facts(row) {
   const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["not steady", row.course], ["at first", seconds(row.at_first, 4)], ["sustained", seconds(row.sustained, 4)], ["on device", seconds(row.on_device, 4)], ["95 % interval", row.seconds && !row.course ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
-    ["limiter", row.limiter], ["of max", row.of_max],
+    ["limiter", row.limiter], ["of ceiling", row.of_ceiling],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
     ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],

@@ -19,7 +19,6 @@
   const cellsOf = {strip: "cell_to", map: "size_to"};  // charts with a row of cells for each operation
   const whole = new Set();  // those of them that show all operations
   let overviewWanted = !many;
-  let onPaper = false;  // while it is printed, all is light
 
   const lineSelect = byId("line");
   const linesOf = (id) => [...new Set(points.filter((row) => row.device === id && row.size > 0 && row.seconds).map((row) => row.line))];
@@ -28,9 +27,8 @@
     lineSelect.replaceChildren(...lines.map((name) => make("option", {value: name}, name)));
     line = lines.includes(line) ? line : lines[0] || "";
     lineSelect.value = line;
-    byId("line-empty").hidden = lines.length > 0;
-    document.querySelector("#operation .grid").hidden = lines.length === 0;
-    document.querySelector("#operation .controls").hidden = lines.length === 0;
+    byId("operation").hidden = lines.length === 0;
+    for (const link of document.querySelectorAll('nav a[href="#operation"]')) link.hidden = lines.length === 0;
   }
 
   /** The rows that a chart can show: fewer rows, faster charts. */
@@ -58,26 +56,15 @@
     return data;
   }
   const some = (field) => (data) => data.points.some((row) => row[field]);
-  const noTimes = [(data) => data.points.length, "No timed points."];
-  const noBytes = [some("working_set"), "No operation declares the bytes it touches."];
-  const quick = "it was a quick one, or this is a CPU.";
-  /** What each chart needs, and what is said where that is not there. */
+  const any = (name) => (data) => data[name].length;
+  /** What each chart needs: a chart of nothing has no place on the page. */
   const needs = {
-    roofline: [(data) => data.roofs.length || some("intensity")(data), "No roofs and no operations with FLOPs: this device has no calibration."],
-    overview: noBytes,
-    map: [some("size_to"), "No operation of this device was run over several sizes."],
-    rooflines: [some("intensity"), "No operation declares FLOPs."],
-    changes: [(data) => data.changes.length, "No point of the first run has the same name as a point of another run."],
-    times: noTimes,
-    strip: [some("cell_to"), noBytes[1]],
-    time: noTimes,
-    rate: [some("bytes_per_second"), "This operation declares no bytes."],
-    shares: [some("shares"), "No verdicts: this device has no calibration."],
-    kernels: [some("kernel_shares"), "This operation runs one kernel, or its kernels were not recorded: run with --kernels."],
-    ladder: [(data) => data.ladder.length, "This device's calibration has no working-set ladder."],
-    latency: [(data) => data.latencies.length, "This device's calibration has no latency curve: " + quick],
-    intensity: [(data) => data.intensities.length, "This device's calibration has no sweep of intensities: " + quick],
+    roofline: (data) => some("intensity")(data) || (data.roofs.length && !report.program), overview: some("working_set"), map: some("size_to"), rooflines: some("intensity"),
+    changes: any("changes"), times: any("points"), strip: some("cell_to"), time: any("points"), rate: some("bytes_per_second"),
+    shares: some("shares"), kernels: some("kernel_shares"), ladder: any("ladder"), latency: any("latencies"), intensity: any("intensities"),
   };
+  /** In a part of the page that is not shown. */
+  const folded = (figure) => figure.parentElement.closest("[hidden], details:not([open])");
 
   // Tooltips: text alone, built here, so that no name in a run can become markup.
   const tip = byId("tip");
@@ -86,7 +73,7 @@
     const part = spread(row);
     const time = seconds(row.seconds, 4) + (row.course ? ", " + row.course : part === undefined ? "" : " \u00b1 " + percent(part))
       + (row.on_device && row.clock !== "device" ? ", on device " + seconds(row.on_device, 4) : "");
-    const limit = [row.limiter, row.of_max, row.confidence === undefined ? "" : confidence(row.confidence) + " sure"];
+    const limit = [row.limiter, row.of_ceiling, row.confidence === undefined ? "" : confidence(row.confidence) + " sure"];
     const rates = [withPrefix(row.bytes_per_second, "B/s"), withPrefix(row.flops_per_second, "FLOP/s"),
       row.held ? withPrefix(row.clock_hz, "Hz") + " (" + row.held + ")" : ""];
     const list = (texts) => texts.filter(Boolean).join(", ");
@@ -141,7 +128,7 @@
           const others = marks.filter((each) => each !== mark && each.name && (each.type === "symbol" || each.type === "text"));
           marks.push({type: "text", style: "direct-label", aria: false, interactive: false, from: {data: mark.name}, encode: {enter: {
             text: {signal: "datum.datum.direct"}, fontSize: {value: innerWidth < 600 ? 9.5 : 10.5}, fontWeight: {value: 500}, limit: {value: 220},
-            fill: {value: onPaper ? "#1b222b" : ink}}},
+            fill: {value: ink}}},
           transform: [{type: "label", size: {signal: size}, anchor: ["right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left"],
             offset: [1, 1, 1, 1, 1, 1, 1, 1], padding: 0, avoidBaseMark: true, avoidMarks: others.map((each) => each.name)}]});
         }
@@ -200,7 +187,7 @@
       for (const channel of [layer.encoding.color, layer.encoding.shape]) {
         if (!channel || !channel.legend) continue;
         if (channel.field === "regime" && colourBy === "operation" && figure.dataset.scope === "device" && ["measured", "whisker"].includes(layer.mark.style)) {
-          Object.assign(channel, {field: "line", legend: null, scale: channel === layer.encoding.color ? {scheme: isDark() && !onPaper ? "set3" : "tableau20"} : {}});
+          Object.assign(channel, {field: "line", legend: null, scale: channel === layer.encoding.color ? {scheme: isDark() ? "set3" : "tableau20"} : {}});
           continue;
         }
         if (channel.field === "regime") channel.legend.values = regimesHere;
@@ -211,7 +198,7 @@
     return spec;
   }
   function configFor() {
-    const config = structuredClone(report.themes[isDark() && !onPaper ? "dark" : "light"]);
+    const config = structuredClone(report.themes[isDark() ? "dark" : "light"]);
     if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 2; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
     if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
@@ -242,10 +229,6 @@
     const summary = [{median: row.seconds, low: row.low, high: row.high, text: "median " + seconds(row.seconds, 5)}];
     return {sets: {samples, blocks, summary}, all, carried: samples.length};
   };
-  const sampleSpecs = new Map();  // of the samples drawn so far, by where
-  const embedSamples = (canvas) =>
-    embed(canvas, structuredClone(sampleSpecs.get(canvas)), {...options, renderer: "svg", config: {...configFor(), aria: true}})
-      .catch((error) => trouble("samples: " + error));
   /** The samples of a point, in the panel. */
   window.drawSamples = async (box, row) => {
     const found = embed && row.seconds ? samplesOf(row) : null;
@@ -263,8 +246,7 @@
     const [sequence, histogram] = spec.hconcat;
     histogram.width = room < 480 ? 60 : 150;
     sequence.width = Math.max(120, room - histogram.width - 110);
-    sampleSpecs.set(canvas, spec);
-    await embedSamples(canvas);
+    await embed(canvas, spec, {...options, renderer: "svg", config: {...configFor(), aria: true}}).catch((error) => trouble("samples: " + error));
   };
 
   /** A click on a point: all about it in the panel, and its operation in the charts of one operation. */
@@ -284,12 +266,9 @@
     const ticket = {};
     wanted.set(figure, ticket);
     const data = rowsFor(figure);
-    const [isThere, lacking] = needs[nameOf(figure)];
-    const lack = isThere(data) ? "" : lacking;
     if (views.has(figure)) { views.get(figure).finalize(); views.delete(figure); }
-    const save = figure.querySelector(".save");
-    if (save) save.hidden = Boolean(lack);
-    if (lack) { canvas.replaceChildren(make("p", {class: "none"}, lack)); return; }
+    figure.hidden = !needs[nameOf(figure)](data);
+    if (figure.hidden) return;
     if (nameOf(figure) === "overview" && !overviewWanted) {
       const button = make("button", {type: "button"}, "Draw four panels of " + count(data.points.length) + " points");
       button.addEventListener("click", () => { overviewWanted = true; draw(figure); });
@@ -344,11 +323,11 @@
     fillTip(row, at.datum);
     const now = drawing.getBoundingClientRect();
     setTimeout(() => placeTip(now.x + at.x * scale, now.y + at.y * scale), 30);  // after the event of the scrolling, which hides it
-    byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_max].filter(Boolean).join(", ");
+    byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_ceiling].filter(Boolean).join(", ");
   }
   async function drawAll(scope) {
     for (const figure of figures) {
-      if ((scope && !figure.dataset.scope.endsWith(scope)) || !figure.offsetParent) continue;
+      if ((scope && !figure.dataset.scope.endsWith(scope)) || folded(figure)) continue;
       try {
         await draw(figure);
       } catch (error) {
@@ -425,23 +404,8 @@
     byId("colours").addEventListener("change", () => { colourBy = byId("colours").value; drawAll("device"); });
     regimeListeners.push(() => drawAll());
     themeListeners.push(() => drawAll());
-    // Drawing waits for nothing but promises that are settled by then: no file, no timer. So it is done before the page is laid
-    // out for paper. Should a browser not wait even for these, the charts are printed as they are, on their dark ground (style.css).
-    addEventListener("beforeprint", () => {
-      if (!isDark() || onPaper) return;
-      onPaper = true;
-      for (const canvas of [...sampleSpecs.keys()]) if (!canvas.isConnected) sampleSpecs.delete(canvas);
-      const shown = figures.filter((figure) => figure.offsetParent && views.has(figure));
-      Promise.all([...shown.map(draw), ...[...sampleSpecs.keys()].map(embedSamples)])
-        .then(() => { if (onPaper) root.dataset.paper = "light"; }).catch((error) => trouble("printing: " + error));
-    });
-    addEventListener("afterprint", () => {
-      if (!onPaper) return;
-      onPaper = false;
-      delete root.dataset.paper;
-      drawAll();
-      for (const canvas of sampleSpecs.keys()) embedSamples(canvas);
-    });
+    for (const fold of document.querySelectorAll("details"))
+      fold.addEventListener("toggle", () => { if (fold.open && figures.some((figure) => fold.contains(figure) && !views.has(figure))) drawAll(); });
     let width = innerWidth;
     let resized = 0;
     addEventListener("resize", () => {

@@ -2,7 +2,7 @@
 // The table of points: search, sort, and what is known about each on demand. Rows are made a page at a time.
 "use strict";
 {
-  const step = 50;
+  const step = 25;
   const severalDevices = report.devices.length > 1;
   const nameOf = (row) => row.name + (severalDevices ? "@" + row.device : "");
   const addressOf = (row) => "#" + encodeURIComponent(nameOf(row)).replace(/%(2F|3A|2C|3D|40)/g, decodeURIComponent);
@@ -14,7 +14,7 @@
     {title: "regime", key: (row) => row.regime || row.status, cell: (row) =>
       row.regime ? make("span", {class: "regime"}, sign(row.regime), row.regime) : make("span", {class: "regime"}, row.status)},
     {title: "limiter", key: (row) => row.limiter || "", text: (row) => row.limiter || ""},
-    number("of max", (row) => row.achieved),
+    number("of ceiling", (row) => row.achieved),
     number("confidence", (row) => row.confidence, (row) => confidence(row.confidence)),
     number("time", (row) => row.seconds, (row) => seconds(row.seconds)),
     number("\u00b1 95 %", spread, (row) => {
@@ -29,13 +29,16 @@
     ...(points.some((row) => row.clock_hz) ? [{title: "clock", key: (row) => row.clock_hz, numeric: true, cell: (row) =>
       make("span", row.held ? {class: "held"} : {}, withPrefix(row.clock_hz, "Hz"), row.held ? make("small", {}, row.held) : null)}] : []),
     number("working set", (row) => row.working_set, (row) => bytes(row.working_set)),
-    number("samples", (row) => row.samples, (row) => count(row.samples)),
   ];
-  columns.find((column) => column.title === "of max").cell = (row) => {
+  const main = new Set(["device", "regime", "limiter", "of ceiling", "time"]);  // on a phone
+  // A column that says nothing of any point has no place.
+  columns.splice(1, columns.length, ...columns.slice(1).filter((column) => points.some((row) => ![undefined, null, ""].includes(column.key(row)))));
+  const reach = columns.find((column) => column.title === "of ceiling");
+  if (reach) reach.cell = (row) => {
     if (row.achieved === undefined) return "";
     const fill = make("i", {class: regimeNames.includes(row.regime) ? row.regime : "unknown"});
     fill.style.width = Math.min(100, 100 * row.achieved) + "%";
-    const [reached, what] = /^(\S+ %) (.*)$/.exec(row.of_max || "")?.slice(1) || [percent(row.achieved), ""];
+    const [reached, what] = /^(\S+ %) (.*)$/.exec(row.of_ceiling || "")?.slice(1) || [percent(row.achieved), ""];
     return make("span", {}, make("span", {class: "meter", "aria-hidden": "true"}, fill), reached, make("small", {}, what));
   };
 
@@ -47,7 +50,7 @@
   let made = 0;
   /** What the row shows, made when the first search asks for it. */
   const haystack = [];
-  const shownText = (row) => haystack[row.id] ??= [row.name, row.regime || row.status, row.of_max, row.held, row.reason,
+  const shownText = (row) => haystack[row.id] ??= [row.name, row.regime || row.status, row.of_ceiling, row.held, row.reason,
     ...columns.map((column) => column.text && row.status === "timed" ? column.text(row) : ""),
     withPrefix(row.clock_hz, "Hz")].join(" ").toLowerCase();
 
@@ -76,7 +79,7 @@
         tr.append(make("td", {class: "why", colspan: String(columns.length - columns.indexOf(column))}, row.reason || ""));
         break;
       }
-      tr.append(make("td", column.numeric ? {class: "number"} : {}, column.cell ? column.cell(row) : column.text(row)));
+      tr.append(make("td", {class: (column.numeric ? "number" : "") + (main.has(column.title) ? "" : " detail"), "data-title": column.title}, column.cell ? column.cell(row) : column.text(row)));
     }
     return tr;
   }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "reports/html/markup.h"
+#include "reports/regimes.h"
+
+namespace gpubench::reports::page {
+namespace {
+
+// Without the bundle. SHA-384 of the files that the wheel panel 1.9.4 (PyPI) took from these addresses.
+constexpr std::array remote_scripts = {
+    std::pair{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
+              "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
+    std::pair{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
+              "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
+    std::pair{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
+              "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
+
+}  // namespace
+
+std::string style() {
+  std::string light, dark, rules;
+  for (std::size_t i = 0; i < regime_names.size(); ++i) {
+    light += fmt::format("--{}:{};", regime_names[i], regime_looks[i].light);
+    dark += fmt::format("--{}:{};", regime_names[i], regime_looks[i].dark);
+    rules += fmt::format(".sign.{0}{{fill:var(--{0})}}.meter .{0},.bg-{0}{{background:var(--{0})}}\n", regime_names[i]);
+  }
+  return fmt::format(":root{{{0}}}:root[data-theme=dark]{{{1}}}@media print{{:root[data-theme=dark]{{{0}}}}}\n{2}{3}",
+                     light, dark, rules, style_sheet());
+}
+
+std::string vega_scripts() {
+  if (!vega().empty()) return markup::script(vega());
+  std::string html;
+  for (const auto& [url, integrity] : remote_scripts)
+    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
+  return html;
+}
+
+std::string vega_sources() {
+  if (!vega().empty()) return fmt::format(" '{}'", vega_hash());
+  std::string list;
+  for (const auto& [url, integrity] : remote_scripts) list += fmt::format(" {}", url);
+  return list;
+}
+
+std::string policy(const std::string& script_sources) {
+  return fmt::format(
+      "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
+      "'none'",
+      script_sources);
+}
+
+}  // namespace gpubench::reports::page
