@@ -190,6 +190,10 @@ bool verify(const Declaration& declared) {
 
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
                     const std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure) {
+  constexpr const char* looped =
+      "it loops over state.google() itself; leave that loop out, as state.measure repeats the operation, or register "
+      "it "
+      "with BENCHMARK";
   constexpr const char* measured_twice = "the operation called state.measure twice; register two operations instead";
   bool measured = false;
   bool twice = false;
@@ -197,6 +201,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
                        [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
                          twice = std::exchange(measured, true);
                          if (twice) throw std::logic_error(measured_twice);
+                         if (has_looped(*all.google)) throw std::logic_error(looped);
                          if (has_error(*all.google)) return;  // it called SkipWithError before
                          on_measure(all, device, host);
                        }};
@@ -212,6 +217,8 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       call.operation(state);
       if (has_error(call.google))
         fail(FailureKind::error, skipped_by_operation);
+      else if (has_looped(call.google))
+        fail(FailureKind::error, looped);
       else if (!measured && !declared.skipped)
         fail(FailureKind::error, "the operation returned without calling state.measure");
     } catch (const WrongResult& error) {
@@ -258,6 +265,16 @@ Measurement run_once(OpenDevice& device, const PointCall& call, const std::strin
   return measurement;
 }
 
+void fail(Measurement& measurement, FailureKind kind, const std::string& message) {
+  measurement.failure = Failure{kind, std::string(message)};
+  if (measurement.timings.empty()) return;
+  Timing& timing = measurement.timings.front();
+  timing.seconds.reset();
+  timing.samples_seconds.clear();
+  timing.samples_clock_hz.clear();
+  timing.block_sizes.clear();
+}
+
 PointRunner::PointRunner(Device device, Settings settings)
     : device_(std::move(device), settings.cold), settings_(std::move(settings)) {
   auto& clocks = settings_.clocks;
@@ -279,13 +296,7 @@ Measurement PointRunner::run(const PointCall& call) {
                    measure(declared, device, host);
                  });
   add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
-  if (current_.failure && !current_.timings.empty()) {
-    Timing& timing = current_.timings.front();
-    timing.seconds.reset();
-    timing.samples_seconds.clear();
-    timing.samples_clock_hz.clear();
-    timing.block_sizes.clear();
-  }
+  if (current_.failure) fail(current_, current_.failure->kind, current_.failure->message);
   return std::move(current_);
 }
 

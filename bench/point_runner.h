@@ -86,6 +86,9 @@ std::string current_exception_text();
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
                     const std::function<void(detail::Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure);
 
+/// Notes a failure; a point that failed has no time.
+void fail(Measurement& measurement, FailureKind kind, const std::string& message);
+
 /// Runs a point once or several times, each in a profiler range of this name, and checks its result. Untimed: the point
 /// is marked as skipped unless it fails.
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name, int executions);

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <limits>
+#include <utility>
 
 #include "bench/google/google_compatibility.h"
 #include "gpu/devices.h"
+
+/// Defined where gpubench's own main is.
+extern "C" __attribute__((weak)) const bool gpubench_main_is_ours;
 
 namespace gpubench {
 namespace {
@@ -75,6 +80,56 @@ Device device_of_kind(DeviceKind kind) {
   return choose_devices(gpu_id(0)).front();
 }
 
+using Callback = std::function<void(const benchmark::State&)>;
+
+/// Has an operation call what ->Setup and ->Teardown were given, around itself: Google Benchmark calls them for each
+/// listing, too, and an exception of theirs would end the run.
+std::function<void(State&)> between(const std::string& name, std::function<void(State&)> operation, Callback setup,
+                                    Callback teardown) {
+  return [=](State& state) {
+    const auto call = [&](const Callback& callback, const char* which) {
+      if (!callback) return;
+      try {
+        callback(state.google());
+      } catch (...) {
+        throw std::runtime_error(fmt::format("->{} of '{}' failed: {}", which, name, current_exception_text()));
+      }
+    };
+    call(setup, "Setup");
+    std::exception_ptr failure;
+    try {
+      operation(state);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) return call(teardown, "Teardown");
+    try {
+      call(teardown, "Teardown");
+    } catch (...) {  // what the operation threw came first
+    }
+    std::rethrow_exception(failure);
+  };
+}
+
+/// What Google Benchmark must not do by itself.
+struct Taken {
+  Callback setup, teardown;
+  bool real_time;
+};
+/// It tells nobody what it was given. An explicit instantiation may name private members.
+template <auto name, auto setup, auto teardown, auto real_time>
+struct Take {
+  friend const std::string& name_in(GoogleBenchmark& google) { return google.*name; }
+  friend Taken take_from(GoogleBenchmark& google) {
+    return {std::exchange(google.*setup, nullptr), std::exchange(google.*teardown, nullptr),
+            std::exchange(google.*real_time, false)};
+  }
+};
+const std::string& name_in(GoogleBenchmark& google);
+Taken take_from(GoogleBenchmark& google);
+template struct Take<&GoogleBenchmark::name_, &GoogleBenchmark::setup_, &GoogleBenchmark::teardown_,
+                     &GoogleBenchmark::use_real_time_>;
+
 constexpr std::string_view tag_head = "gpubench point ";
 
 std::vector<std::int64_t> numbers_of(const benchmark::State& google, const Registration& registration) {
@@ -90,6 +145,7 @@ PointCall call_of(benchmark::State& google, const Registration& registration) {
   call.unoptimized_code = registration.unoptimized_code;
   call.min_seconds = registration.min_time_seconds;
   call.min_warm_up_seconds = registration.min_warm_up_seconds;
+  call.refused = registration.refused;
   if (google.threads() > 1)
     call.refused = fmt::format(
         "->Threads({}) cannot be had: an operation is timed alone; leave ->Threads out and start threads inside it",
@@ -105,6 +161,7 @@ constexpr double longer_than_any_min_time = 1e9;
 
 /// Lets Google Benchmark believe that it ran all iterations it wanted, each of this length.
 void run_iterations(benchmark::State& google, double seconds) {
+  if (has_looped(google)) return;
   const std::int64_t all = google.max_iterations;
   while (google.KeepRunningBatch(all)) google.SetIterationTime(seconds * static_cast<double>(all));
 }
@@ -113,15 +170,28 @@ void run_iterations(benchmark::State& google, double seconds) {
 
 const std::vector<Registration*>& registrations() { return all_registrations(); }
 
+const std::string& registered_name(const Registration& registration) { return name_in(*registration.google); }
+
 GoogleBenchmark* add_registration(Registration registration) {
   Registration& kept = *kept_registrations().emplace_back(std::make_unique<Registration>(std::move(registration)));
   std::string name = kept.operation;
   for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);
-  kept.google = benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) {
-                  Adapter::call(google, kept);
-                })->UseManualTime();
+  kept.google =
+      benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) { Adapter::call(google, kept); });
+  // Google Benchmark ends the program where ->UseRealTime comes after this. With a main of ours it can wait.
+  if (&gpubench_main_is_ours == nullptr) kept.google->UseManualTime();
   all_registrations().push_back(&kept);
   return kept.google;
+}
+
+void take_over_options() {
+  for (Registration* const one : all_registrations()) {
+    auto [setup, teardown, real_time] = take_from(*one->google);
+    if (setup || teardown)
+      one->function = between(one->operation, std::move(one->function), std::move(setup), std::move(teardown));
+    if (real_time) one->refused = "->UseRealTime cannot be had: gpubench times operations itself; leave it out";
+    one->google->UseManualTime();
+  }
 }
 
 void forget_registrations() {
@@ -192,12 +262,8 @@ void Adapter::hand_over(benchmark::State& google, bool by_sample) const {
   const double median = measurement.seconds()->median;
   const auto& samples = measurement.primary().samples_seconds;
   if (by_sample) {
-    std::size_t next = 0;
-    for (auto iteration : google) {
-      (void)iteration;
+    for (std::size_t next = 0; google.KeepRunning(); ++next)
       google.SetIterationTime(next < samples.size() ? samples[next] : median);
-      ++next;
-    }
   } else {
     run_iterations(google, median);
   }

@@ -30,6 +30,7 @@ struct Registration {
   double min_warm_up_seconds = 0.0;  ///< ->MinWarmUpTime
   std::size_t discovered_runs = 0;   ///< points and their repetitions
   bool fits_complexity = false;      ///< ->Complexity
+  std::string refused = {};          ///< why its points cannot be measured
   /// Registered numbers that --arg replaced by others.
   std::set<std::vector<std::int64_t>> replaced = {};
 };
@@ -38,6 +39,11 @@ struct Registration {
 const std::vector<Registration*>& registrations();
 /// As register_operation, with texts. The result is Google Benchmark's, for arguments.
 GoogleBenchmark* add_registration(Registration registration);
+/// Under which Google Benchmark knows it, perhaps renamed, without its arguments.
+const std::string& registered_name(const Registration& registration);
+/// What ->Setup and ->Teardown were given is from here on called by the operations themselves, where they are measured;
+/// ->UseRealTime is refused.
+void take_over_options();
 /// Lets go of all of them: for a process that registers anew. Nothing may be running.
 void forget_registrations();
 

@@ -53,6 +53,10 @@ bool has_error(const GoogleState& state) {
   }
 }
 
+/// Whether the operation has gone through Google Benchmark's own loop. Another one would abort the program, except for
+/// one by KeepRunning, which then ends at once.
+inline bool has_looped(const benchmark::State& state) { return state.iterations() > 0; }
+
 /// Skips, unless that was done already. The loop that then runs no iteration still counts as started: Google Benchmark
 /// aborts when, of the repetitions of a point, some have no iterations and two or more have.
 template <class GoogleState>
@@ -64,7 +68,7 @@ void skip_with_error(GoogleState& state, const std::string& message) {
       state.SkipWithError(message.c_str());
     }
   }
-  for (auto iteration : state) (void)iteration;
+  while (state.KeepRunning()) continue;
 }
 
 }  // namespace gpubench::bench

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -208,6 +209,12 @@ bool& google_is_initialized() {
   return initialized;
 }
 
+/// Google Benchmark keeps a pointer to it for its reports.
+std::string& program_name() {
+  static std::string name;
+  return name;
+}
+
 constexpr std::size_t max_filter_length = 2000;
 
 /// Google Benchmark ends names with "/manual_time" and the like, which tables leave out: the filter's $ may lie before
@@ -247,36 +254,77 @@ bool may_take_forever(const std::string& filter) {
   return false;
 }
 
-/// Another filter that chooses the same: the names themselves, found in a time that grows slowly with them.
-std::string names_chosen_by(const std::string& filter) {
-  class Names final : public Reporter {
+/// Sets Google Benchmark's flags, and leaves the others as they are. Returns the first that it does not take, or "".
+std::string set_google_flags(std::vector<std::string> words) {
+  std::vector<char*> argv = {program_name().data()};
+  for (auto& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  benchmark::Initialize(&argc, argv.data());
+  return argc > 1 ? argv[1] : "";
+}
+
+/// The names of all that is registered. Runs nothing.
+std::vector<std::string> all_names() {
+  class Lister final : public Reporter {
    public:
     bool ReportContext(const Context& /*context*/) override { return true; }
-    void ReportRuns(const std::vector<Run>& runs) override {
-      for (const Run& run : runs) names.insert(run.run_name.str());
-    }
-    std::set<std::string> names;
-  } all;
+    void ReportRuns(const std::vector<Run>& /*runs*/) override {}
+  } lister;
+  std::stringstream names;
   std::ostringstream nothing;
-  all.SetErrorStream(&nothing);
-  all.SetOutputStream(&nothing);
-  const Adapter silent(DeviceKind::cpu, [](const PointCall&, std::size_t) { return std::nullopt; });
-  benchmark::RunSpecifiedBenchmarks(&all, ".");
+  lister.SetErrorStream(&nothing);
+  lister.SetOutputStream(&names);
+  (void)set_google_flags({"--benchmark_list_tests=true"});
+  benchmark::RunSpecifiedBenchmarks(&lister, ".");
+  (void)set_google_flags({"--benchmark_list_tests=false"});
+  std::vector<std::string> result;
+  for (std::string name; std::getline(names, name);) result.push_back(name);
+  return result;
+}
+
+/// All names: those of points of ours, and those of plain BENCHMARKs.
+struct Registered {
+  std::vector<std::string> ours;
+  std::vector<std::string> plain;
+};
+Registered registered_names() {
+  std::set<std::string, std::less<>> operations;
+  for (const Registration* const one : registrations()) operations.insert(registered_name(*one));
+  Registered all;
+  for (std::string& name : all_names()) {
+    bool ours = false;
+    for (std::size_t end = 0; end != std::string::npos && !ours;) {
+      end = name.find('/', end + 1);
+      ours = operations.contains(std::string_view(name).substr(0, end));
+    }
+    (ours ? all.ours : all.plain).push_back(std::move(name));
+  }
+  return all;
+}
+
+/// A filter of Google Benchmark's that chooses these alone.
+std::string filter_of(const std::vector<std::string>& names) {
+  std::string filter = "^(";
+  for (const std::string& name : names) {
+    for (const char c : name)
+      (filter += std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos ? "\\" : "") += c;
+    filter += '|';
+  }
+  filter.back() = names.empty() ? '^' : ')';  // no name begins twice
+  return filter + "$";
+}
+
+/// The names that a filter chooses, found in a time that grows slowly with them.
+std::vector<std::string> chosen_of(std::vector<std::string> names, const std::string& filter) {
   const bool inverted = filter.starts_with('-');
   auto grammar = std::regex::extended;
 #ifdef __GLIBCXX__
   grammar |= std::regex_constants::__polynomial;  // other libraries give up by themselves
 #endif
   const std::regex expression(with_loose_end(filter.substr(inverted ? 1 : 0)), grammar);
-  std::string chosen = "^(";
-  for (const std::string& name : all.names) {
-    if (std::regex_search(name, expression) == inverted) continue;
-    for (const char c : name)
-      (chosen += std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos ? "\\" : "") += c;
-    chosen += '|';
-  }
-  chosen.back() = chosen.size() > 2 ? ')' : '^';  // no name begins twice
-  return chosen + "$";
+  std::erase_if(names, [&](const std::string& name) { return std::regex_search(name, expression) == inverted; });
+  return names;
 }
 
 std::string no_expression(const std::string& filter) {
@@ -285,14 +333,16 @@ std::string no_expression(const std::string& filter) {
       filter);
 }
 
+/// Chooses points of ours alone.
 std::string filter_for_google(const std::string& filter) {
-  if (filter.empty()) return ".";
   if (filter.size() > max_filter_length)  // matching may take memory for each of its characters
     throw GoogleFlagError(
         fmt::format("The filter has {} characters; it may have {}.", filter.size(), max_filter_length));
-  if (!may_take_forever(filter)) return with_loose_end(filter);
+  auto names = registered_names();
+  if (names.plain.empty() && filter.empty()) return ".";
+  if (names.plain.empty() && !may_take_forever(filter)) return with_loose_end(filter);
   try {
-    return names_chosen_by(filter);
+    return filter_of(chosen_of(std::move(names.ours), filter));
   } catch (const std::regex_error&) {
     throw GoogleFlagError(no_expression(filter));
   }
@@ -354,20 +404,15 @@ bool GoogleFlags::interleaves_at_random() const {
 }
 
 void initialize_google(const std::string& program, const GoogleFlags& flags) {
-  static std::string name;  // Google Benchmark keeps a pointer to it for its reports
-  name = program;
+  program_name() = program;
   std::vector<std::string> words = flags.passed_on;
   // One iteration is a whole sampling of ours: Google Benchmark must never ask for more to fill its own time.
   words.push_back(std::string("--benchmark_min_time=") + min_min_time<Reporter::Run>());
-  std::vector<char*> argv = {name.data()};
-  for (auto& word : words) argv.push_back(word.data());
-  int argc = static_cast<int>(argv.size());
-  argv.push_back(nullptr);
-  benchmark::Initialize(&argc, argv.data());
+  const std::string refused = set_google_flags(std::move(words));
   google_is_initialized() = true;
-  if (argc > 1)
+  if (!refused.empty())
     throw GoogleFlagError(
-        fmt::format("Google Benchmark does not accept '{}': the flag is unknown or its value is wrong.", argv[1]));
+        fmt::format("Google Benchmark does not accept '{}': the flag is unknown or its value is wrong.", refused));
 }
 
 namespace {
@@ -393,6 +438,7 @@ std::vector<PointName> name_points(std::optional<DeviceKind> kind, const std::st
 }  // namespace
 
 void learn_registrations() {
+  take_over_options();
   if (std::ranges::all_of(registrations(), [](const Registration* one) { return one->number_names.has_value(); }))
     return;
   for (const PointName& point : name_points(std::nullopt, "")) {
@@ -426,6 +472,24 @@ bool add_arguments(const std::vector<PointName>& points, const std::string& oper
   if (values.empty() || found == points.end()) return false;
   found->registration->google->Args(values);
   return true;
+}
+
+std::vector<std::string> plain_benchmarks(const std::string& filter) {
+  try {
+    return chosen_of(registered_names().plain, filter);
+  } catch (const std::regex_error&) {
+    throw GoogleFlagError(no_expression(filter));
+  }
+}
+
+void run_plain_benchmarks(const std::vector<std::string>& names, const GoogleFlags& flags, Reporter& reporter) {
+  constexpr double usual_seconds = 0.5;  // Google Benchmark's own
+  const std::string min = min_min_time<Reporter::Run>();
+  const char* const unit = min.ends_with('s') ? "s" : "";
+  (void)set_google_flags(
+      {fmt::format("--benchmark_min_time={}{}", flags.min_time_seconds.value_or(usual_seconds), unit)});
+  benchmark::RunSpecifiedBenchmarks(&reporter, filter_of(names));
+  (void)set_google_flags({"--benchmark_min_time=" + min});
 }
 
 std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,

@@ -55,6 +55,12 @@ void learn_registrations();
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
                    const std::vector<Argument>& arguments);
 
+/// The names of plain BENCHMARKs of the program that a filter chooses. Runs nothing. Throws GoogleFlagError.
+std::vector<std::string> plain_benchmarks(const std::string& filter);
+/// Runs them as Google Benchmark does by itself.
+void run_plain_benchmarks(const std::vector<std::string>& names, const GoogleFlags& flags,
+                          benchmark::BenchmarkReporter& reporter);
+
 /// One of Google Benchmark's own reporters with its output.
 struct Sink {
   benchmark::BenchmarkReporter* reporter = nullptr;

@@ -71,7 +71,7 @@ class Options(unittest.TestCase):
     def test_every_listed_point_is_there(self):
         self.assertEqual(self.ran.returncode, 2, self.ran.stderr)
         names = list(dict.fromkeys(point["name"] for point in self.points))
-        self.assertEqual(names, self.listed)
+        self.assertEqual(names, [name for name in self.listed if name != "plain"])
 
     def test_counts_and_least_times(self):
         (iterations,) = self.of("Iterations")
@@ -98,10 +98,19 @@ class Options(unittest.TestCase):
         for name in ("^Complexity/256$", "^Arg/", "^MinWarmUpTime"):
             self.assertEqual(run(f"--filter={name}").returncode, 0, name)
 
-    def test_google_refuses_real_time_with_a_sentence(self):
-        ended = run("--list", GPUBENCH_TEST_REAL_TIME="1")
-        self.assertNotEqual(ended.returncode, 0)
-        self.assertIn("Cannot set UseRealTime and UseManualTime simultaneously", ended.stderr)
+    def test_real_time_costs_its_point_alone(self):
+        ended = run("--filter=^(UseRealTime|Arg/1024)", GPUBENCH_TEST_REAL_TIME="1")
+        self.assertEqual(ended.returncode, 2, ended.stderr)
+        self.assertIn("->UseRealTime cannot be had", ended.stderr)
+        self.assertIn("1 of 2 points failed", ended.stderr)
+
+    def test_a_plain_benchmark_is_googles(self):
+        self.assertIn("plain", self.listed)
+        self.assertIn("1 BENCHMARK of Google Benchmark left out", self.ran.stderr)
+        ended = subprocess.run([PROGRAM, "--device=cpu", "--accept-load", "--filter=^plain$", "--benchmark_min_time=0.001"], capture_output=True,
+                               text=True, timeout=300, env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stdout, r"plain +[0-9.]+ ns")
 
     def test_isolated_it_is_the_same(self):
         ended = run("--isolate", "--filter=^(Threads|Complexity|MinWarmUpTime|Repetitions)")

@@ -56,6 +56,39 @@ void twice(State& state) {
 }
 HOST_BENCHMARK(twice);
 
+int set_ups = 0;
+int tear_downs = 0;
+void set_up(State& state) {
+  state.measure([] {});
+}
+void fails(const benchmark::State&) { throw std::runtime_error("no disk"); }
+const auto* const with_callbacks = register_operation("set_up_once", DeviceKind::cpu, set_up)
+                                       -> Setup([](const benchmark::State& google) { set_ups += google.range(0) == 7; })
+                                           -> Teardown([](const benchmark::State&) { ++tear_downs; }) -> Arg(7);
+const auto* const bad_set_up = register_operation("bad_set_up", DeviceKind::cpu, set_up) -> Setup(fails);
+const auto* const bad_tear_down = register_operation("bad_tear_down", DeviceKind::cpu, set_up) -> Teardown(fails);
+
+void loops(State& state) {
+  for (auto iteration : state.google()) (void)iteration;
+}
+void loops_then_measures(State& state, bool first) {
+  if (first) loops(state);
+  state.measure([] {});
+  if (!first) loops(state);
+}
+HOST_BENCHMARK(loops)->Complexity();
+HOST_BENCHMARK_CAPTURE(loops_then_measures, first, true)->Repetitions(2);
+HOST_BENCHMARK_CAPTURE(loops_then_measures, last, false)->Iterations(3);
+
+int plain_iterations = 0;
+void plain(benchmark::State& google) {
+  for (auto iteration : google) {
+    (void)iteration;
+    ++plain_iterations;
+  }
+}
+BENCHMARK(plain)->Arg(3)->Iterations(50);
+
 void leaves_out(State& state) { state.skip("only on Tuesdays"); }
 HOST_BENCHMARK(leaves_out);
 
@@ -241,6 +274,51 @@ TEST(GoogleRunner, AFailureIsKeptWithItsReasonAndTheRestGoesOn) {
   EXPECT_EQ(failure("too_large").kind, FailureKind::out_of_memory);
   for (const auto& measurement : measured)
     EXPECT_NE(measurement.seconds().has_value(), measurement.failure.has_value());
+}
+
+TEST(GoogleRunner, SetupAndTeardownAreCalledWhereAPointIsMeasuredAlone) {
+  EXPECT_EQ(discover(host_device().kind, "set_up|tear_down").size(), 3U);
+  EXPECT_EQ(set_ups + tear_downs, 0) << "a list calls none";
+  const auto measured = measure("set_up|tear_down");
+  ASSERT_EQ(measured.size(), 3U);
+  EXPECT_TRUE(measured[0].seconds());
+  EXPECT_EQ(set_ups, 1);
+  EXPECT_EQ(tear_downs, 1);
+  ASSERT_TRUE(measured[1].failure);
+  EXPECT_EQ(measured[1].failure->message, "->Setup of 'bad_set_up' failed: no disk");
+  ASSERT_TRUE(measured[2].failure);
+  EXPECT_EQ(measured[2].failure->message, "->Teardown of 'bad_tear_down' failed: no disk");
+  EXPECT_FALSE(measured[2].seconds());
+}
+
+TEST(GoogleRunner, AnOperationThatGoesThroughGooglesLoopFailsAlone) {
+  const auto measured = measure("loops|captured/five");
+  ASSERT_EQ(measured.size(), 7U);
+  for (const Measurement& each : measured) {
+    if (each.operation.starts_with("captured")) {
+      EXPECT_TRUE(each.seconds());
+      continue;
+    }
+    ASSERT_TRUE(each.failure) << each.name;
+    EXPECT_THAT(each.failure->message, HasSubstr("loops over state.google()"));
+    EXPECT_FALSE(each.seconds());
+  }
+}
+
+TEST(GoogleRunner, PlainBenchmarksAreGooglesAlone) {
+  EXPECT_THAT(plain_benchmarks(""), ElementsAre("plain/3/iterations:50"));
+  EXPECT_THAT(plain_benchmarks("^pl"), ElementsAre("plain/3/iterations:50"));
+  EXPECT_TRUE(plain_benchmarks("captured").empty());
+  EXPECT_TRUE(discover(host_device().kind, "plain").empty());
+  EXPECT_EQ(measure("plain|captured/five").size(), 3U);
+  EXPECT_EQ(plain_iterations, 0) << "neither a list nor a run of ours runs them";
+  std::ostringstream text;
+  benchmark::JSONReporter json;
+  json.SetOutputStream(&text);
+  run_plain_benchmarks({"plain/3/iterations:50"}, {}, json);
+  EXPECT_EQ(plain_iterations, 50);
+  EXPECT_THAT(text.str(), HasSubstr("\"plain/3/iterations:50\""));
+  EXPECT_EQ(measure("captured/five").size(), 3U) << "flags are as before";
 }
 
 TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {

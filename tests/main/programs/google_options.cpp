@@ -33,6 +33,11 @@ void after_setup(gpubench::State& state) {
   sums(state, 1024);
 }
 
+void plain(benchmark::State& google) {
+  for (auto iteration : google) (void)iteration;
+}
+BENCHMARK(plain);
+
 double longest(const std::vector<double>& times) { return *std::ranges::max_element(times); }
 
 #define OPTION(method, function) \
