@@ -19,6 +19,7 @@
 #include "bench/memory/cold_cache.h"
 #include "bench/timing/conditions.h"
 #include "classifier/classifier.h"
+#include "classifier/run/too_fast.h"
 #include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -106,6 +107,10 @@ void list_points(const std::vector<Device>& devices, const std::string& filter, 
       previous = name;
       any = true;
     }
+  }
+  for (const std::string& name : bench::plain_benchmarks(filter)) {
+    show(printable(name) + "\n");
+    any = true;
   }
   if (!any) throw UsageError(nothing_to_measure(devices, filter));
 }
@@ -351,6 +356,16 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), found.begin(), found.end());
 }
 
+/// What is faster than any ceiling of its device was not done.
+void fail_the_impossible(Run& run) {
+  for (Point& point : run.points)
+    for (const Calibration& calibration : run.calibrations) {
+      if (calibration.device.id != point.measurement.device) continue;
+      if (const std::string why = classifier::why_too_fast(point.measurement, calibration); !why.empty())
+        bench::fail(point.measurement, FailureKind::error, why);
+    }
+}
+
 int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
@@ -391,6 +406,7 @@ int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   interruption.reset();
   if (added || !options.arguments.empty())
     sort_sizes(run.points, [](const Point& point) -> const Measurement& { return point.measurement; });
+  fail_the_impossible(run);
   classifier::classify(run);
   if (added) {
     run.context.environment["adaptive"] = added->summary(run);
@@ -401,6 +417,25 @@ int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   for (const auto& found : {reports::activity_warnings(run), reports::clock_warnings(run)})
     run.warnings.insert(run.warnings.end(), found.begin(), found.end());
   return report(run, options, google);
+}
+
+/// Plain BENCHMARKs, as Google Benchmark times them: it knows nothing of their work, so that they have no verdict.
+void run_plain(const RunOptions& options) {
+  const auto names = bench::plain_benchmarks(options.filter);
+  if (names.empty()) return;
+  if (options.quiet || options.google.format)
+    return say(
+        fmt::format("{} of Google Benchmark left out; run without --quiet and --benchmark_format, or register "
+                    "them with HOST_BENCHMARK",
+                    plural(static_cast<long long>(names.size()), "BENCHMARK")));
+  std::ostringstream table;
+  std::ostringstream context;
+  const auto reporter = google_reporter("console");
+  reporter->SetOutputStream(&table);
+  reporter->SetErrorStream(&context);
+  bench::run_plain_benchmarks(names, options.google, *reporter);
+  show("\nBENCHMARKs of Google Benchmark, by its own clock. They have no verdict and are not in files.\n" +
+       printable_lines(table.str()));
 }
 
 int run_operations(const RunOptions& options) {
@@ -433,11 +468,16 @@ int run_operations(const RunOptions& options) {
   std::vector<Plan> plans;
   plans.reserve(devices.size());
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
-  if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
-    throw UsageError(nothing_to_measure(devices, options.filter));
+  if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); })) {
+    if (bench::plain_benchmarks(options.filter).empty()) throw UsageError(nothing_to_measure(devices, options.filter));
+    run_plain(options);
+    return exit_codes::fine;
+  }
   if (options.once > 0) return run_points_once(plans, options);
   run.devices = devices;
-  return measure_all(options, plans, std::move(run));
+  const int result = measure_all(options, plans, std::move(run));
+  if (!embedding().finished) run_plain(options);
+  return result;
 }
 
 /// "activity" is an old word: it records kernels, as --kernels does.
