@@ -51,60 +51,53 @@ void add_reading(DeviceConditions& sum, const DeviceConditions& reading) {
 }
 
 std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements) {
-  struct Held {
-    std::size_t points = 0;
-    std::optional<Interval> clock_hz;
-    std::optional<Interval> celsius;
-  };
-  std::map<std::string, Held> held_by;  // by "cuda:0 and the reason"
-  struct Dropped {
+  /// What points have in common.
+  struct Tally {
+    long long points = 0;
     std::int64_t samples = 0;
-    std::size_t points = 0;
-  };
-  std::map<std::string, Dropped> dropped_on;
-  struct Loaded {
-    std::size_t points = 0;
-    Interval shares;
+    std::optional<Interval> clock_hz, celsius, shares;
     bool of_gpu = false;
   };
-  std::map<std::string, Loaded> loaded;  // by device
+  std::map<std::string, Tally> held_by;             // by "cuda:0 and the reason"
+  std::map<std::string, Tally> dropped_on, loaded;  // by device
   for (const Measurement* measurement : measurements) {
+    const auto& conditions = measurement->conditions;
+    if (const auto share = share_under_load(*measurement)) {
+      Tally& tally = loaded[measurement->device];
+      ++tally.points;
+      widen(tally.shares, Interval{*share, *share});
+      tally.of_gpu = tally.of_gpu || conditions->gpu_share;
+    }
+    if (!conditions) continue;
     std::int64_t dropped = 0;
     for (const Timing& timing : measurement->timings) dropped += timing.dropped_samples;
-    if (dropped > 0 && measurement->conditions && !measurement->conditions->core_share) {
-      Dropped& entry = dropped_on[measurement->device];
-      entry.samples += dropped;
-      ++entry.points;
+    if (dropped > 0 && !conditions->core_share) {
+      Tally& tally = dropped_on[measurement->device];
+      ++tally.points;
+      tally.samples += dropped;
     }
-    if (const auto share = share_under_load(*measurement)) {
-      Loaded& of = loaded.try_emplace(measurement->device, Loaded{0, {*share, *share}, false}).first->second;
-      ++of.points;
-      of.shares = {std::min(of.shares.low, *share), std::max(of.shares.high, *share)};
-      of.of_gpu = of.of_gpu || measurement->conditions->gpu_share;
-    }
-    if (!measurement->conditions) continue;
-    for (const std::string& reason : measurement->conditions->throttle_reasons) {
+    for (const std::string& reason : conditions->throttle_reasons) {
       if (reason == power_cap) continue;
-      Held& held = held_by[fmt::format("The clocks of {} were held down by {}", measurement->device, reason)];
-      ++held.points;
-      widen(held.clock_hz, measurement->conditions->sm_clock_hz);
-      widen(held.celsius, measurement->conditions->temperature_celsius);
+      Tally& tally = held_by[fmt::format("The clocks of {} were held down by {}", measurement->device, reason)];
+      ++tally.points;
+      widen(tally.clock_hz, conditions->sm_clock_hz);
+      widen(tally.celsius, conditions->temperature_celsius);
     }
   }
   std::vector<std::string> warnings;
   for (const auto& [what, held] : held_by) {
-    std::string text = fmt::format("{} around {}", what, plural(static_cast<long long>(held.points), "point"));
+    std::string text = fmt::format("{} around {}", what, plural(held.points, "point"));
     if (held.clock_hz)
       text += fmt::format(", SM clock {:.0f} to {:.0f} MHz", held.clock_hz->low * 1e-6, held.clock_hz->high * 1e-6);
     if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
     warnings.push_back(text + ".");
   }
   for (const auto& [device, of] : loaded) {
-    const std::string low = fmt::format("{:.0f}", 100.0 * of.shares.low);
-    const std::string high = fmt::format("{:.0f}", 100.0 * of.shares.high);
+    const std::string low = fmt::format("{:.0f}", 100.0 * of.shares->low);
+    const std::string high = fmt::format("{:.0f}", 100.0 * of.shares->high);
     warnings.push_back(
         fmt::format("{} on {} {} measured under load: {} had {} % of {}. Measure again when the {} is quiet.",
-                    plural(static_cast<long long>(of.points), "point"), device, of.points == 1 ? "was" : "were",
+                    plural(of.points, "point"), device, of.points == 1 ? "was" : "were",
                     of.of_gpu ? "other processes computed on this GPU, and the operation"
                               : "others ran on the cores, and the threads",
                     low == high ? low : fmt::format("{} to {}", low, high), of.of_gpu ? "it" : "them",
@@ -113,7 +106,7 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(
         fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",
-                    plural(dropped.samples, "sample"), plural(static_cast<long long>(dropped.points), "point"), device,
+                    plural(dropped.samples, "sample"), plural(dropped.points, "point"), device,
                     dropped.samples == 1 ? "was" : "were"));
   return warnings;
 }
