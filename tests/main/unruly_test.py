@@ -36,6 +36,10 @@ EXPECTED = {
     "odd_counters": "nan",
     "unknown_argument": 'state.range("m")',
     "too_large": "8 PiB",
+    "optimised_away": "faster than the machine can",
+    "loops_itself": "loops over state.google()",
+    "bad_set_up": "->Setup of 'bad_set_up' failed: no disk",
+    "bad_tear_down": "->Teardown of 'bad_tear_down' failed: no disk",
 }
 MAY_BE_REFUSED = {"huge_work", "huge_grid", "odd_label"}
 TIMED = {"first", "throws_in_variant", "does_nothing", "last"}
@@ -77,7 +81,7 @@ class Unruly(unittest.TestCase):
                         self.assertIn("seconds", measurement["timings"][0])
 
     def test_isolated_it_is_the_same(self):
-        failures = [{name: point.get("failure") for name, point in self.runs[isolated][1].items()} for isolated in (False, True)]
+        failures = [{name: point.get("failure") for name, point in self.runs[isolated][1].items() if name != "optimised_away"} for isolated in (False, True)]
         self.assertEqual(failures[0], failures[1])
 
     def test_what_is_written_can_be_read(self):

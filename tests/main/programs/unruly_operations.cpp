@@ -109,6 +109,16 @@ void sum(State& state) {
   add("unknown_argument", [](State& state) { (void)state.range("m"); });
   add("too_large", [](State& state) { (void)state.host_vector<double>(std::int64_t{1} << 50); });
   add("does_nothing", [](State& state) { state.measure([] {}); });
+  add("optimised_away", [](State& state) {
+    state.reads(1 << 20);
+    state.measure([] {});
+  });
+  add("loops_itself", [](State& state) {
+    for (auto iteration : state.google()) (void)iteration;
+  });
+  const auto fails = [](const benchmark::State&) { throw std::runtime_error("no disk"); };
+  add("bad_set_up", sum)->Setup(fails);
+  add("bad_tear_down", sum)->Teardown(fails);
   add("last", sum);
   if (const char* const seconds = std::getenv("GPUBENCH_TEST_HANGS"); seconds != nullptr) {
     static const double length = std::strtod(seconds, nullptr);
