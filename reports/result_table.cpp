@@ -17,7 +17,7 @@
 #include "core/model/points.h"
 #include "reports/console/program.h"
 #include "reports/export/tables.h"
-#include "reports/html/page.h"
+#include "reports/html/markup.h"
 
 namespace gpubench::reports {
 namespace {
