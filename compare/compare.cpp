@@ -50,7 +50,7 @@ constexpr std::string_view remarks[] = {
     "left out, because another run used another cache state",
     "left out, because a time is not positive",
     "left out, because there are fewer than two pairs",
-    "timed by different clocks: compared by one that both sides have",
+    "timed in different ways: compared by a time that both sides have",
     "more than once in one run file: taken as repetitions",
     "measured under load, when others ran on the cores or the GPU: ",
     "told by the fastest sample of each process, because work of others disturbed the medians more",

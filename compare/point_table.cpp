@@ -297,7 +297,7 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
   if (own.size() == 1) return {*own.begin(), false, {}};
   PointClock best{{},
                   true,
-                  fmt::format("timed by {} in the base and by {} in the new run: no clock is in both",
+                  fmt::format("timed by {} in the base and by {} in the new run: no kind of time is in both",
                               names_of(base.own), names_of(next.own))};
   std::tuple<std::size_t, bool, bool> most;
   for (std::size_t i = 0; i < timing_mode_names.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "compare/gate.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
@@ -64,8 +65,7 @@ void say_without_clock(const Run& run, std::optional<TimingMode> clock) {
     if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)
       names.push_back(printable(point.measurement.name));
   if (!names.empty())
-    say(fmt::format("{} points have no {} time, and checks will leave them out: {}", names.size(), name_of(*clock),
-                    fmt::join(names, ", ")));
+    say(fmt::format("no {} time, so checks will leave them out: {}", name_of(*clock), fmt::join(names, ", ")));
 }
 
 /// What keeps a stored machine from being this one, in words.
@@ -167,9 +167,8 @@ int gate_update(const GateOptions& options) {
   entry.runs = runs;
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
-    say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
-                    runs.size() == 1 ? "" : "s"));
-  if (failed > 0) say(fmt::format("{} points failed and have no baseline", failed));
+    say(fmt::format("wrote {}: entry {}, {}", file.string(), entry.number, plural(std::ssize(runs), "run")));
+  if (failed > 0) say(fmt::format("{} failed and have no baseline", plural(static_cast<long long>(failed), "point")));
   if (runs.size() == 1 && !options.quiet)
     say("one run does not show how much results vary between processes. Give several runs, each from its own process");
   return exit_codes::fine;

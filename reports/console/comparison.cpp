@@ -29,8 +29,8 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
   std::set<std::string> devices;
   std::set<TimingMode> clocks;
   for (const auto& point : comparison.points) devices.insert(point.device), clocks.insert(point.clock);
-  std::vector<Column> columns = {{"point"}, {"clock"}, {"base", true}, {"new", true}, {"change"}, {"95 % of new/base"},
-                                 {"regime"}};
+  std::vector<Column> columns = {{"point"},  {"timed by"},         {"base", true}, {"new", true},
+                                 {"change"}, {"95 % of new/base"}, {"regime"}};
   const ShownPoints shown = shown_points(comparison);
   for (const auto* point : shown.points) {
     const bool other_regime = point->base_regime != point->new_regime;

@@ -120,7 +120,7 @@ std::string markdown(const compare::Comparison& comparison) {
   if (!rows.empty())
     text += "\n" + markdown_table({{"point"},
                                    {"device"},
-                                   {"clock"},
+                                   {"timed by"},
                                    {"base", true},
                                    {"new", true},
                                    {"change"},

@@ -274,7 +274,7 @@ TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
   EXPECT_THAT(comparison.points, IsEmpty());
   ASSERT_EQ(comparison.left_out.size(), 1U);
   EXPECT_EQ(comparison.left_out[0].reason,
-            "timed by stream in the base and by latency in the new run: no clock is in both");
+            "timed by stream in the base and by latency in the new run: no kind of time is in both");
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
 }
 

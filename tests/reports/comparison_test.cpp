@@ -53,7 +53,7 @@ TEST(ComparisonText, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
   gpubench::Run base = clocked({{TimingMode::stream, 3.0}});
   base.points.push_back(clocked({{TimingMode::host, 1.0}}, "on the host").points[0]);
   const std::string text = console(compare::compare(base, base, quiet()), {false, 200});
-  EXPECT_THAT(text, HasSubstr(" clock "));
+  EXPECT_THAT(text, HasSubstr(" timed by "));
   EXPECT_THAT(text, HasSubstr("Times compared: stream (launched back to back) at 1 point, host at 1 point."));
 }
 

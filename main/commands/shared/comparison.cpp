@@ -32,8 +32,8 @@ OptionRows comparison_rows() {
        "differ by is part of the noise.",
        use::set(&ComparisonOptions::same_model)},
       {"--time", "device|stream|latency", "", "", common, once,
-       "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
-       "where the sides differ in that, a clock that both have. What gate update is given holds for later checks.",
+       "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or where "
+       "the sides differ in that, one that both have. What gate update is given holds for later checks.",
        use::choice(&ComparisonOptions::mode, std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency})},
       operations_row(),
   };
