@@ -261,6 +261,21 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   return text;
 }
 
+/// Why a point of the operation has no verdict.
+std::string unknown_line(const Group& group, const ConsoleStyle& style) {
+  const auto is_unknown = [](const Point* point) {
+    return point->verdict && point->verdict->regime == Regime::unknown;
+  };
+  const auto first = std::ranges::find_if(group.points, is_unknown);
+  if (first == group.points.end()) return "";
+  const auto others = std::ranges::count_if(group.points, is_unknown) - 1;
+  return paragraph(
+      "  unknown: ",
+      fmt::format("{}{} {}", printable(label((*first)->measurement)),
+                  others > 0 ? fmt::format(" (and {} more)", others) : "", printable((*first)->verdict->evidence)),
+      color::dim, style);
+}
+
 std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
   const Status status = status_of(point.measurement);
   const std::string name = printable(label(point.measurement));
@@ -333,7 +348,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, 
       }
     }
     text += course_lines(group, style) + boundaries_text(group, style) + advice_lines(group, style) +
-            phase_lines(group, style) + doubt_lines(group, style);
+            phase_lines(group, style) + doubt_lines(group, style) + unknown_line(group, style);
   }
   return text;
 }

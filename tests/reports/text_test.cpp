@@ -31,6 +31,16 @@ TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_header({{"x", "a"}, {"y", ""}, {"z", "b"}}), "x,y,z\r\n");
 }
 
+TEST(Unknown, IsShownWithItsReason) {
+  gpubench::Run run = gpubench::testing::sample_run();
+  EXPECT_THAT(console(run, {.width = 200}), ::testing::Not(HasSubstr("  unknown: ")));
+  Point& point = run.points.front();
+  point.verdict = Verdict{};
+  point.verdict->evidence = "has no verdict: overhead (launch) would be right with a probability of 4.8 % only";
+  EXPECT_THAT(console(run, {.width = 200}), HasSubstr("  unknown: " + label(point.measurement) +
+                                                      " has no verdict: overhead (launch) would be right"));
+}
+
 TEST(Phases, AreShownBesideTheVerdict) {
   gpubench::Run run = gpubench::testing::sample_run();
   EXPECT_THAT(html(run), ::testing::Not(HasSubstr("Inside the kernels")));
