@@ -226,11 +226,11 @@ std::string kernels_text(const Point* base, const Point* next) {
 
 std::string bound_of(const Verdict* verdict) {
   if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
-  if (verdict->regime == Regime::latency)
-    return verdict->limiter.empty() || verdict->limiter == resource::latency
-               ? "latency-bound"
-               : fmt::format("latency-bound ({})", label_of(verdict->limiter));
   const Resource* const limit = find_resource(verdict->limiter);
+  if (verdict->regime == Regime::latency) {  // of older runs the limiter is the resource that would bind next
+    const bool named = limit != nullptr && limit->kind == ResourceKind::wait && limit->name != resource::latency;
+    return named ? fmt::format("latency-bound ({})", label_of(verdict->limiter)) : "latency-bound";
+  }
   const bool is_cost = limit != nullptr && (limit->kind == ResourceKind::launch || limit->kind == ResourceKind::start);
   // Of overhead the rate reached says nothing, and only the launch or the start of blocks is a limiter to name.
   if (verdict->regime == Regime::overhead)

@@ -265,7 +265,7 @@ TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
     ASSERT_EQ(comparison.points.size(), 1U);
     EXPECT_EQ(comparison.points[0].clock, TimingMode::device);
     EXPECT_EQ(comparison.points[0].change, Change::same);
-    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both sides have (first: op)")));
+    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by a time that both sides have (first: op)")));
   }
 }
 
@@ -551,6 +551,16 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   next.points[0].measurement.grid = Grid{264, 4};
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
             "blocks 132 -> 264, resident blocks per multiprocessor 8 -> 4");
+}
+
+TEST(BoundOf, NamesWhatLatencyWaitsFor) {
+  Verdict verdict;
+  verdict.regime = Regime::latency;
+  for (const auto& [limiter, text] : {std::pair("few-blocks", "latency-bound (too few blocks)"),
+                                      std::pair("latency", "latency-bound"), std::pair("dram", "latency-bound")}) {
+    verdict.limiter = limiter;
+    EXPECT_EQ(bound_of(&verdict), text);
+  }
 }
 
 TEST(Comparability, CodeWithoutOptimisationOnOneSideForbids) {
