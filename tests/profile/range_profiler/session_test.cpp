@@ -2,6 +2,7 @@
 // The session of a process, with records and counters of a fake device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -195,6 +196,36 @@ TEST_F(SessionTest, ARangeMayOutliveItsSession) {
   device().launch(3);
   EXPECT_EQ(results()[0].kernels, 0);
   EXPECT_EQ(status().kernels_outside, 1);
+}
+
+TEST_F(SessionTest, AnOpenRangeMayOutliveAReset) {
+  (void)enable();
+  {
+    const Range open("open");
+    reset();
+    const Range inner("inner");
+    device().launch(3);
+  }
+  const auto all = results();
+  EXPECT_THAT(paths(all), testing::ElementsAre("inner"));
+  EXPECT_EQ(all[0].kernels, 1);
+}
+
+TEST_F(SessionTest, ACopyOfTheProcessLeavesTheRecordingAlone) {
+  (void)enable();
+  { const Range range("before"); }
+  const Range open("open");
+  const pid_t copy = fork();
+  if (copy == 0) {
+    for (int i = 0; i < 10'000; ++i) const Range range("in the copy");
+    disable();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(copy, &status, 0), copy);
+  EXPECT_EQ(status, 0);
+  { const Range range("after"); }
+  EXPECT_THAT(paths(results()), testing::ElementsAre("before", "open", "open/after"));
 }
 
 TEST_F(SessionTest, ThreadsHaveStacksOfTheirOwn) {
