@@ -32,7 +32,8 @@ if(NOT GPUBENCH_WITH_CUDA AND GPUBENCH_CUDA STREQUAL ON)
   message(FATAL_ERROR "GPUBENCH_CUDA=ON, but ${cuda_missing}.")
 endif()
 
-# gpubench_architectures(RESULT): those of this machine's GPUs; without one, those of data centres and of desktops.
+# gpubench_architectures(RESULT): those of this machine's GPUs; without one, those of data centres and of desktops, and for Python
+# the oldest of them alone.
 function(gpubench_architectures result)
   find_program(GPUBENCH_NVIDIA_SMI nvidia-smi HINTS /usr/local/nvidia/bin)
   if(GPUBENCH_NVIDIA_SMI)
@@ -45,6 +46,10 @@ function(gpubench_architectures result)
       set(${result} ${present} PARENT_SCOPE)
       return()
     endif()
+  endif()
+  if(SKBUILD)  # pip install: newer GPUs take the one by PTX; who distributes wheels names them all
+    set(${result} 80 PARENT_SCOPE)
+    return()
   endif()
   set(all 80 90)
   if(nvcc_version VERSION_GREATER_EQUAL 12.8)

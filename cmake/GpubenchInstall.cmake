@@ -13,6 +13,8 @@ endif()
 install(DIRECTORY include/gpubench ${PROJECT_BINARY_DIR}/include/gpubench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/results/h200/run.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/results/h200)  # where the README has it
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(EXPORT gpubenchTargets NAMESPACE gpubench:: DESTINATION ${gpubench_package_folder})
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a wheel of the Python package: check_wheel.py WHEEL [--largest-mb=40] [--import-ms=50]
 
-What it holds, what auditwheel says of it (where that is installed), its size, and in a virtual environment of its own: that it installs without a network, the
-command line, and the processor's time that the import takes (the least of ten). Prints a line for each; exit code 1 when one is not as it should be."""
+What it holds, for which Pythons it is, what auditwheel says of it (where that is installed), its size, and in a virtual environment of its own: that it installs
+with what it depends on, the command line, and the processor's time that the import takes (the least of ten). Prints a line for each; exit code 1 when one is not as it should be."""
 import argparse
 import importlib.util
 import pathlib
@@ -30,6 +30,11 @@ def contents(names):
     return missing if entries else [*missing, "entry_points.txt"]
 
 
+def for_all_pythons(wheel):
+    """Whether a wheel's name says that it is for CPython 3.10 and every later one."""
+    return "-cp310-abi3-" in wheel
+
+
 def main(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=pathlib.Path)
@@ -54,6 +59,7 @@ def main(words):
     megabytes = chosen.wheel.stat().st_size / 1e6
     tell(megabytes <= chosen.largest_mb, f"{megabytes:.1f} MB ({chosen.largest_mb:.0f} allowed); the largest are "
          + ", ".join(f"{each.filename} {each.compress_size / 1e6:.1f} MB" for each in largest))
+    tell(for_all_pythons(chosen.wheel.name), f"{chosen.wheel.name}: for CPython 3.10 and later is cp310-abi3")
     if importlib.util.find_spec("auditwheel") is None:
         print("auditwheel is not installed, so nothing is known of the libraries it needs")
     else:
@@ -65,7 +71,7 @@ def main(words):
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(pathlib.Path(folder, "bin", "python"))
-        done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", str(chosen.wheel)],
+        done = subprocess.run([python, "-m", "pip", "install", "-q", "--only-binary=:all:", "--disable-pip-version-check", str(chosen.wheel)],
                               capture_output=True, text=True, check=False)
         tell(done.returncode == 0, "installs" if done.returncode == 0 else f"does not install: {done.stderr.strip()}")
         if done.returncode == 0:

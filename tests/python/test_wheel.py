@@ -44,6 +44,16 @@ def test_a_wheel_that_lacks_something_is_told(tmp_path):
     assert done.returncode == 1 and "is no wheel" in done.stderr
 
 
+def test_one_wheel_is_for_every_python(project):
+    assert project["tool"]["scikit-build"]["wheel"]["py-api"] == "cp310"
+    assert project["project"]["requires-python"] == ">=3.10"
+    # Of 3.10 and 3.11 the stable ABI lacks what nanobind needs; its own package has that.
+    for requirements in (project["build-system"]["requires"], project["project"]["dependencies"]):
+        assert any(each.startswith("nanobind-backend") for each in requirements)
+    assert check_wheel.for_all_pythons("gpubench-0.2.0-cp310-abi3-linux_x86_64.whl")
+    assert not check_wheel.for_all_pythons("gpubench-0.2.0-cp311-cp311-linux_x86_64.whl")
+
+
 def test_the_headers_that_it_needs_are_in_the_source():
     for name in check_wheel.NEEDED:
         if name.startswith("gpubench/include/") and not name.endswith("version.h"):
