@@ -123,11 +123,11 @@ class Overheads {
 }  // namespace
 
 void measure_overheads(GpuCalibrationContext& bench) {
-  bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
-                [&] { Overheads(bench).commands(); });
   if (bench.full)
     bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
                   [&] { timing_costs(bench); });
+  bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
+                [&] { Overheads(bench).commands(); });
 }
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels
