@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/launch.cuh"
 #include "kernels/probes/cuda/memory.h"
-#include "kernels/probes/access_order.h"
 
 namespace gpubench::probes {
 namespace {
