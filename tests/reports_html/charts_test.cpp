@@ -143,6 +143,20 @@ TEST(Charts, PointsCarryWhatIsKnownAndNothingElse) {
   EXPECT_EQ(saxpy["kernels"], "saxpy<float>(float*), 132 blocks of 256 threads, 32 registers");
 }
 
+TEST(Charts, CountedWorkOfAKernelReachesTheRoofline) {
+  auto run = testing::synthetic_run();
+  Measurement& measurement = run.points[0].measurement;
+  ASSERT_TRUE(measurement.seconds());
+  measurement.work = {};
+  measurement.counters = {{.name = "dram_read_bytes", .value = 100.0, .unit = "bytes", .source = "cupti range"},
+                          {.name = "dram_write_bytes", .value = 20.0, .unit = "bytes", .source = "cupti range"},
+                          {.name = "flops_fp32", .value = 60.0, .unit = "FLOP", .source = "cupti range"}};
+  const Json row = datasets(run)["points"][0];
+  EXPECT_EQ(row["intensity"], 0.5);
+  EXPECT_TRUE(row.contains("flops_per_second"));
+  EXPECT_TRUE(row.contains("bytes_per_second"));
+}
+
 TEST(Charts, CellsOfALineTouch) {
   const auto rows = rows_where(datasets(testing::synthetic_run())["points"], "line", "copy");
   for (std::size_t i = 1; i < rows.size(); ++i)
