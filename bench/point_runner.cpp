@@ -17,6 +17,7 @@
 #include "bench/timing/conditions.h"
 #include "bench/timing/host_timer.h"
 #include "core/base/demangle.h"
+#include "core/base/text.h"
 #include "core/base/load.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
@@ -206,7 +207,10 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
                          on_measure(all, device, host);
                        }};
   State state(declared);
-  const auto fail = [&](FailureKind kind, const std::string& message) { measurement.failure = Failure{kind, message}; };
+  const auto fail = [&](FailureKind kind, const std::string& message) {
+    constexpr std::size_t max_message = 4000;
+    measurement.failure = Failure{kind, shorten(message, max_message)};
+  };
   if (gpu_was_lost) {
     fail(FailureKind::cuda_error,
          "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");

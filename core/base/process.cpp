@@ -81,15 +81,24 @@ std::vector<std::string> Spawn::environ_now() {
 
 pid_t Spawn::start(const char* program, std::vector<std::string> words, std::vector<std::string> environment) const {
   const auto arguments = pointers_to(words), variables = pointers_to(environment);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) check(errno, failure_);  // closed by exec; else it brings the reason
+  const Descriptor ours(ends[0]);
+  Descriptor theirs(ends[1]);
   const pid_t parent = getpid();
-  volatile int error = 0;  // the copy shares this process's memory until it becomes the program
   const pid_t id = vfork();
   if (id == 0) {  // from here on calls of the system alone
-    error = become(program, arguments.data(), variables.data(), parent);
+    const int error = become(program, arguments.data(), variables.data(), parent);
+    (void)!::write(theirs.number(), &error, sizeof(error));
     _exit(not_started);
   }
   if (id < 0) check(errno, failure_);
-  if (error != 0) {
+  theirs.close();
+  int error = 0;
+  ssize_t count = 0;
+  do count = ::read(ours.number(), &error, sizeof(error));
+  while (count < 0 && errno == EINTR);
+  if (count == sizeof(error)) {
     while (waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
     check(error, failure_);

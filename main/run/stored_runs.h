@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands take of stored runs.
+// What commands take of stored runs, and the last run of each program on this machine, which the cache keeps.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compare/compare.h"
 #include "core/model/run.h"
 
 namespace gpubench {
@@ -22,5 +24,12 @@ void drop_others(const std::string& filter, Run& run);
 
 /// ".json" of "run.JSON".
 std::string extension_of(const std::filesystem::path& file);
+
+/// The changes since the last run of this program on these devices. Absent where there is none, where it cannot be
+/// read, or where something makes ratios meaningless.
+std::optional<compare::Comparison> changes_since_last(const Run& run);
+
+/// Keeps the run in the place of the last one; what goes wrong is no reason to fail.
+void keep_as_last(const Run& run);
 
 }  // namespace gpubench

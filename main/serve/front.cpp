@@ -60,7 +60,7 @@ Front::Front(const std::string& host, int port, std::filesystem::path inside) : 
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* each = found; each != nullptr && !listener_.open(); each = each->ai_next) {
-    Descriptor socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Descriptor socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int yes = 1;
     (void)::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (::bind(socket.number(), each->ai_addr, each->ai_addrlen) == 0 && ::listen(socket.number(), SOMAXCONN) == 0)

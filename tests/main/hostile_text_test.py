@@ -84,7 +84,9 @@ class HostileText(unittest.TestCase):
         here = [HOSTILE, "--device=cpu", "--drift-check=off", "--time-budget=0.01"]
         self.assertIn("\\x3a:warning::planted", self.said(*here, "--list"))
         self.said(*here, "--once")
-        self.assertIn("first line\\n::add-mask::planted", self.said(*here))
+        said = self.said(*here)
+        self.assertIn("first line\\n::add-mask::planted", said)
+        self.assertLess(len(said), 100_000, "a text of 1 MiB is cut")
         self.said(*here, "--isolate")
         for form in ("console", "csv", "json"):
             self.said(*here, f"--benchmark_format={form}")

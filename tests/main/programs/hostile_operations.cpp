@@ -21,7 +21,9 @@ const auto* const named = gpubench::register_operation(hostile, gpubench::Device
   });
 });
 
-void fails(gpubench::State&) { throw std::runtime_error("first line\n::add-mask::planted\r\n" + hostile); }
+void fails(gpubench::State&) {
+  throw std::runtime_error("first line\n::add-mask::planted\r\n" + hostile + std::string(1 << 20, 'x'));
+}
 HOST_BENCHMARK(fails);
 
 }  // namespace
