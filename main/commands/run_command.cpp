@@ -593,7 +593,7 @@ OptionRows own_rows() {
        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
-      {"--check", "ncu-rule", "activity", "", other, once,
+      {"--check", "ncu-rule,...", "activity", "", other, once,
        "ncu-rule: show what the SpeedOfLight rule of Nsight Compute says beside each verdict.", use_checks},
       kernels_row(use::set(&RunOptions::kernels)),
       drift_check_row(),

@@ -541,6 +541,13 @@ class CommandLine(CommandLineTest):
                          "dram_read_bytes"}, asked)
         self.assertNotIn("activity", point["measurement"])
 
+    def test_the_old_word_of_check_records_kernels(self):
+        for flag in ("--check", "--check=activity", "--check=activity,ncu-rule"):
+            out = self.folder / "old-check.json"
+            result = self.gpubench(flag, "--filter=^copy/n:1024/", f"--out={out}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("activity", json.loads(out.read_text())["points"][0]["measurement"])
+
     def test_checks_of_other_names_are_refused(self):
         for flag in ("--check=ncu", "--check=activity,", "--check=activity,ncu"):
             self.assert_refused(self.gpubench(flag, "--filter=^copy/n:1024/"), "ncu-rule")
