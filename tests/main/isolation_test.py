@@ -157,7 +157,7 @@ class Isolation(unittest.TestCase):
         self.assertEqual(len(points), 12)
         for point in points:
             self.assertIn("a CPU has no activity records", point["activity"]["reason"])
-            self.assertEqual([counter["name"] for counter in point["absent_counters"]], ["l2_bytes"])
+            self.assertIn("l2_bytes", [counter["name"] for counter in point["absent_counters"]])
         self.assertEqual(result.stderr.count("The kernels of 12 points on cpu were not recorded"), 1, result.stderr)
 
     def test_points_of_one_name_stay_apart(self):
