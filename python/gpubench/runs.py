@@ -24,7 +24,9 @@ class OperationFailed(_core.Error):
     """An operation that failed while it was timed."""
 
 
-VEGA_LITE = "application/vnd.vegalite.v5+json"
+def _vega_lite(spec: Mapping[str, Any]) -> str:
+    """The MIME type of a specification: of the version that its schema names."""
+    return f"application/vnd.vegalite.{str(spec.get('$schema', 'v6')).rsplit('/', 1)[-1].split('.')[0]}+json"
 
 
 def _console_options() -> dict[str, Any]:
@@ -330,16 +332,19 @@ class Run(Sequence[Point]):
 
 def _bundle(text: str, html: str, spec: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What a notebook may choose from. Where there is nothing to draw (a run without work has no roofline), the page stands alone."""
+    bundle: dict[str, Any] = {"text/plain": text, "text/html": html}
     try:
-        return {"text/plain": text, "text/html": html, VEGA_LITE: spec()}
+        drawn = spec()
+        bundle[_vega_lite(drawn)] = drawn
     except _core.ChartError:
-        return {"text/plain": text, "text/html": html}
+        pass
+    return bundle
 
 
-def _page(html: str) -> str:
+def _page(html: str, height: int = 720) -> str:
     """A whole page inside a notebook's cell, with scripts and styles of its own."""
     text = html.replace("&", "&amp;").replace('"', "&quot;")
-    return f'<iframe srcdoc="{text}" style="width:100%;height:720px;border:0" sandbox="allow-scripts"></iframe>'
+    return f'<iframe srcdoc="{text}" style="width:100%;height:{height}px;border:0" sandbox="allow-scripts allow-downloads"></iframe>'
 
 
 class Chart:
@@ -353,6 +358,14 @@ class Chart:
         with open(file, "w", encoding="utf-8") as stream:
             json.dump(self.spec, stream)
 
+    def html(self) -> str:
+        """As one page that draws it, without a network."""
+        return _core.chart_html(json.dumps(self.spec))
+
+    def svg(self) -> str:
+        """As a picture. Needs vl-convert-python: ChartError says so."""
+        return _core.draw(json.dumps(self.spec), "svg").decode()
+
     def to_altair(self) -> Any:
         """The same as an altair chart."""
         import altair
@@ -363,9 +376,9 @@ class Chart:
         return f"<gpubench.Chart {title.get('text', title) if isinstance(title, dict) else title or ''}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = {"text/plain": repr(self), VEGA_LITE: self.spec}
-        try:  # for viewers that know nothing of Vega
-            bundle["text/html"] = _core.draw(json.dumps(self.spec), "svg").decode()
+        bundle = _bundle(repr(self), _page(self.html(), 560), lambda: self.spec)
+        try:  # for what shows no scripts
+            bundle["image/svg+xml"] = self.svg()
         except _core.ChartError:
             pass
         return bundle

@@ -130,7 +130,7 @@ class Timeline:
                             key=lambda row: -float(str(row["ms"])))
         if not listed:
             raise _core.ChartError(f"{self.file} has nothing that lasts, so that there is no chart of it.")
-        return Chart({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "width": 600, "title": f"Time by name, {os.path.basename(self.file)}",
+        return Chart({"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "width": 600, "title": f"Time by name, {os.path.basename(self.file)}",
                       "data": {"values": listed[:rows]}, "mark": {"type": "bar", "tooltip": True},
                       "encoding": {"y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 420}},
                                    "x": {"field": "ms", "type": "quantitative", "title": "ms"}, "color": {"field": "kind", "type": "nominal"}}})

@@ -226,6 +226,9 @@ void bind_results(nb::module_& module) {
       },
       "json"_a, "color"_a = false, "width"_a = 120);
   module.def(
+      "chart_html", [](const std::string& specification) { return reports::chart_html(specification); },
+      "specification"_a, Release(), "A Vega-Lite specification as a page that needs no network.");
+  module.def(
       "draw",
       [](const std::string& specification, const std::string& format) {
         std::string picture;

@@ -43,6 +43,9 @@ std::string picture(const Several& several, const std::filesystem::path& file, c
 /// without a shell: that of GPUBENCH_PYTHON, of venv/ beside the program, or python3; ends it after two minutes. Throws
 /// PictureError.
 std::string draw(std::string_view specification, const std::string& format, double width_mm = 0.0);
+/// A Vega-Lite specification as a page that draws it, for notebooks: without a network, where the program has the
+/// bundle. Throws nlohmann::json::exception for what is no JSON.
+std::string chart_html(std::string_view specification);
 
 /// Throws PictureError unless such a Python can be started: to be asked before something long.
 void check_can_draw();

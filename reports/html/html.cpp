@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "reports/charts/charts.h"
+#include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
 #include "reports/comparisons.h"
 #include "reports/html/markup.h"
@@ -190,6 +191,11 @@ std::string html(const Several& several) { return html_of(several, {}); }
 
 std::string html(const compare::Comparison& comparison, const Several& several) {
   return html_of(several, sections::comparison(comparison, several.labels.front(), several.labels.back()));
+}
+
+std::string chart_html(std::string_view specification) {
+  return markup::fill(page::chart(), {{"scripts", page::vega_scripts()},
+                                      {"specification", markup::script_json(nlohmann::json::parse(specification))}});
 }
 
 }  // namespace gpubench::reports

@@ -13,6 +13,7 @@ std::string_view parts();        ///< of parts of pages (markup.h)
 std::string_view charts();       ///< charts/charts.json
 std::string_view style_sheet();  ///< without the colours of regimes
 std::string_view vega();         ///< empty when built without the bundle
+std::string_view chart();        ///< of one chart, for notebooks
 std::string_view script_page();
 std::string_view script_base();
 std::string_view script_table();

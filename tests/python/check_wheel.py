@@ -18,7 +18,7 @@ NEEDED = ("gpubench/__init__.py", "gpubench/py.typed", "gpubench/_core/__init__.
           "gpubench/include/gpubench/profile.h", "gpubench/include/gpubench/kernel_trace.cuh", "gpubench/include/gpubench/version.h",
           "gpubench/compat/sm_profiler/__init__.py")
 IMPORTS = "import time; s = time.process_time(); import gpubench; e = time.process_time(); import sys; " \
-          "assert not {'torch', 'numpy', 'cupy'} & set(sys.modules); import gpubench._core; print(e - s, time.process_time() - s, gpubench._core.with_cuda)"
+          "assert not {'torch', 'numpy', 'cupy'} & set(sys.modules); import gpubench._core; print(e - s, time.process_time() - s, gpubench._core.with_cuda, 'cdn.' not in gpubench._core.chart_html('{}'))"
 
 
 def contents(names):
@@ -82,14 +82,15 @@ def main(words):
                 done = subprocess.run([python, "-I", "-c", IMPORTS], capture_output=True, text=True, check=False)
                 if done.returncode != 0:
                     break
-                package, engine, cuda = done.stdout.split()
-                times.append((float(package) * 1e3, float(engine) * 1e3, cuda))
+                package, engine, cuda, own_vega = done.stdout.split()
+                times.append((float(package) * 1e3, float(engine) * 1e3, cuda, own_vega))
             if not times or done.returncode != 0:
                 tell(False, f"cannot be imported: {done.stderr.strip()}")
             else:
                 if times[0][2] == "True":
                     library = "gpubench/bin/libgpubench_injection.so"
                     tell(library in names, "with CUDA, " + ("and the library that records programs" if library in names else f"but without {library}"))
+                tell(times[0][3] == "True", "charts " + ("need no network" if times[0][3] == "True" else "need the network: Vega is not inside"))
                 package, engine = min(each[0] for each in times), min(each[1] for each in times)
                 tell(engine <= chosen.import_ms, f"import {package:.1f} ms, with the engine {engine:.1f} ms ({chosen.import_ms:.0f} allowed); "
                      f"{'with' if times[0][2] == 'True' else 'without'} CUDA")

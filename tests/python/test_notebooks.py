@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 NOTEBOOKS = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
-VEGA_LITE = "application/vnd.vegalite.v5+json"
+VEGA_LITE = "application/vnd.vegalite.v6+json"
 
 
 def cells_of(file):

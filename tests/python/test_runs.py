@@ -74,12 +74,20 @@ def test_charts_are_vega_lite(run, tmp_path):
 
 def test_a_notebook_gets_all_it_can_show(run):
     bundle = run._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "text/html", "application/vnd.vegalite.v5+json"}
+    assert set(bundle) == {"text/plain", "text/html", "application/vnd.vegalite.v6+json"}
     assert "add/n:1024" in bundle["text/plain"] and "<iframe srcdoc=" in bundle["text/html"]
     for each in (run.chart("time"), run.calibrations[0]):
         bundle = each._repr_mimebundle_()
-        assert "vega-lite" in bundle["application/vnd.vegalite.v5+json"]["$schema"]
+        assert "vega-lite" in bundle["application/vnd.vegalite.v6+json"]["$schema"]
+        assert "/v6" in bundle["application/vnd.vegalite.v6+json"]["$schema"], "as the type says"
     assert "dram" in bundle["text/html"] and "http" not in bundle["text/html"]
+    chart = run.chart("time")
+    assert "<iframe srcdoc=" in chart._repr_mimebundle_()["text/html"] and "add/n:1024" in chart.html()
+    assert ("cdn." in chart.html()) == ("cdn." in run.html()), "where pages have Vega inside, charts have it too"
+    try:
+        assert chart.svg().startswith("<svg") and "image/svg+xml" in chart._repr_mimebundle_()
+    except gpubench.ChartError as error:
+        assert "vl-convert" in str(error) or "vl_convert" in str(error)
 
 
 def test_to_pandas_has_a_row_a_point(run):
@@ -134,7 +142,7 @@ def test_a_chrome_trace_is_a_timeline(tmp_path):
     timeline.write(tmp_path / "again.json")
     assert "kernel" in (tmp_path / "again.json").read_text()
     bundle = timeline._repr_mimebundle_()
-    assert bundle["application/vnd.vegalite.v5+json"]["data"]["values"] == [{"name": "kernel", "ms": 0.005, "count": 1, "kind": "kernel"}]
+    assert bundle["application/vnd.vegalite.v6+json"]["data"]["values"] == [{"name": "kernel", "ms": 0.005, "count": 1, "kind": "kernel"}]
     assert "<iframe srcdoc=" in bundle["text/html"] and "kernel" in bundle["text/plain"]
 
 
