@@ -13,8 +13,11 @@ The program's first thread writes what a CUDA kernel writes (include/gpubench/de
 slot from the group's counter with one atomic addition. What the buffer has no place for is counted, and not written.
 """
 # Triton reads the source of these functions: annotations would be part of it.
-import triton
-import triton.language as tl
+try:
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    raise ImportError("gpubench.triton needs Triton: pip install triton, or gpubench[triton]") from error
 
 # $1: the buffer, $2: block, $3: group, $4: the event's second word; $0 is not used. The clock is read first, so that the
 # rest does not count; at the beginning of a range it is read again, last.

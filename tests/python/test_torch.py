@@ -97,6 +97,7 @@ def test_a_trace_without_a_gpu_has_no_percentages(tmp_path):
     (tmp_path / "cpu.json").write_text(json.dumps([event("aten::mm", "cpu_op", 0, 10)]))
     report = HTAAnalyzer(tmp_path).analyze_trace(tmp_path / "cpu.json")
     assert math.isnan(report.gpu_idle_time_pct) and "No GPU worked" in report.notes[-1]
+    assert f"{report.gpu_idle_time_pct:.1f} %, {ProfileSession().cuda_time_ms:8.2f} ms" == "not known %, not known ms"
 
 
 def test_what_is_no_trace_is_refused(tmp_path):

@@ -20,6 +20,16 @@ from ..runs import PathLike
 MB = 1e6
 
 
+class _NotKnown(float):
+    """Not a number. In a text it says so in words, where scripts would print "nan"."""
+
+    def __format__(self, form: str) -> str:
+        return "not known"
+
+
+NOT_KNOWN = _NotKnown("nan")
+
+
 def pytorch() -> Any:
     try:
         import torch

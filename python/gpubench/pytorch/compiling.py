@@ -2,7 +2,6 @@
 """What torch.compile makes of a model: time to compile, graph breaks, kernels before and after, speed-up."""
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 from .. import _core
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import export_report, pytorch, speedup_of, synchronize, text_page, times_of, trace_file
+from ._common import NOT_KNOWN, export_report, pytorch, speedup_of, synchronize, text_page, times_of, trace_file
 
 _SUGGESTIONS = (
     ("Tensor.item", "Keep the value on the GPU, or set torch._dynamo.config.capture_scalar_outputs = True."),
@@ -42,21 +41,21 @@ class CompileReport:
     """A model compiled, beside the same model as it is. What could not be found is not a number or None,
     and `notes` says why."""
 
-    speedup: float = math.nan
+    speedup: float = NOT_KNOWN
     speedup_ci95: tuple[float, float] | None = None
-    compile_time_ms: float = math.nan  #: of the first call, less one that is compiled
-    eager_time_ms: float = math.nan
-    compiled_time_ms: float = math.nan
+    compile_time_ms: float = NOT_KNOWN  #: of the first call, less one that is compiled
+    eager_time_ms: float = NOT_KNOWN
+    compiled_time_ms: float = NOT_KNOWN
     graph_breaks: list[CompileBreak] = field(default_factory=list)
     total_graph_breaks: int = 0
     graphs: int = 0
-    fusion_ratio: float = math.nan  #: operators of the graphs over kernels of a compiled call
+    fusion_ratio: float = NOT_KNOWN  #: operators of the graphs over kernels of a compiled call
     ops_before_fusion: int = 0
     ops_after_fusion: int | None = None  #: kernels of a compiled call
     kernels_before: int | None = None  #: of a call as it is
     recompilations: int | None = None
     correct: bool | None = None  #: whether both give the same result
-    largest_difference: float = math.nan
+    largest_difference: float = NOT_KNOWN
     mode: str = "default"
     backend: str = "inductor"
     recommendations: list[str] = field(default_factory=list)

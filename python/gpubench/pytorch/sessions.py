@@ -2,7 +2,6 @@
 """Blocks and functions profiled as a whole."""
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any, Callable, Iterator
 
 from ..runs import PathLike
 from ..timelines import Timeline
-from ._common import MB, as_json, pytorch, speedup_of, split_finding, synchronize, times_of, trace_file
+from ._common import MB, NOT_KNOWN, as_json, pytorch, speedup_of, split_finding, synchronize, times_of, trace_file
 
 
 @dataclass
@@ -31,11 +30,11 @@ class ProfileSession:
 
     name: str = ""
     total_time_ms: float = 0.0  #: wall time of the block; of a function the median of one call, not profiled
-    cuda_time_ms: float = math.nan  #: in which some GPU worked: a union, so that nothing counts twice
-    cpu_time_ms: float = math.nan  #: in which some thread was in an operator or in a call of CUDA that is no wait
-    peak_memory_mb: float = math.nan
-    allocated_memory_mb: float = math.nan
-    reserved_memory_mb: float = math.nan
+    cuda_time_ms: float = NOT_KNOWN  #: in which some GPU worked: a union, so that nothing counts twice
+    cpu_time_ms: float = NOT_KNOWN  #: in which some thread was in an operator or in a call of CUDA that is no wait
+    peak_memory_mb: float = NOT_KNOWN
+    allocated_memory_mb: float = NOT_KNOWN
+    reserved_memory_mb: float = NOT_KNOWN
     kernels: list[KernelInfo] = field(default_factory=list)
     bottlenecks: list[str] = field(default_factory=list)
     recommendations: list[str] = field(default_factory=list)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any, Mapping
 from .. import _core
 from ..runs import PathLike, Run
 from ..timelines import FlameData, Timeline
-from ._common import export_report, split_finding, text_page, trace_file, write
+from ._common import NOT_KNOWN, export_report, split_finding, text_page, trace_file, write
 
 
 class FlameGraphGenerator:
@@ -111,7 +110,7 @@ class HTAReport:
     top_kernels: list[dict[str, Any]]
     recommendations: list[str]
     bottlenecks: list[str]
-    memory_time_pct: float = math.nan
+    memory_time_pct: float = NOT_KNOWN
     notes: list[str] = field(default_factory=list)
     run: Run | None = field(default=None, compare=False)  #: what the engine says of it, whose page is that of the report
 
@@ -131,7 +130,7 @@ class HTAAnalyzer:
             span = sum(each["span_us"] for each in parts)
 
             def percent(key: str) -> float:
-                return 100.0 * sum(float(each[key]) for each in parts) / span if span else math.nan
+                return 100.0 * sum(float(each[key]) for each in parts) / span if span else NOT_KNOWN
 
             findings = [split_finding(text) for text in timeline.findings]
             notes = list(timeline.warnings) + ([] if span else ["No GPU worked in this trace, so there are no percentages."])
