@@ -142,8 +142,8 @@ class Point:
 
     @property
     def confidence(self) -> float | None:
-        """The probability that `regime` is right."""
-        return cast("float | None", self._verdict.get("confidence"))
+        """The probability that `regime` is right; None where that is unknown."""
+        return None if self.regime == "unknown" else cast("float | None", self._verdict.get("confidence"))
 
     @property
     def evidence(self) -> str:

@@ -45,7 +45,8 @@ def test_run_has_a_point_for_each_choice(triad, quick):
     assert point.work["footprint_bytes"] == 2 * 8 * 8192, "b is read and written, and counts once"
     assert point.work["flops"] == {"fp64": 8192}
     assert point.counters == {"items": 8192, "rows": 3}
-    assert point.regime in ("overhead", "latency", "memory", "compute", "unknown") and point.confidence > 0
+    assert point.regime in ("overhead", "latency", "memory", "compute", "unknown") and (point.confidence or 0.0) >= 0.0
+    assert (point.confidence is None) == (point.regime == "unknown")
     assert point.seconds("device") is None and "not asked for" in point.why_absent("device")
     assert run.calibrations[0].device == "cpu" and run.calibrations[0]["dram-copy"] > 0
     assert "host_code" not in run.data["context"]["environment"], "the interpreter's code is not the operation's"

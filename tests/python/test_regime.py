@@ -51,7 +51,7 @@ def test_what_is_declared_repeatable_is_measured(profiler):
         return x * 2
 
     _, profile = profiler.profile_with_result(operation, numpy.ones(1000), repeatable=True)
-    assert len(calls) > 3 and profile["called_once_because"] == "" and 0 < profile["confidence"] <= 1
+    assert len(calls) > 3 and profile["called_once_because"] == "" and (profile["confidence"] is None) == (profile["regime"] == "UNDECIDED")
     assert profile["runtime_ms_interval"][0] <= profile["runtime_ms"] <= profile["runtime_ms_interval"][1]
 
 
@@ -180,7 +180,7 @@ class TestWork:
         expected, after = self.torch.nn.functional.dropout(x), self.torch.rand(3)
         self.torch.manual_seed(1)
         result, profile = profiler.profile_with_result(self.torch.nn.functional.dropout, x)
-        assert profile["called_once_because"] == "" and profile["confidence"] > 0
+        assert profile["called_once_because"] == "" and (profile["confidence"] is None) == (profile["regime"] == "UNDECIDED")
         assert (result == expected).all() and (self.torch.rand(3) == after).all()
 
     def test_what_a_closure_holds_is_seen(self, profiler):
