@@ -7,8 +7,8 @@
 namespace gpubench::probes {
 namespace {
 
-constexpr std::array shape_table = {CacheShape{1024, 16}, CacheShape{1024, 8}, CacheShape{512, 16}, CacheShape{1024, 4},
-                                    CacheShape{512, 8}};
+constexpr std::array shape_table = {CacheShape{1024}, CacheShape{512}};
+constexpr int access_bytes = 16;
 constexpr int in_flight = 8;
 constexpr int max_cache_threads = 1024;
 /// A value that no data here combines to. Comparing with it keeps the loads from being dropped.
@@ -16,54 +16,31 @@ constexpr std::uint32_t never_cached = 0x9E3779B9U;
 
 /// Loads in PTX: a compiler could take ordinary ones of the same address out of the loop, and the assembler all but
 /// volatile ones of shared memory.
+__device__ __forceinline__ std::uint32_t load_global_16(const char* address) {
+  std::uint32_t v, w, x, y;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "l"(address));
+  return v ^ w ^ x ^ y;
+}
 template <int access_bytes>
-struct Load;
-template <>
-struct Load<4> {
-  static __device__ std::uint32_t global(const char* address) {
-    std::uint32_t v;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(address));
-    return v;
-  }
-  static __device__ std::uint32_t shared(std::uint32_t address) {
-    std::uint32_t v;
-    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
-    return v;
-  }
-};
-template <>
-struct Load<8> {
-  static __device__ std::uint32_t global(const char* address) {
-    std::uint32_t v, w;
-    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v), "=r"(w) : "l"(address));
-    return v ^ w;
-  }
-};
-template <>
-struct Load<16> {
-  static __device__ std::uint32_t global(const char* address) {
-    std::uint32_t v, w, x, y;
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "l"(address));
-    return v ^ w ^ x ^ y;
-  }
-  static __device__ std::uint32_t shared(std::uint32_t address) {
-    std::uint32_t v, w, x, y;
+__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
+  std::uint32_t v, w = 0, x = 0, y = 0;
+  if constexpr (access_bytes == 16)
     asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v), "=r"(w), "=r"(x), "=r"(y)
                  : "r"(address));
-    return v ^ w ^ x ^ y;
-  }
-};
+  else
+    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+  return v ^ w ^ x ^ y;
+}
 
 /// The block goes through its set in order, all its threads side by side, from the start again behind the end.
-template <int access_bytes>
 __global__ void __launch_bounds__(max_cache_threads)
     cache_kernel(std::int64_t loops, const char* data, unsigned set_bytes, std::uint32_t* sink, ClockReading* clock) {
   const char* const mine = data + static_cast<std::size_t>(blockIdx.x) * set_bytes + threadIdx.x * access_bytes;
   const unsigned step = blockDim.x * access_bytes;
   std::uint32_t sum = 0;
   // The first pass fills the cache.
-  for (unsigned place = 0; place + step <= set_bytes; place += step) sum ^= Load<access_bytes>::global(mine + place);
+  for (unsigned place = 0; place + step <= set_bytes; place += step) sum ^= load_global_16(mine + place);
   __syncthreads();
   unsigned place = 0;
   const ClockReading start = read_clocks();
@@ -71,7 +48,7 @@ __global__ void __launch_bounds__(max_cache_threads)
   for (std::int64_t loop = 0; loop < loops; ++loop) {
 #pragma unroll
     for (int k = 0; k < 4 * in_flight; ++k) {
-      sum ^= Load<access_bytes>::global(mine + place);
+      sum ^= load_global_16(mine + place);
       place += step;
       if (place >= set_bytes) place = 0;
     }
@@ -90,7 +67,7 @@ __global__ void __launch_bounds__(shared_threads)
   __shared__ __align__(16) std::uint32_t words[shared_bytes / 4];
   for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += shared_threads) words[i] = i * 2654435761U;
   __syncthreads();
-  constexpr int access_bytes = conflicts == 1 ? 16 : 4;
+  constexpr int load_bytes = conflicts == 1 ? 16 : 4;
   // Lanes lie `conflicts` words apart: as many of them then fall into one bank. Warps start at different places.
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
@@ -102,21 +79,11 @@ __global__ void __launch_bounds__(shared_threads)
   for (std::int64_t loop = 0; loop < loops; ++loop) {
 #pragma unroll
     for (int k = 0; k < 4 * in_flight; ++k)
-      sum ^= Load<access_bytes>::shared(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
+      sum ^= load_shared<load_bytes>(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
   }
   __syncthreads();
   leave_reading(clock, start);
   if (sum == never_cached) *sink = sum;
-}
-
-template <int access_bytes>
-Launched launch_cache_as(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch) {
-  const auto kernel = cache_kernel<access_bytes>;
-  // All of the memory that L1 and shared memory have in common.
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0), "cudaFuncSetAttribute");
-  return launch_loops(kernel, launch.multiprocessors, shape.threads, access_bytes * 4 * in_flight * shape.threads,
-                      launch, static_cast<const char*>(data), static_cast<unsigned>(set_bytes),
-                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 template <int conflicts>
@@ -131,19 +98,20 @@ Launched launch_shared_as(const LoopLaunch& launch) {
 std::span<const CacheShape> cache_shapes() { return shape_table; }
 
 std::string cache_shape_text(CacheShape shape) {
-  return std::to_string(shape.access_bytes) + "-byte loads, 32 in a pass of the loop, one block of " +
+  return std::to_string(access_bytes) + "-byte loads, 32 in a pass of the loop, one block of " +
          std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
 Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch) {
-  const auto step = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.access_bytes);
+  const auto step = static_cast<std::size_t>(shape.threads * access_bytes);
   require(shape.threads >= 32 && shape.threads <= max_cache_threads && set_bytes >= step && set_bytes % step == 0 &&
-              set_bytes <= (std::size_t{1} << 30) &&
-              (shape.access_bytes == 4 || shape.access_bytes == 8 || shape.access_bytes == 16),
+              set_bytes <= (std::size_t{1} << 30),
           "reads of a cache");
-  if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch);
-  if (shape.access_bytes == 8) return launch_cache_as<8>(shape, data, set_bytes, launch);
-  return launch_cache_as<16>(shape, data, set_bytes, launch);
+  // All of the memory that L1 and shared memory have in common.
+  check(cudaFuncSetAttribute(cache_kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0), "cudaFuncSetAttribute");
+  return launch_loops(cache_kernel, launch.multiprocessors, shape.threads, access_bytes * 4 * in_flight * shape.threads,
+                      launch, static_cast<const char*>(data), static_cast<unsigned>(set_bytes),
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 Launched launch_shared(int conflicts, const LoopLaunch& launch) {

@@ -79,10 +79,9 @@ void launch_intensity(int multiply_adds, const float* data, std::size_t count, f
 
 // What lies inside one multiprocessor: L1 and shared memory.
 
-/// How a multiprocessor reads its working set.
+/// How a multiprocessor reads its working set, by 16-byte loads.
 struct CacheShape {
-  int threads = 1024;     ///< of the one block on each multiprocessor
-  int access_bytes = 16;  ///< 4, 8 or 16 a thread
+  int threads = 1024;  ///< of the one block on each multiprocessor
 };
 /// Shapes worth trying, the most promising first.
 std::span<const CacheShape> cache_shapes();

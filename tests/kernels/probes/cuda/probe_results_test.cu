@@ -12,9 +12,9 @@
 #include <set>
 
 #include "gpu/memory.h"
+#include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"
-#include "kernels/probes/access_order.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::probes {
@@ -95,14 +95,14 @@ TEST_F(ProbeResults, CachesAndSharedMemory) {
   for (const int conflicts : {0, 1, 2, 32})
     check_loops([&](const LoopLaunch& launch) { return launch_shared(conflicts, launch); },
                 local_bytes_limit(major_, minor_) / std::max(conflicts, 1), 100);
-  EXPECT_THROW((void)launch_cache({1024, 16}, data.data(), 8192, loops(1)), GpuError);
+  EXPECT_THROW((void)launch_cache({1024}, data.data(), 8192, loops(1)), GpuError);
   EXPECT_THROW((void)launch_shared(3, loops(1)), GpuError);
 }
 
 // A word that all loads combine to the sentinel only if it was loaded an odd number of times by one thread.
 TEST_F(ProbeResults, CacheReadsWhatItClaims) {
   constexpr std::size_t set = 24576;
-  for (const CacheShape shape : {CacheShape{512, 16}, CacheShape{512, 8}, CacheShape{512, 4}}) {
+  for (const CacheShape shape : {CacheShape{512}, CacheShape{256}}) {
     for (const std::size_t place : {std::size_t{0}, set / 4 - 1}) {
       std::vector<float> values(set / 4 * static_cast<std::size_t>(multiprocessors_), 0.0F);
       const std::uint32_t sentinel = 0x9E3779B9U;
@@ -115,7 +115,7 @@ TEST_F(ProbeResults, CacheReadsWhatItClaims) {
       std::uint32_t found = 0;
       const auto sink = sink_.to_host();
       std::memcpy(&found, sink.data(), sizeof(found));
-      EXPECT_EQ(found, sentinel) << "word " << place << ", " << shape.access_bytes << "-byte loads";
+      EXPECT_EQ(found, sentinel) << "word " << place << ", " << shape.threads << " threads";
     }
   }
 }
