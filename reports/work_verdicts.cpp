@@ -45,12 +45,12 @@ std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts) {
     const auto argument = [&](std::size_t k) { return kernels ? std::string() : of.arguments.at(k).text.value_or(""); };
     const auto& verdict = point.verdict;
     const auto& seconds = of.seconds();
-    const auto achieved = verdict ? verdict->achieved : std::nullopt;
+    const Value achieved = verdict ? or_absent(verdict->achieved, "no verdict") : Value(none);
     table.add({of.operation, kernels ? of.name : argument(0), argument(1),
                kernels ? of.name : fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)),
                of.device, verdicts.calls.at(i), verdicts.total_seconds.at(i),
                seconds ? Value(seconds->median) : Absent{"not measured"}, of.work.total_flops(), of.work.bytes(),
-               or_absent(achieved, "no verdict"), verdict ? Value(std::string(name_of(verdict->regime))) : none,
+               achieved, verdict ? Value(std::string(name_of(verdict->regime))) : none,
                verdict ? Value(regime_text(*verdict)) : none, verdict ? Value(verdict->limiter) : none,
                verdict ? Value(std::string(label_of(verdict->limiter))) : none});
   }

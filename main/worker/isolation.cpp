@@ -61,7 +61,7 @@ std::vector<std::string> own_command_line() {
 }
 
 std::vector<std::string> environment_with(const std::string& addition) {
-  const std::string head = std::string(job_variable) + "=";
+  const std::string head = fmt::format("{}=", job_variable);
   std::vector<std::string> words = Spawn::environ_now();
   std::erase_if(words, [&](const std::string& word) { return word.starts_with(head); });
   words.push_back(head + addition);
