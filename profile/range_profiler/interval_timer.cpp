@@ -232,8 +232,8 @@ std::string IntervalTimer::problem() const {
 
 std::string IntervalTimer::report() {
   constexpr std::size_t width = 70;
-  const std::string strong = std::string(width, '=') + "\n";
-  const std::string thin = std::string(width, '-') + "\n";
+  const std::string strong = std::string(width, '=').append(1, '\n');
+  const std::string thin = std::string(width, '-').append(1, '\n');
   const auto row = [](std::string_view name, std::string_view calls, std::string_view total, std::string_view mean,
                       std::string_view min, std::string_view max) {
     std::string line = fmt::format("{} {:<8} {:<12} {:<12} {:<12} {:<12}", pad_right(shorten(printable(name), 30), 30),

@@ -32,8 +32,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 std::string memory_report(const std::vector<MemoryInfo>& tracked, std::uint64_t peak, const DeviceMemory& device) {
   constexpr std::size_t width = 80;
-  const std::string strong = std::string(width, '=') + "\n";
-  const std::string thin = std::string(width, '-') + "\n";
+  const std::string strong = std::string(width, '=').append(1, '\n');
+  const std::string thin = std::string(width, '-').append(1, '\n');
   const auto row = [](std::string_view name, std::string_view shape, std::string_view type, std::string_view size) {
     return without_end_spaces(column(name, 30) + column(shape, 20) + column(type, 10) + std::string(size));
   };

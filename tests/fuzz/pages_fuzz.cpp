@@ -44,9 +44,6 @@ nlohmann::json parsed(const std::string& text) {
     require(parsed(reports::charts::flame_picture(table, 0, about.title, "")
                        .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
                 .is_object());
-  for (const std::string& json : {timeline::flame_json(graph, graph.natural_weight()),
-                                  timeline::speedscope(graph, about.title), reports::api_timeline_json(timeline)})
-    (void)parsed(json);
   for (const std::string& page :
        {reports::flame_html(graph, graph.natural_weight(), about), reports::timeline_html(timeline, about)})
     require(page.find("<u>") == std::string::npos);
