@@ -37,7 +37,7 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-ConsoleStyle style_of(bool color, int width) { return {color, width, false, true}; }
+ConsoleStyle style_of(bool color, int width) { return {.color = color, .width = width}; }
 
 std::optional<TimingMode> clock_of(const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
