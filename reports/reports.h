@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run in, text out. Writers never compute: what they show is in the run.
+// A run in, text out. Writers never compute: what they show is in the run. Each is a file of console/, export/ or html/
+// that is declared here; comparisons.h declares those of comparisons.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include "reports/charts/picture.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +15,7 @@
 
 #include "core/base/process.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "reports/charts/labels.h"
 
 namespace gpubench::reports {
@@ -118,6 +120,13 @@ std::optional<std::string> run_python(const std::string& python, const std::stri
                                    printable(python), max_seconds));
   if (result.end.exit_code == without_package || result.end.exit_code == 127) return std::nullopt;
   if (!result.end.well()) {
+    // V8 reserves tens of GiB that it never uses.
+    rlimit space{};
+    if (result.end.signal && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+      throw PictureError(
+          fmt::format("vl-convert drew nothing: the address space is limited to {} (ulimit -v), in which "
+                      "it does not start. Raise the limit, or write .html or .vl.json",
+                      format_bytes(static_cast<double>(space.rlim_cur))));
     std::string reason = result.errors.substr(0, 600);
     while (reason.ends_with('\n')) reason.pop_back();
     throw PictureError(fmt::format("vl-convert by {} drew nothing: {}", printable(python),

@@ -365,7 +365,7 @@ std::string calibrations(const Run& run) {
                    fmt::format("{} calibration of {}, which took {}.", calibration.mode, calibration.created_utc,
                                format_seconds(calibration.seconds_taken)));
     for (const auto& warning : calibration.warnings) html += notice("warn", "", warning);
-    html += checks_of(calibration) + cards(calibration) +
+    html += checks_of(calibration) + folded("Every ceiling at a glance", cards(calibration)) +
             folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration))) +
             folded("Figures of other GPUs of this kind, with sources", render(health(calibration))) +
             render(absent(calibration)) + render(levels(calibration));

@@ -108,7 +108,7 @@ std::string legend_of_kinds() {
   for (const auto& [look, text] :
        {std::pair{"compute", "kernel"}, std::pair{"memory", "copy or fill"},
         std::pair{"communication", "communication"}, std::pair{"launch", "launch or call"}, std::pair{"wait", "wait"},
-        std::pair{"range", "range"}, std::pair{"other", "other host work"}})
+        std::pair{"range", "range"}, std::pair{"other", "annotations and other work"}})
     html += fmt::format("<span><i class=\"work-{}\"></i>{}</span>", look, text);
   return html;
 }

@@ -266,6 +266,37 @@ def test_runs(page, folder, pictures):
     quiet(page, "hostile runs")
 
 
+def test_comparison(page, folder, pictures):
+    """What changed comes first under the files' names, nothing else is open, and no word is broken."""
+    for width in (390, 1440):
+        page.open(folder + "/comparison.html", width)
+        quiet(page, f"comparison at {width} px")
+        fits(page, f"comparison at {width} px")
+        expect("one heading", page.evaluate("[...document.querySelectorAll('h1')].map((h) => h.textContent).join()") == "new against old")
+        heads = page.evaluate("[...document.querySelectorAll('#comparison table thead')][0].textContent")
+        expect(f"the sides have their names, not {heads}", "oldnew" in heads)
+        expect("the rest is folded", page.evaluate("!document.querySelector('.rest').open && document.querySelectorAll('.rest .canvas svg').length === 0"))
+        broken = page.evaluate("""[...document.querySelectorAll('#comparison td')].filter((cell) => !/\\s/.test(cell.textContent) && cell.firstChild && cell.offsetParent
+            && (() => { const r = document.createRange(); r.selectNodeContents(cell); return r.getClientRects().length > 1; })()).map((cell) => cell.textContent)""")
+        expect(f"no word is broken: {broken}", not broken)
+        if pictures:
+            page.screenshot(f"{pictures}/comparison-{width}.png")
+    page.evaluate("document.querySelector('.rest').open = true")
+    page.until("document.querySelectorAll('.rest .canvas svg').length > 5")
+
+
+def test_tables_fit(page, folder):
+    page.open(folder + "/one.html", 1440)
+    expect("the table of points is not cut off", page.evaluate("(() => { const box = document.getElementById('points-table').parentElement; return box.scrollWidth <= box.clientWidth + 1; })()"))
+    expect("no column of any table is empty", page.evaluate("""[...document.querySelectorAll('table.stacks')].every((table) => [...table.tHead.rows[0].cells].every((head, i) =>
+        [...table.tBodies[0].rows].some((row) => row.cells[i] && row.cells[i].textContent)))"""))
+    expect("findings are a list", page.evaluate("document.querySelectorAll('ol.findings > li').length") > 0)
+    expect("no chart without data", page.evaluate("document.querySelectorAll('.chart .none').length") == 0)
+    page.open(folder + "/one.html", 390)
+    expect("rows are stacked on phones", page.evaluate("getComputedStyle(document.querySelector('#points-table tbody tr')).display") == "block")
+    expect("and names have the line", page.evaluate("document.querySelector('#points-table tbody th').getBoundingClientRect().width") > 250)
+
+
 def test_print(page, folder):
     page.open(folder + "/one.html", 1000, dark=True)
     page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
@@ -630,12 +661,12 @@ def main():
         page = headless.Browser(path)
         try:
             if embedded:
-                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_print,
+                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_comparison, test_tables_fit, test_print,
                              test_tooltip, test_tooltips_fit, test_labels, test_legend_and_saved_charts, test_axe, test_heads, test_findings, test_large, test_odd_runs, test_program, test_table,
                              test_hostile, test_timeline_page, test_flame_pages, test_hostile_traces):
                     if not chosen or test.__name__ in chosen:
                         started = time.monotonic()
-                        test(page, folder, *([pictures] if test in (test_ten_pages, test_labels, test_runs, test_program, test_timeline_page, test_flame_pages) else []))
+                        test(page, folder, *([pictures] if test in (test_ten_pages, test_labels, test_runs, test_comparison, test_program, test_timeline_page, test_flame_pages) else []))
                         print(f"{test.__name__}: {time.monotonic() - started:.1f} s")
             else:
                 print("built without the chart library: only the page without charts is tested")

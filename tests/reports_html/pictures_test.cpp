@@ -3,6 +3,7 @@
 // apart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -306,6 +307,19 @@ TEST_F(Drawing, FlameGraphsAndTheirDiffs) {
     EXPECT_THAT(svg, Not(HasSubstr("<script")));
   }
 }
+
+#ifndef __SANITIZE_ADDRESS__
+TEST_F(Drawing, SaysWhereTheAddressSpaceIsTooSmall) {
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit small = before;
+  small.rlim_cur = rlim_t{4} << 30U;
+  setrlimit(RLIMIT_AS, &small);
+  const auto message = message_of([] { (void)draw("{}", "svg"); });
+  setrlimit(RLIMIT_AS, &before);
+  EXPECT_THAT(message, HasSubstr("4 GiB (ulimit -v)"));
+}
+#endif
 
 TEST_F(Drawing, WhatIsNoSpecificationIsRefused) {
   EXPECT_THAT(message_of([] { (void)draw("not JSON", "svg"); }), HasSubstr("drew nothing: "));

@@ -75,11 +75,11 @@
     tr.append(make("th", {scope: "row"}, make("a", {href: addressOf(row)}, row.name)));
     const failed = row.status !== "timed";
     for (const column of columns.slice(1)) {
-      if (failed && column.title === "limiter") {
-        tr.append(make("td", {class: "why", colspan: String(columns.length - columns.indexOf(column))}, row.reason || ""));
+      tr.append(make("td", {class: (column.numeric ? "number" : "") + (main.has(column.title) ? "" : " detail"), "data-title": column.title}, column.cell ? column.cell(row) : column.text(row)));
+      if (failed && column.title === "regime") {
+        tr.append(make("td", {class: "why", colspan: String(Math.max(1, columns.length - 1 - columns.indexOf(column)))}, row.reason || ""));
         break;
       }
-      tr.append(make("td", {class: (column.numeric ? "number" : "") + (main.has(column.title) ? "" : " detail"), "data-title": column.title}, column.cell ? column.cell(row) : column.text(row)));
     }
     return tr;
   }
