@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 
@@ -17,7 +19,10 @@ std::string csv_text(std::string_view text) {
     const std::size_t end = std::min(rest.find_first_of(";\t"), rest.size());
     const std::string_view cell = rest.substr(0, end);
     const std::size_t start = std::min(cell.find_first_not_of(" \""), cell.size());
-    const bool formula = start < cell.size() && std::string_view("=+-@").find(cell[start]) != std::string_view::npos;
+    // Full-width signs, too: spreadsheets in East Asian locales take them for the plain ones.
+    const bool formula = std::ranges::any_of(
+        std::to_array<std::string_view>({"=", "+", "-", "@", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"}),
+        [&](std::string_view sign) { return cell.substr(start).starts_with(sign); });
     if (formula && (rest.data() == text.data() || !number_in<double>(cell))) field += '\'';
     field += printable(rest.substr(0, end + 1));
     if (end == rest.size()) break;

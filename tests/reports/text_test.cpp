@@ -78,6 +78,8 @@ TEST(ConsoleByOperation, HasARowEach) {
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
   EXPECT_EQ(csv_text("n=1;=1+1; @x;a=b"), "n=1;'=1+1;' @x;a=b");
+  EXPECT_EQ(csv_text("\uFF1D1+1"), "'\uFF1D1+1");
+  EXPECT_EQ(csv_text("a;\uFF20x"), "a;'\uFF20x");
   EXPECT_EQ(csv_text("a\t=1+1;\"=2"), "\"a\\t'=1+1;'\"\"=2\"");
   EXPECT_EQ(csv_text("8;-16;bf16"), "8;-16;bf16");
   EXPECT_EQ(csv_text(";"), ";");
