@@ -235,6 +235,8 @@ std::string_view schema_of(const nlohmann::json& json) {
 Document document_of(nlohmann::json json, std::string_view origin, std::string_view schema, int version) {
   if (!json.is_object()) refuse_foreign(origin, schema, "no object");
   const auto place = json.find("schema");
+  if (json.contains("traceEvents"))
+    throw ReadError(fmt::format("{}: this is a trace: gpubench trace {}", origin, origin));
   if (place == json.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
   const Node named = Node(json, origin, version).at("schema");
   const auto name = named.find("name");
