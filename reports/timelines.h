@@ -17,8 +17,9 @@ struct AboutTrace {
   std::vector<std::string> warnings;
 };
 
-/// Self-contained pages. What they leave out for want of room is said on them.
-std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about);
+/// Self-contained pages. What they leave out for want of room is said on them. `tables` stand first.
+std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about,
+                          const std::vector<ResultTable>& tables = {});
 std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
 std::string flame_html(const timeline::FlameDiff& diff, const std::vector<ResultTable>& tables,
                        const AboutTrace& about);

@@ -55,7 +55,8 @@ struct Side {
   std::string by;
   std::size_t iterations = 0;
   std::map<std::string, Sums> kernels, operators, host;
-  Sums duration, gpu;
+  Sums duration, gpu, total, total_gpu;
+  bool of_repeats = false;
 };
 
 std::map<std::string, Sums> named(const Timeline& timeline, const Table& table) {
@@ -82,6 +83,7 @@ Side side_of(const Linked& linked) {
     first[one.process] = side.iterations;
     side.iterations += one.all.size();
     side.by = one.by;
+    side.of_repeats = one.of_work;
     for (const Iteration& iteration : one.all) {
       add(side.duration, seconds_of(iteration.end_ns - iteration.start_ns));
       add(side.gpu, seconds_of(iteration.work_ns));
@@ -120,9 +122,13 @@ Side side_of(const Linked& linked) {
     if (const auto place = place_of(timeline.tracks[slice.track].process, slice.start_ns))
       host.add(*place, slice.name, one.self_ns, 1);
   }
-  if (whole && end > start) {
-    add(side.duration, seconds_of(end - start));
-    add(side.gpu, all_work);
+  if (end > start) {
+    add(side.total, seconds_of(end - start));
+    add(side.total_gpu, all_work);
+  }
+  if (whole) {
+    side.duration = side.total;
+    side.gpu = side.total_gpu;
   }
   side.kernels = named(timeline, kernels);
   side.operators = named(timeline, by_operator);
@@ -204,9 +210,12 @@ Difference difference(const Timeline& base_timeline, const Timeline& next_timeli
                         : "iterations were found in one trace alone: an iteration is compared with a whole trace";
   else if (m < 2 || n < 2)
     result.reason = "one trace has a single iteration";
-  result.iteration =
-      change_of(result.by.empty() ? "from first to last" : "iteration", base.duration, m, next.duration, n);
-  result.gpu = change_of("work on the GPU", base.gpu, m, next.gpu, n);
+  result.of_repeats = base.of_repeats || next.of_repeats;
+  const std::string one = result.by.empty() ? "from first to last" : result.of_repeats ? "one repeat" : "one iteration";
+  result.total = change_of("from first to last", base.total, 1, next.total, 1);
+  result.total_gpu = change_of("work on the GPU", base.total_gpu, 1, next.total_gpu, 1);
+  result.iteration = change_of(one, base.duration, m, next.duration, n);
+  result.gpu = change_of("work on the GPU in " + one, base.gpu, m, next.gpu, n);
   result.kernels = changes(base.kernels, m, next.kernels, n);
   result.operators = changes(base.operators, m, next.operators, n);
   result.host = changes(base.host, m, next.host, n);
@@ -241,15 +250,22 @@ ResultTable change_table(std::string name, std::string_view title, const std::ve
 }  // namespace
 
 std::vector<ResultTable> difference_tables(const Difference& difference) {
-  std::vector<Change> whole = {difference.iteration};
-  if (difference.gpu.base.seconds > 0.0 || difference.gpu.next.seconds > 0.0) whole.push_back(difference.gpu);
+  std::vector<Change> whole = {difference.total};
+  const auto add = [&](const Change& change) {
+    if (change.base.seconds > 0.0 || change.next.seconds > 0.0) whole.push_back(change);
+  };
+  add(difference.total_gpu);
+  if (!difference.by.empty()) {
+    add(difference.iteration);
+    add(difference.gpu);
+  }
   std::vector<ResultTable> tables = {
-      change_table("whole", difference.by.empty() ? "trace" : "iteration", whole),
-      change_table("kernels", "kernel, copy or fill", difference.kernels),
+      change_table("whole", "trace", whole), change_table("kernels", "kernel, copy or fill", difference.kernels),
       change_table("operators", "operator, time of its work on the GPU", difference.operators),
       change_table("host", "operator, time of the host in it alone", difference.host)};
   if (!difference.by.empty())
-    tables[0].notes.push_back(fmt::format("Times of one iteration ({}): the mean of {} and of {}.", difference.by,
+    tables[0].notes.push_back(fmt::format("Times below are those of one {} ({}): the mean of {} and of {}.",
+                                          difference.of_repeats ? "repeat" : "iteration", difference.by,
                                           difference.base_iterations, difference.next_iterations));
   if (!difference.reason.empty())
     tables[0].notes.push_back(fmt::format("There are no intervals: {}.", difference.reason));

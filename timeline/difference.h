@@ -37,8 +37,10 @@ struct Difference {
   std::string by;      ///< what iterations are, "ProfilerStep"; empty where whole traces are compared
   std::string reason;  ///< why there are no intervals; empty where there are
   std::int64_t base_iterations = 0, next_iterations = 0;
+  bool of_repeats = false;        ///< iterations are what the GPU repeats: layers, most likely, and no steps
+  Change total, total_gpu;        ///< from first to last, and the sum of all work, of the whole traces
   Change iteration;               ///< its duration; without iterations the traces'
-  Change gpu;                     ///< the sum of all work
+  Change gpu;                     ///< the sum of all work in it
   std::vector<Change> kernels;    ///< work on the GPU by name, the largest difference first
   std::vector<Change> operators;  ///< the same by launching operator
   std::vector<Change> host;       ///< the host's own time by operator

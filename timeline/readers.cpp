@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t of_our_time_ns = 1'000'000'000'000'000'000;  // 2001: a base before counts from something else
 constexpr std::int64_t same_clock_ns = 100'000;  // collectives of one host end within 10 us of each other
 constexpr std::size_t min_collectives = 3;
+constexpr int max_depth = 8;  // of folders within a folder
 
 /// What no reader takes, and what to do about it.
 std::string_view why_refused(std::string_view start, bool is_whole) {
@@ -36,9 +37,9 @@ std::string_view why_refused(std::string_view start, bool is_whole) {
   if (start.starts_with("\x1F\x8B") || start.starts_with("\x28\xB5\x2F\xFD"))
     return "is packed twice; unpack it once with gunzip or zstd -d, then give the result";
   if (start.starts_with("PK\x03\x04")) return "is a zip archive; unpack it and give the trace inside";
-  if (is_xspace(start))
-    return "is XLA's own format, XSpace, which gpubench does not read; give the .trace.json.gz that JAX's profiler "
-           "writes beside it, or what TensorBoard's trace viewer downloads";
+  if (is_whole && start.find("\"batch_size\"") != std::string_view::npos &&
+      start.find("\"ph\"") == std::string_view::npos)
+    return "says which captures of graphs belong to a trace, and is none; give the trace beside it";
   return {};
 }
 
@@ -69,9 +70,16 @@ std::vector<Part> parts_of(const std::vector<fs::path>& files_and_folders) {
       continue;
     }
     std::vector<fs::path> found;
-    for (fs::directory_iterator place(input, error), end; !error && place != end; place.increment(error))
-      if (std::error_code odd; place->is_regular_file(odd) && !place->path().filename().string().starts_with('.'))
+    for (fs::recursive_directory_iterator place(input, fs::directory_options::skip_permission_denied, error), end;
+         !error && place != end; place.increment(error)) {
+      const std::string name = place->path().filename().string();
+      std::error_code odd;
+      // Captures of graphs lie beside what was recorded; they are of another time.
+      if (place->is_directory(odd) && (name.starts_with('.') || name == "capture_traces" || place.depth() >= max_depth))
+        place.disable_recursion_pending();
+      else if (place->is_regular_file(odd) && !name.starts_with('.') && name != "execution_details.json")
         found.push_back(place->path());
+    }
     if (error)
       throw storage::ReadError(
           fmt::format("{}: the folder cannot be read: {}; check its permissions", input.string(), error.message()));
@@ -299,6 +307,7 @@ Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const Oth
   all.slices.reserve(slices);
   for (std::size_t i = 1; i < parts.size(); ++i) add(all, std::exchange(parts[i].timeline, {}), shifts[i - 1]);
   std::ranges::move(warnings, std::back_inserter(all.warnings));
+  demangle_kernels(all);
   if (parts.size() == 1) {
     say_early_work(all);
     return all;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "core/base/text.h"
@@ -55,6 +56,10 @@ std::vector<std::string> in_our_names(std::vector<std::string> words) {
     words[first] = found->second;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), "trace");
   }
+  // `trace FILE` is what a newcomer types: the summary.
+  if (words.front() == "trace" && words.size() > 1 && command_of({words[0], words[1]}).is_group() &&
+      std::filesystem::exists(words[1]))
+    words.insert(words.begin() + 1, "summary");
   const auto& names = words[first] == "trace" ? of_traces : former;
   for (std::string& word : words)
     if (const auto found = names.find(std::string_view(word).substr(0, word.find('='))); found != names.end())

@@ -30,6 +30,7 @@
 #include "timeline/analysis.h"
 #include "timeline/difference.h"
 #include "timeline/readers.h"
+#include "timeline/selection.h"
 #include "timeline/writers.h"
 
 namespace gpubench {
@@ -47,6 +48,7 @@ struct TraceOptions : Options, CeilingFileOptions {
   double min_duration_us = 0.0;
   std::size_t max_depth = 512;
   bool group_small_kernels = true;
+  std::string rank, iteration, range, from, to;  ///< of the selection, as given
 };
 
 /// Warnings, and why there may be nothing to say.
@@ -74,10 +76,35 @@ std::string why_no_gpu(const timeline::Timeline& timeline) {
       plural(static_cast<long long>(timeline.slices.size()), "event"));
 }
 
-/// The traces, with what is wrong with them said.
+template <class Number>
+std::optional<Number> given(const char* flag, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto number = number_in<Number>(text);
+  if (!number) throw UsageError(fmt::format("{}={}: give a number.", flag, text));
+  return number;
+}
+
+/// These traces, or what is selected of them, with what is wrong with them said.
+timeline::Timeline read_selected(const TraceOptions& options, const std::vector<std::string>& inputs) {
+  timeline::Timeline timeline = read_traces(inputs);
+  timeline::Selection selection;
+  selection.rank = given<std::int64_t>("--rank", options.rank);
+  selection.iteration = given<std::int64_t>("--iteration", options.iteration);
+  selection.range = options.range;
+  selection.from_seconds = given<double>("--from", options.from);
+  selection.to_seconds = given<double>("--to", options.to);
+  if (!selection.is_all()) try {
+      timeline = timeline::selected(std::move(timeline), selection);
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(fmt::format("{}: {}.", fmt::join(inputs, ", "), error.what()));
+    }
+  return timeline;
+}
+
+/// The same of all inputs, with what is wrong with them said.
 timeline::Timeline read_for(const TraceOptions& options, const std::vector<std::string>& extensions) {
   check_trace_outputs(options, extensions);
-  timeline::Timeline timeline = read_traces(options.inputs);
+  timeline::Timeline timeline = read_selected(options, options.inputs);
   say_warnings(timeline);
   return timeline;
 }
@@ -189,15 +216,18 @@ int trace_analysis(const TraceOptions& options) {
     std::ranges::move(reports::verdict_tables(verdicts_of(options.inputs, timeline, *options.calibration_file)),
                       std::back_inserter(tables));
   put(options, analysis.name, tables, timeline.warnings, [&](const std::string&) {
-    return analysis.name == "timeline" ? reports::timeline_html(timeline, about) : reports::tables_html(tables, about);
+    return analysis.name == "timeline"  ? reports::timeline_html(timeline, about)
+           : analysis.name == "summary" ? reports::timeline_html(timeline, about, tables)
+                                        : reports::tables_html(tables, about);
   });
   return exit_codes::fine;
 }
 
 int trace_diff(const TraceOptions& options) {
   check_trace_outputs(options, {".json", ".csv", ".html", ".svg"});
-  auto base = std::async(std::launch::async | std::launch::deferred, [&] { return read_traces({options.inputs[0]}); });
-  const timeline::Timeline next = read_traces({options.inputs[1]});
+  auto base = std::async(std::launch::async | std::launch::deferred,
+                         [&] { return read_selected(options, {options.inputs[0]}); });
+  const timeline::Timeline next = read_selected(options, {options.inputs[1]});
   const timeline::Timeline old = base.get();
   say_warnings(old);
   say_warnings(next);
@@ -213,7 +243,7 @@ int trace_diff(const TraceOptions& options) {
 int trace_convert(const TraceOptions& options) {
   if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .perfetto-trace or .trace.json.");
   check_trace_outputs(options, {".perfetto-trace", ".trace.json"});
-  const timeline::Timeline timeline = read_traces(options.inputs);
+  const timeline::Timeline timeline = read_selected(options, options.inputs);
   say_warnings(timeline);
   write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
   return exit_codes::fine;
@@ -245,6 +275,16 @@ extern const CommandFile trace_command{
           {"--group-small-kernels", "yes|no", "", "yes", other, once,
            "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
            use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
+      const OptionRows selection = {
+          {"--iteration", "N", "", "", common, once, "Of each process the N-th iteration alone, from 0.",
+           use::text(&TraceOptions::iteration)},
+          {"--range", "NAME", "", "", common, once, "What was launched in ranges of this name alone.",
+           use::text(&TraceOptions::range)},
+          {"--rank", "N", "", "", other, once, "This rank alone.", use::text(&TraceOptions::rank)},
+          {"--from", "SECONDS", "", "", other, once, "What ran from then on, since the first event.",
+           use::text(&TraceOptions::from)},
+          {"--to", "SECONDS", "", "", other, once, "What ran until then, since the first event.",
+           use::text(&TraceOptions::to)}};
       const OptionRow ceilings = {
           "--calibration",
           "FILE",
@@ -255,8 +295,8 @@ extern const CommandFile trace_command{
           "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in "
           "this file.",
           use::text(&CeilingFileOptions::calibration_file)};
-      const auto of_traces = [](std::string name, const char* summary, const char* examples, const OptionRows& own,
-                                int (*run)(const TraceOptions&)) {
+      const auto of_traces = [&selection](std::string name, const char* summary, const char* examples,
+                                          const OptionRows& own, int (*run)(const TraceOptions&)) {
         return with(Command{"trace " + std::move(name),
                             summary,
                             examples,
@@ -267,7 +307,7 @@ extern const CommandFile trace_command{
                              1, max_traces},
                             Writes::own,
                             false,
-                            own},
+                            joined_rows({own, selection})},
                     run);
       };
       std::vector<Command> commands = {

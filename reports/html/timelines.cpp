@@ -179,27 +179,32 @@ std::string before_and_after(const timeline::FlameDiff& diff) {
 
 }  // namespace
 
-std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about) {
+std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about,
+                          const std::vector<ResultTable>& tables) {
   const timeline::Rows all = timeline::rows(timeline);
   Numbers numbers;
   charts::Json rows = charts::Json::array(), names = charts::Json::array(), kinds = charts::Json::array();
   // Of each name and kind a number.
   std::vector<std::vector<std::int32_t>> number(timeline::slice_kind_names.size());
+  bool is_annotation = false;  // of a GPU: on a track that is no thread
   const auto number_of = [&](const timeline::Bar& bar) {
-    auto& known = number[static_cast<std::size_t>(bar.kind)];
+    auto& known = number[static_cast<std::size_t>(is_annotation ? timeline::SliceKind::range : bar.kind)];
     if (known.empty()) known.assign(timeline.names.size(), -1);
     std::int32_t& place = known[bar.name];
     if (place < 0) {
       place = static_cast<std::int32_t>(names.size());
       const std::string& name = timeline.names.text(bar.name);
       names.push_back(name.empty() ? "(no name)" : printable(name));
-      kinds.push_back(timeline::name_of(bar.kind));
+      kinds.push_back(timeline::name_of(is_annotation ? timeline::SliceKind::range : bar.kind));
     }
     return static_cast<std::uint64_t>(place);
   };
   std::size_t tracks = 0;
   for (const timeline::BarRow& row : all.rows) {
     const std::string name = printable(row.name);
+    is_annotation =
+        timeline.tracks[row.track].kind == timeline::TrackKind::other &&
+        std::ranges::all_of(row.bars, [](const auto& bar) { return bar.kind == timeline::SliceKind::other; });
     const bool joined = std::ranges::any_of(row.bars, [](const timeline::Bar& bar) { return bar.count > 1; });
     const bool linked = std::ranges::any_of(row.bars, [](const timeline::Bar& bar) { return bar.correlation != 0; });
     tracks += row.level == 0 ? 1 : 0;
@@ -267,7 +272,7 @@ std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& 
                              {"rows", std::move(rows)},
                              {"names", std::move(names)},
                              {"kinds", std::move(kinds)}};
-  return page_of(about, summary, notices, body,
+  return page_of(about, summary, notices, html(tables) + body,
                  {{"data", "application/json", markup::script_json(data)},
                   {"bars", "text/plain", base64(packed(numbers.bytes()))}},
                  {{{page::script_page(), page::script_page_hash()},

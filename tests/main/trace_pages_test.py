@@ -57,6 +57,8 @@ class TracePages(unittest.TestCase):
 
     def test_timeline_and_diff_are_pages(self):
         self.assertIn("Timeline", self.written("t.html", "timeline", KINETO))
+        page = self.written("s.html", "summary", KINETO)
+        self.assertLess(page.index("Time of the GPUs"), page.index("Drag over a stretch"), "the message first, then the timeline")
         self.assertIn("saxpy", self.written("k.html", "kernels", TRACES / "official.perfetto-trace"))
         self.assertIn("What changed, by stack", self.written("d.html", "diff", KINETO, KINETO))
 

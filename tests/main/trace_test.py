@@ -44,6 +44,24 @@ class Trace(unittest.TestCase):
         self.fine("trace", "convert", KINETO, "-o", written)
         self.assertGreater(len(json.loads(written.read_text())["traceEvents"]), 10)
 
+    def test_a_file_alone_is_summed_up(self):
+        self.assertEqual(self.fine("trace", KINETO), self.fine("trace", "summary", KINETO))
+        self.assertIn("this is a trace: gpubench trace", self.refused("report", KINETO))
+
+    def test_parts_are_selected_for_every_action(self):
+        train = str(DATA / "train.json.gz")
+        whole = json.loads(self.fine("trace", "kernels", train, "--json"))["kernels"]
+        part = json.loads(self.fine("trace", "kernels", train, "--json", "--iteration=1"))["kernels"]
+        self.assertLess(sum(row["count"] for row in part), sum(row["count"] for row in whole) / 2)
+        self.assertGreater(sum(row["count"] for row in part), 0)
+        path = json.loads(self.fine("trace", "critical-path", train, "--json", "--from=0.001", "--to=0.002"))
+        self.assertLessEqual(path["end_seconds"], 0.002)
+        ranks = [str(DATA / f"ddp_rank{rank}.json.gz") for rank in (0, 1)]
+        self.assertEqual([gpu["rank"] for gpu in json.loads(self.fine("trace", "summary", *ranks, "--rank=1", "--json"))["gpus"]], [1])
+        self.assertIn("there is no iteration 99", self.refused("trace", "summary", train, "--iteration=99"))
+        self.assertIn("there is no range 'none'", self.refused("trace", "summary", train, "--range=none"))
+        self.assertIn("give a number", self.refused("trace", "summary", train, "--from=x"))
+
     def test_what_was_written_is_said(self):
         for action, ending in (("summary", "json"), ("kernels", "csv"), ("flame", "html"), ("timeline", "html"), ("convert", "perfetto-trace")):
             out = self.folder / f"said.{ending}"
@@ -69,6 +87,15 @@ class Trace(unittest.TestCase):
         message = self.refused("trace", "summary", KINETO, self.folder / "other.json")
         self.assertIn("two traces are of rank 0: ", message)
         self.assertIn("other.json", message)
+
+    def test_what_a_folder_of_captures_says_is_no_trace(self):
+        details = self.folder / "execution_details.json"
+        details.write_text('[{"file": "bs_32_rank0.json.gz", "batch_size": 32, "mode": "FULL"}]')
+        self.assertIn("give the trace beside it", self.refused("trace", "summary", details))
+        deep = self.folder / "a" / "b"
+        deep.mkdir(parents=True)
+        shutil.copy(KINETO, deep / "trace.json")
+        self.assertEqual(self.fine("trace", "kernels", self.folder), self.fine("trace", "kernels", KINETO))
 
     def test_files_that_are_none(self):
         self.assertIn("No such file", self.refused("trace", "summary", self.folder / "none.json"))
@@ -129,7 +156,9 @@ class Kept(Trace):
     def test_diff(self):
         difference = json.loads(self.fine("trace", "diff", *self.ranks, "--json"))
         self.assertEqual((difference["iterations_by"], difference["base_iterations"], difference["reason"]), ("ProfilerStep", 3, ""))
-        low, high = (difference["whole"][0][f"difference_{end}_seconds"] for end in ("low", "high"))
+        self.assertEqual([row["name"] for row in difference["whole"]],
+                         ["from first to last", "work on the GPU", "one iteration", "work on the GPU in one iteration"])
+        low, high = (difference["whole"][2][f"difference_{end}_seconds"] for end in ("low", "high"))
         self.assertLess(low, high)
         self.assertIn("needs more arguments", self.refused("trace", "diff", self.train))
 

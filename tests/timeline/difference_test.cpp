@@ -112,5 +112,20 @@ TEST(Difference, puts_work_where_it_ran_when_iterations_are_told_by_it) {
   }
 }
 
+TEST(Difference, calls_what_the_gpu_repeats_repeats_and_has_the_totals) {
+  Sample sample;
+  for (int i = 0; i < 12; ++i)
+    for (int k = 0; k < 2; ++k)
+      sample.slice(SliceKind::kernel, sample.stream, i * 100 * us + k * 20 * us, i * 100 * us + k * 20 * us + 10 * us,
+                   k == 0 ? "a" : "b");
+  const timeline::Difference all = timeline::difference(sample.sorted(), sample.timeline);
+  EXPECT_TRUE(all.of_repeats);
+  EXPECT_THAT(all.iteration.name, HasSubstr("repeat"));
+  EXPECT_THAT(all.total.base.seconds, DoubleNear(1130e-6, 1e-9));
+  EXPECT_THAT(all.total_gpu.base.seconds, DoubleNear(240e-6, 1e-9));
+  const auto tables = timeline::difference_tables(all);
+  EXPECT_EQ(tables.front().rows.size(), 4U);
+}
+
 }  // namespace
 }  // namespace gpubench

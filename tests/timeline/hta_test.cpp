@@ -124,12 +124,11 @@ TEST(Hta, kernel_types) {
 }
 
 TEST(Hta, idle_by_cause) {
-  // Its threshold of 30 is meant in nanoseconds, but compared with microseconds.
   const std::map<std::string, std::vector<std::vector<double>>> hta = {
       {"ddp_rank0", {{36769, 590, 1930}, {12410, 26, 0}}}, {"ddp_rank1", {{35218, 600, 1106}, {24687, 6, 0}}}};
   for (const auto& [trace, streams] : hta) {
     std::vector<std::vector<double>> ours;
-    for (const timeline::StreamIdle& idle : timeline::stream_idle(as_hta_reads(kept(trace)), 30'000))
+    for (const timeline::StreamIdle& idle : timeline::stream_idle(as_hta_reads(kept(trace))))
       ours.push_back({us(idle.host_ns), us(idle.kernel_ns), us(idle.other_ns)});
     EXPECT_EQ(ours, streams);
   }

@@ -155,13 +155,6 @@ TEST_F(Timelines, ask_another_reader_about_files_of_no_known_format) {
   EXPECT_EQ(timeline.dropped, 7);
 }
 
-TEST_F(Timelines, say_what_to_give_in_place_of_XLAs_own_format) {
-  using namespace std::string_literals;
-  EXPECT_THAT(refusal({file("vm.xplane.pb", "\x0a\xfd\x2f\x12\x0e/host:metadata\x22\xdb\x06\x08"s)}),
-              HasSubstr("give the .trace.json.gz"));
-  EXPECT_THAT(refusal({file("2.pb", "\x0a\xdb\x33\x08\x01\x12\x09/host:CPU\x1a"s)}), HasSubstr("XSpace"));
-}
-
 /// Two runs one behind the other, nearly sorted, falling, and few different times: over several of the parts in which
 /// slices are sorted.
 TEST(Sort, is_stable_and_keeps_the_slices_of_flows) {

@@ -11,8 +11,9 @@
 
 namespace gpubench::timeline {
 
-/// HTA's threshold: a shorter gap in a stream is what launching one kernel after another takes.
-inline constexpr std::int64_t consecutive_kernel_delay_ns = 30;
+/// HTA's threshold as it works: it compares its 30 with microseconds. A shorter gap in a stream is what launching one
+/// kernel after another takes.
+inline constexpr std::int64_t consecutive_kernel_delay_ns = 30'000;
 
 /// Gaps between neighbours on one stream, by HTA's causes. `host`: the next launch call began after the work before had
 /// ended. `kernel`: it had not, and the gap is shorter than the threshold. `other`: the rest, and work of no known call

@@ -18,26 +18,39 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
   const Timeline& timeline = linked.timeline;
   const Correlations& links = linked.links;
   struct Values {
-    std::vector<std::int64_t> calls, works, delays;
+    std::vector<std::int64_t> calls, works, delays, of_call;
   };
   std::vector<Values> values(links.gpus.size());
   std::vector<LaunchTimes> times(links.gpus.size());
+  struct Started {
+    std::int64_t works = 0, work_ns = 0;
+  };
+  std::vector<Started> started(links.calls.size());
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     const std::uint32_t gpu = linked.gpu_of(work);
     if (gpu == none) continue;
-    const Slice* const call = linked.call_of(i);
-    if (call == nullptr) {
+    const std::uint32_t number = links.call_of[i];
+    if (number == none) {
       ++times[gpu].without_call;
       continue;
     }
-    const std::int64_t delay = std::max<std::int64_t>(work.start_ns - call->end_ns(), 0);
-    values[gpu].calls.push_back(call->duration_ns);
+    ++times[gpu].works;
     values[gpu].works.push_back(work.duration_ns);
+    started[number].work_ns += work.duration_ns;
+    if (started[number].works++ > 0) continue;  // of a graph's call the first work tells its delay
+    const Slice& call = timeline.slices[links.calls[number].slice];
+    const std::int64_t delay = std::max<std::int64_t>(work.start_ns - call.end_ns(), 0);
+    values[gpu].calls.push_back(call.duration_ns);
     values[gpu].delays.push_back(delay);
-    if (work.duration_ns < call->duration_ns) ++times[gpu].shorter_work;
-    if (call->duration_ns > slow_call_ns) ++times[gpu].slow_calls;
+    if (call.duration_ns > slow_call_ns) ++times[gpu].slow_calls;
     if (delay > late_start_ns) ++times[gpu].late_starts;
+  }
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    const Call& call = links.calls[i];
+    if (started[i].works == 0 || call.gpu == Call::no_gpu) continue;
+    values[call.gpu].of_call.push_back(started[i].works);
+    if (started[i].work_ns < timeline.slices[call.slice].duration_ns) ++times[call.gpu].shorter_work;
   }
   std::vector<LaunchTimes> result;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -48,6 +61,7 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
     result.back().call_ns = distribution_of(std::move(values[i].calls));
     result.back().work_ns = distribution_of(std::move(values[i].works));
     result.back().delay_ns = distribution_of(std::move(values[i].delays));
+    result.back().works_of_call = distribution_of(std::move(values[i].of_call));
   }
   return result;
 }
@@ -137,19 +151,23 @@ namespace {
 
 std::vector<ResultTable> launch_tables(const Linked& linked, std::string_view /*by*/) {
   const Timeline& timeline = linked.timeline;
-  ResultTable launches{"launches",
-                       columns_of("gpu=launches on; count=count; :seconds=a call; :seconds=then waits; :seconds=and "
-                                  "lasts; work_shorter_than_call:count=shorter than its call~1; slow_calls; "
-                                  "late_starts:count=started late~2; work_without_call")};
+  ResultTable launches{
+      "launches",
+      columns_of(
+          "gpu=launches on; count=count; works:count=works; :seconds=a call; :seconds=then waits; :seconds=a work; "
+          "work_shorter_than_call:count=shorter than its call~1; slow_calls; "
+          "late_starts:count=started late~2; work_without_call")};
   for (const char* const what : {"call", "work", "delay"}) add_columns(launches, what, "seconds");
+  add_columns(launches, "works_of_call", "count");
   launches.notes = {
       fmt::format("Times are medians. Late: more than {} after the call.", format_seconds(seconds_of(late_start_ns)))};
   for (const LaunchTimes& one : launch_times(linked)) {
     if (one.call_ns.count == 0) continue;
-    auto& row = launches.add({gpu_name(timeline, one.process, one.device), one.call_ns.count, one.call_ns.p50 / 1e9,
-                              one.delay_ns.p50 / 1e9, one.work_ns.p50 / 1e9, one.shorter_work, one.slow_calls,
-                              one.late_starts, one.without_call});
+    auto& row = launches.add({gpu_name(timeline, one.process, one.device), one.call_ns.count, one.works,
+                              one.call_ns.p50 / 1e9, one.delay_ns.p50 / 1e9, one.work_ns.p50 / 1e9, one.shorter_work,
+                              one.slow_calls, one.late_starts, one.without_call});
     for (const Distribution* const of : {&one.call_ns, &one.work_ns, &one.delay_ns}) add_values(row, *of, 1e9);
+    add_values(row, one.works_of_call, 1.0);
   }
   ResultTable bound{"launch_bound", columns_of("gpu=bound by launches; start_seconds=from; seconds=for; "
                                                "works:count=works; idle_seconds; idle_share; :share=idle")};

@@ -14,15 +14,16 @@ namespace gpubench::timeline {
 inline constexpr std::int64_t slow_call_ns = 50'000;    ///< of a launch call; HTA's cut-off
 inline constexpr std::int64_t late_start_ns = 100'000;  ///< from the end of a call to the start of its work; HTA's
 
-/// Calls that started work on one GPU, one entry for each piece of work: those of a graph each. Definitions of HTA's
-/// launch statistics.
+/// Calls that started work on one GPU. A graph is one call of many works. Definitions of HTA's launch statistics.
 struct LaunchTimes {
   std::uint32_t process = 0;
   std::int64_t device = -1;
   Distribution call_ns;           ///< duration of the calls
   Distribution work_ns;           ///< duration of what they started
-  Distribution delay_ns;          ///< from the call's end to the start of its work, at least 0
-  std::int64_t shorter_work = 0;  ///< work that is shorter than its call
+  Distribution delay_ns;          ///< from the call's end to the start of its first work, at least 0
+  Distribution works_of_call;     ///< how many works a call started
+  std::int64_t works = 0;         ///< of all calls
+  std::int64_t shorter_work = 0;  ///< calls that took longer than their works together
   std::int64_t slow_calls = 0;    ///< calls beyond slow_call_ns
   std::int64_t late_starts = 0;   ///< delays beyond late_start_ns
   std::int64_t without_call = 0;  ///< work of no known call

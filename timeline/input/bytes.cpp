@@ -189,6 +189,18 @@ std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file) {
   return std::make_unique<FileBytes>(file, size);
 }
 
+std::string read_whole(const std::filesystem::path& file) {
+  constexpr std::size_t part = std::size_t{1} << 20, max_size = std::size_t{1} << 31;
+  const auto bytes = open_bytes(file);
+  std::string text;
+  for (std::size_t got = part; got == part && text.size() < max_size;) {
+    text.resize(text.size() + part);
+    got = bytes->read(text.data() + text.size() - part, part);
+    text.resize(text.size() - part + got);
+  }
+  return text;
+}
+
 std::unique_ptr<Bytes> bytes_of(std::string_view text) { return std::make_unique<TextBytes>(text); }
 
 bool Window::fill(std::size_t size) {

@@ -24,6 +24,8 @@ class Bytes {
 
 /// Of a file, which gzip or Zstandard may have packed, whatever its name. Throws storage::ReadError.
 std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file);
+/// All of a file, unpacked, up to 2 GiB.
+std::string read_whole(const std::filesystem::path& file);
 /// Of a text that outlives them.
 std::unique_ptr<Bytes> bytes_of(std::string_view text);
 

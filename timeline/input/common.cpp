@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/input/common.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -74,11 +78,42 @@ bool is_xspace(std::string_view start) {
              [&](std::string_view plane) { return start.substr(0, 24).find(plane) != std::string_view::npos; });
 }
 
+bool is_rocprof(std::string_view start) { return start.find("\"rocprofiler-sdk-tool\"") != std::string_view::npos; }
+
+void demangle_kernels(Timeline& timeline) {
+  std::unordered_map<std::uint32_t, std::uint32_t> plain;  // by the name as written
+  for (Slice& slice : timeline.slices) {
+    if (!occupies_gpu(slice.kind) || !timeline.names.text(slice.name).starts_with("_Z")) continue;
+    const auto [place, added] = plain.emplace(slice.name, slice.name);
+    if (added) {
+      int state = 0;
+      const std::unique_ptr<char, void (*)(void*)> name(
+          abi::__cxa_demangle(timeline.names.text(slice.name).c_str(), nullptr, nullptr, &state), &std::free);
+      if (state == 0 && name != nullptr)
+        place->second = timeline.names.number(std::string_view(name.get()).substr(0, max_name_bytes));
+    }
+    slice.name = place->second;
+  }
+}
+
 SliceKind kind_of_kernel(std::string_view name) {
   return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
 }
 
 SliceKind kind_of_category(std::string_view category, std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> former[] = {{"Kernel", "kernel"},
+                                                                      {"Runtime", "cuda_runtime"},
+                                                                      {"Operator", "cpu_op"},
+                                                                      {"Memcpy", "gpu_memcpy"},
+                                                                      {"Memset", "gpu_memset"},
+                                                                      {"hip_api", "cuda_runtime"},
+                                                                      {"mtia_runtime", "cuda_runtime"},
+                                                                      {"privateuse1_runtime", "cuda_runtime"},
+                                                                      {"xpu_runtime", "cuda_runtime"}};
+  for (const auto& [old, today] : former)
+    if (category == old) category = today;
+  // Of MTIA: what its command processor executes, among it waits for events.
+  if (category == "mtia_ccp_events") return name.starts_with("event_") ? SliceKind::other : kind_of_kernel(name);
   if (category == "cpu_op" || category == "python_function") return SliceKind::other;
   if (category == "kernel") return kind_of_kernel(name);
   if (category == "gpu_memcpy") return SliceKind::copy;

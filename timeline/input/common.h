@@ -26,6 +26,11 @@ inline std::uint32_t to_uint32(std::optional<std::int64_t> number) {
 /// Whether a file that begins so is XLA's XSpace: its first plane bears its name after its number, where a packet of
 /// Perfetto's has no text.
 bool is_xspace(std::string_view start);
+/// Whether it is rocprofv3's JSON.
+bool is_rocprof(std::string_view start);
+
+/// Kernels that are named as the linker has them, "_ZN5aiter...", get the names of their source.
+void demangle_kernels(Timeline& timeline);
 
 /// The kind by the category of an event, as PyTorch's profiler and our own writers name it, and by its name.
 SliceKind kind_of_category(std::string_view category, std::string_view name);

@@ -72,8 +72,8 @@ bool changes_layout(std::string_view name) {
 }
 
 bool allocates(std::string_view name) {
-  constexpr std::array<std::string_view, 5> starts = {"cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree",
-                                                      "cudaHostAlloc"};
+  constexpr std::array<std::string_view, 7> starts = {"cudaMalloc",    "cudaFree",  "cuMemAlloc", "cuMemFree",
+                                                      "cudaHostAlloc", "hipMalloc", "hipFree"};
   return name.find("Async") == std::string_view::npos &&
          std::ranges::any_of(starts, [&](std::string_view start) { return name.starts_with(start); });
 }
@@ -91,7 +91,7 @@ class Rules {
     // Program::gpus leaves out those that did nothing; of the others the order is kept.
     std::size_t shown = 0;
     for (std::size_t i = 0; i < links_.gpus.size() && shown < program.gpus.size(); ++i)
-      if (worked_[i]) of_gpu(program.gpus[shown++], links_.gpus[i].first, tiny_[i]);
+      if (worked_[i]) of_gpu(program.gpus[shown++], static_cast<std::uint32_t>(i), tiny_[i]);
     never_freed();
   }
 
@@ -121,6 +121,9 @@ class Rules {
       last[process] = std::max(last[process], start);
       if (call.waits == 1) add(calls_[process].copies, slice);
     }
+    amd_ = std::ranges::any_of(links_.calls, [&](const Call& call) {
+      return timeline_.names.text(timeline_.slices[call.slice].name).starts_with("hip");
+    });
     std::vector<bool> allocating(timeline_.names.size());
     std::vector<bool> of_layout(timeline_.names.size());
     for (std::uint32_t i = 0; i < allocating.size(); ++i) {
@@ -164,13 +167,46 @@ class Rules {
     if (gain && *gain < min_share * wall) return;
     Candidate& candidate = candidates_[code];
     if (candidate.gpus++ > 0 && gain.value_or(0.0) <= candidate.finding.gain_seconds.value_or(0.0)) return;
+    if (amd_)
+      for (std::string* const text : {&evidence, &advice})
+        for (const auto& [nvidia, amd] :
+             {std::pair("CUDA graph", "HIP graph"), std::pair("cudaMallocAsync", "hipMallocAsync")})
+          if (const auto at = text->find(nvidia); at != std::string::npos)
+            text->replace(at, std::string_view(nvidia).size(), amd);
     if (threshold.empty()) threshold = fmt::format("a gain of {} of the time", format_percent(min_share));
     candidate.finding = make_finding(code, gain, wall, std::move(evidence), std::move(advice), std::move(threshold),
                                      code != "kernels.tiny");
   }
 
-  void of_gpu(const GpuTime& gpu, std::uint32_t process, const TinyKernels& kernels) {
-    const Calls& calls = calls_[process];
+  /// " The longest gap, 463 ms, lies in hipMemcpyWithStream.": what the host did in it.
+  [[nodiscard]] std::string longest_gap_text(std::uint32_t gpu) const {
+    std::int64_t end = never, from = 0, to = 0;
+    for (const Slice& slice : timeline_.slices) {
+      if (linked_.gpu_of(slice) != gpu) continue;
+      if (end != never && slice.start_ns - end > to - from) {
+        from = end;
+        to = slice.start_ns;
+      }
+      end = std::max(end, slice.end_ns());
+    }
+    const Slice* longest = nullptr;
+    std::int64_t most = (to - from) / 2;
+    for (const Slice& slice : timeline_.slices) {
+      const Track& track = timeline_.tracks[slice.track];
+      const std::int64_t within = std::min(to, slice.end_ns()) - std::max(from, slice.start_ns);
+      if (track.kind != TrackKind::thread || track.process != links_.gpus[gpu].first || slice.kind > SliceKind::call ||
+          within <= most)
+        continue;
+      most = within;
+      longest = &slice;
+    }
+    return longest == nullptr ? fmt::format(" The longest gap is {}.", format_seconds(seconds_of(to - from)))
+                              : fmt::format(" The longest gap, {}, lies in {}.", format_seconds(seconds_of(to - from)),
+                                            timeline_.names.text(longest->name));
+  }
+
+  void of_gpu(const GpuTime& gpu, std::uint32_t number, const TinyKernels& kernels) {
+    const Calls& calls = calls_[links_.gpus[number].first];
     const double wall = gpu.wall_seconds;
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
     if (const double idle = idle_of(gpu, IdleCause::launch); idle > 0.0)
@@ -200,6 +236,27 @@ class Rules {
           fmt::format("{} is idle {} of the time because the host waited for copies: {}.", name,
                       format_percent(idle / wall), Calls::text(timeline_.names, calls.copies)),
           "Use asynchronous copies and pinned memory, and launch the next work before waiting.");
+    // What has no rule of its own. Beginnings and ends are of every recording: they have to be long.
+    struct IdleRule {
+      IdleCause cause;
+      std::string_view code, because, advice;
+      double share = min_share;
+    };
+    for (const IdleRule& rule :
+         {IdleRule{IdleCause::device, "idle.device", "although work was launched: it started late",
+                   "See what it waited for: events, other streams, copies, another program on the GPU."},
+          IdleRule{IdleCause::recording, "idle.recording", "because the recording held the host up",
+                   "Record less: no stacks, no shapes, fewer counters.", 0.1},
+          IdleRule{IdleCause::edges, "idle.edges", "before its first and after its last work",
+                   "Record while the program is at work, or start the GPU's work earlier.", 0.25},
+          IdleRule{IdleCause::unknown, "idle.unknown",
+                   "and the trace does not tell what started the work that came next",
+                   "Record the calls of the host, too."}})
+      if (const double idle = idle_of(gpu, rule.cause); idle > rule.share * wall)
+        put(rule.code, idle, wall,
+            fmt::format("{} is idle {} of the time {}.{}", name, format_percent(idle / wall), rule.because,
+                        rule.cause == IdleCause::edges ? "" : longest_gap_text(number)),
+            std::string(rule.advice), fmt::format("{} of the time", format_percent(rule.share)));
     overlap("overlap.memory", gpu, name, "Copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds,
             "Put copies on a stream of their own, with pinned memory, so that they run during kernels.");
     overlap("overlap.communication", gpu, name, "Communication", gpu.communication_seconds,
@@ -277,6 +334,7 @@ class Rules {
   std::vector<Calls> calls_;
   std::vector<TinyKernels> tiny_;
   std::vector<bool> worked_;
+  bool amd_ = false;  ///< the calls are HIP's
   std::map<std::string_view, Candidate> candidates_;
 };
 

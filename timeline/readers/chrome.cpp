@@ -394,6 +394,7 @@ class ChromeReader {
       return gpu == fields_.gpus.end() ? std::string() : gpu->second;
     });
     if (fields_.rank && !timeline_.processes.empty()) timeline_.processes[main].rank = fields_.rank;
+    demangle_kernels(timeline_);
     rebase();
     add_marks();
     if (fields_.own) join();
@@ -542,7 +543,7 @@ extern const Reader chrome_reader{"Chrome's JSON (PyTorch, XLA, viztracer)",
                                     if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
                                     const auto first = start.find_first_not_of(" \n\r\t");
                                     return first != std::string_view::npos &&
-                                           (start[first] == '{' || start[first] == '[');
+                                           (start[first] == '{' || start[first] == '[') && !is_rocprof(start);
                                   },
                                   read_chrome_json};
 

@@ -20,7 +20,7 @@ TEST(StreamIdle, has_the_causes_of_hta) {
   sample.kernel(151, 156, 330, 400);  // called in time, 30 ns: other
   sample.slice(SliceKind::kernel, sample.stream, 410, 420, "of no call");
   sample.slice(SliceKind::kernel, sample.stream, 600, 610, "of no call");
-  const auto idle = timeline::stream_idle(sample.sorted());
+  const auto idle = timeline::stream_idle(sample.sorted(), 30);
   ASSERT_THAT(idle, SizeIs(1));
   EXPECT_EQ(idle[0].host_ns, 30);
   EXPECT_EQ(idle[0].kernel_ns, 29 + 10);

@@ -35,6 +35,21 @@ TEST(Launches, have_the_statistics_of_hta) {
   EXPECT_EQ(all[0].without_call, 1);
 }
 
+TEST(Launches, of_a_graph_are_one_of_many_works) {
+  Sample sample;
+  sample.slice(SliceKind::launch, sample.thread, 0, 1000, "cudaGraphLaunch", 1);
+  for (int i = 0; i < 500; ++i) sample.slice(SliceKind::kernel, sample.stream, 1100 + i * 10, 1105 + i * 10, "node", 1);
+  sample.correlation = 1;
+  for (int i = 0; i < 3; ++i) sample.kernel(2000 + i * 10, 2008 + i * 10, 7000 + i * 10, 7005 + i * 10);
+  const auto all = timeline::launch_times(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].call_ns.count, 4);
+  EXPECT_DOUBLE_EQ(all[0].call_ns.p50, 8);
+  EXPECT_EQ(all[0].works, 503);
+  EXPECT_DOUBLE_EQ(all[0].works_of_call.max, 500);
+  EXPECT_EQ(all[0].shorter_work, 3) << "the graph's works together take longer than its call";
+}
+
 TEST(QueueLength, rises_with_calls_and_falls_with_starts) {
   Sample sample;
   sample.kernel(0, 5, 30, 40);

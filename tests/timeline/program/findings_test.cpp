@@ -118,5 +118,17 @@ TEST(Findings, of_several_gpus_are_one) {
   EXPECT_THAT(program.findings[0].text, HasSubstr("The same holds for 1 GPU more."));
 }
 
+TEST(Findings, of_any_cause_of_idle_time) {
+  Sample sample;
+  sample.kernel(0, 2 * us, 4 * us, 10 * us);
+  sample.kernel(5 * us, 7 * us, 900 * us, 910 * us);  // launched in time, and starts late
+  sample.slice(SliceKind::transfer, sample.thread, 8 * us, 905 * us, "hipMemcpyWithStream");
+  const Program program = timeline::analyze(sample.sorted());
+  ASSERT_FALSE(program.findings.empty());
+  EXPECT_EQ(program.findings[0].code, "idle.device");
+  EXPECT_THAT(program.findings[0].evidence, HasSubstr("hipMemcpyWithStream"));
+  EXPECT_NEAR(program.findings[0].gain_seconds.value_or(0.0), 890e-6, 10e-6);
+}
+
 }  // namespace
 }  // namespace gpubench

@@ -441,5 +441,22 @@ TEST(ChromeReader, keeps_times_beyond_what_a_double_holds) {
               ElementsAre("thread 1: a 0+1 other", "thread 1: b 2+15 other", "thread 1: c 3+2500000 other"));
 }
 
+TEST(ChromeReader, knows_the_categories_of_older_kinetos_and_of_other_accelerators) {
+  const timeline::Timeline timeline = timeline::chrome_json(
+      R"({"traceEvents":[
+{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1,"dur":2,"args":{"correlation":7}},
+{"ph":"X","cat":"Kernel","name":"_Z5saxpyi","pid":0,"tid":7,"ts":5,"dur":4,"args":{"stream":7,"correlation":7}},
+{"ph":"X","cat":"mtia_ccp_events","name":"gif_merge","pid":17,"tid":3774,"ts":20,"dur":4,"args":{"stream":108}},
+{"ph":"X","cat":"mtia_ccp_events","name":"event_wait","pid":17,"tid":3774,"ts":30,"dur":4,"args":{"stream":108}}]})",
+      "old");
+  ASSERT_EQ(timeline.slices.size(), 4U);
+  EXPECT_EQ(timeline.slices[0].kind, timeline::SliceKind::launch);
+  EXPECT_EQ(timeline.slices[1].kind, timeline::SliceKind::kernel);
+  EXPECT_EQ(timeline.names.text(timeline.slices[1].name), "saxpy(int)");
+  EXPECT_EQ(timeline.slices[2].kind, timeline::SliceKind::kernel);
+  EXPECT_EQ(timeline.tracks[timeline.slices[2].track].device, 17);
+  EXPECT_EQ(timeline.slices[3].kind, timeline::SliceKind::other) << "it waits";
+}
+
 }  // namespace
 }  // namespace gpubench

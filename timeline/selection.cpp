@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.h"
+#include "timeline/analyses/iterations.h"
+
+namespace gpubench::timeline {
+namespace {
+
+struct Stretch {
+  std::int64_t from, to;
+};
+
+/// Of each process where it is selected, by time; ranges of one name may overlap and are joined.
+std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selection& selection) {
+  const Timeline& timeline = linked.timeline;
+  std::vector<std::vector<Stretch>> result(timeline.processes.size());
+  if (selection.iteration) {
+    std::size_t most = 0;
+    for (const Iterations& one : iterations(linked)) {
+      most = std::max(most, one.all.size());
+      if (*selection.iteration < 0 || *selection.iteration >= static_cast<std::int64_t>(one.all.size())) continue;
+      const Iteration& of = one.all[static_cast<std::size_t>(*selection.iteration)];
+      result[one.process].push_back({of.start_ns, of.end_ns});
+    }
+    if (std::ranges::all_of(result, [](const auto& of_process) { return of_process.empty(); }))
+      throw std::invalid_argument(
+          most == 0 ? "the trace has no iterations that could be told apart"
+                    : fmt::format("there is no iteration {}: they are 0 to {}", *selection.iteration, most - 1));
+  } else if (!selection.range.empty()) {
+    std::set<std::string> others;
+    for (const Slice& slice : timeline.slices) {
+      if (slice.kind != SliceKind::range) continue;
+      const std::string& name = timeline.names.text(slice.name);
+      if (name != selection.range) {
+        if (others.size() < 8) others.insert(name);
+        continue;
+      }
+      auto& of_process = result[timeline.tracks[slice.track].process];
+      if (!of_process.empty() && slice.start_ns <= of_process.back().to)
+        of_process.back().to = std::max(of_process.back().to, slice.end_ns());
+      else
+        of_process.push_back({slice.start_ns, slice.end_ns()});
+    }
+    if (std::ranges::all_of(result, [](const auto& of_process) { return of_process.empty(); }))
+      throw std::invalid_argument(
+          others.empty() ? std::string("the trace has no ranges")
+                         : fmt::format("there is no range '{}'; there are {}", selection.range,
+                                       joined(others, ", ", [](const std::string& one) { return printable(one); })));
+  } else {
+    for (auto& of_process : result) of_process.push_back({INT64_MIN, INT64_MAX});
+  }
+  return result;
+}
+
+}  // namespace
+
+Timeline selected(Timeline&& timeline, const Selection& selection) {
+  const Linked linked(timeline);
+  const auto stretches = stretches_of(linked, selection);
+  const auto at = [](const std::optional<double>& seconds, std::int64_t otherwise) {
+    return seconds ? static_cast<std::int64_t>(*seconds * 1e9) : otherwise;
+  };
+  const Stretch window{at(selection.from_seconds, INT64_MIN), at(selection.to_seconds, INT64_MAX)};
+  const auto has_process = [&](std::uint32_t process) {
+    return !selection.rank || timeline.processes[process].rank == selection.rank;
+  };
+  const auto stretch_at = [&](std::uint32_t process, std::int64_t time) -> const Stretch* {
+    const auto& of_process = stretches[process];
+    const auto next = std::ranges::upper_bound(of_process, time, {}, &Stretch::from);
+    return next == of_process.begin() || (next - 1)->to <= time ? nullptr : &*(next - 1);
+  };
+  const auto shows = [&](std::uint32_t process, std::int64_t time) {
+    return has_process(process) && time >= window.from && time < window.to && stretch_at(process, time) != nullptr;
+  };
+  std::vector<Slice> all;
+  std::vector<std::uint32_t> place(timeline.slices.size(), none);
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+    Slice slice = timeline.slices[i];
+    const std::uint32_t process = timeline.tracks[slice.track].process;
+    if (!has_process(process)) continue;
+    Stretch kept{slice.start_ns, slice.end_ns()};
+    if (occupies_gpu(slice.kind)) {
+      const Slice* const call = linked.call_of(i);
+      if (stretch_at(process, call == nullptr ? slice.start_ns : call->start_ns) == nullptr) continue;
+    } else {
+      // Of the host the first of the stretches that it reaches into.
+      const auto& of_process = stretches[process];
+      const auto reached =
+          std::ranges::find_if(of_process, [&](const Stretch& one) { return one.to > slice.start_ns; });
+      if (reached == of_process.end() || (reached->from > slice.start_ns && reached->from >= slice.end_ns())) continue;
+      kept = {std::max(kept.from, reached->from), std::min(kept.to, std::max(reached->to, kept.from))};
+    }
+    kept = {std::max(kept.from, window.from), std::min(kept.to, window.to)};
+    if (kept.to < kept.from || (kept.to == kept.from && slice.duration_ns > 0)) continue;
+    slice.start_ns = kept.from;
+    slice.duration_ns = kept.to - kept.from;
+    place[i] = static_cast<std::uint32_t>(all.size());
+    all.push_back(slice);
+  }
+  if (all.empty())
+    throw std::invalid_argument(selection.rank ? fmt::format("nothing of rank {} lies there", *selection.rank)
+                                               : std::string("nothing lies there"));
+  timeline.slices = std::move(all);
+  std::erase_if(timeline.flows, [&](Flow& flow) {
+    flow = {place[flow.from], place[flow.to], flow.name};
+    return flow.from == none || flow.to == none;
+  });
+  std::erase_if(timeline.marks,
+                [&](const Instant& one) { return !shows(timeline.tracks[one.track].process, one.time_ns); });
+  std::erase_if(timeline.memory, [&](const MemoryEvent& one) { return !shows(one.process, one.time_ns); });
+  for (CounterTrack& counter : timeline.counters)
+    std::erase_if(counter.samples, [&](const CounterSample& one) { return !shows(counter.process, one.time_ns); });
+  std::erase_if(timeline.counters, [](const CounterTrack& counter) { return counter.samples.empty(); });
+  sort(timeline);
+  return std::move(timeline);
+}
+
+}  // namespace gpubench::timeline
