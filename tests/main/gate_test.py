@@ -191,7 +191,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.gpubench("gate", "check", next_runs, store).returncode, 0)
         self.assertEqual(self.gpubench("gate", "check", next_runs, store, "--time=stream").returncode, 1)
         said = self.gpubench("gate", "update", base, store, "--time=latency")
-        self.assertIn("have no latency time, and checks will leave them out", said.stderr)
+        self.assertIn("no latency time, so checks will leave them out", said.stderr)
         self.assert_refused(self.gpubench("compare", base, base, "--time=all"), "--time")
 
     def test_gate_from_the_first_baseline_to_a_regression(self):
