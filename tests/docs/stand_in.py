@@ -22,12 +22,19 @@ def without(*flags):
     return [argument for argument in arguments if argument.split("=")[0] not in flags]
 
 
+def listing(words):
+    """The names of what would be measured, which are written to no file."""
+    return [word for word in words if word.split("=")[0] not in ("--out", "--benchmark_out")] + ["--list"]
+
+
 if command is None and not has("--help", "--version", "--completion"):
     arguments = without("--device") + ["--device=cpu"]
     if os.environ.get("GPUBENCH_PARSE_ONLY"):
-        arguments.append("--list")
-    elif not has("--calibrate", "--list"):
-        if has("--filter") and (listed := subprocess.run([real, *arguments, "--list"], stdout=subprocess.DEVNULL).returncode):
+        arguments = listing(arguments)
+    elif has("--calibrate"):
+        arguments.append("--accept-load")
+    elif not has("--list"):
+        if has("--filter") and (listed := subprocess.run([real, *listing(arguments)], stdout=subprocess.DEVNULL).returncode):
             sys.exit(listed)
         arguments = without("--filter") + ["--time-budget=0.01", "--drift-check=off", "--accept-load", "--filter=^copy/n:1024(/|$)"]
 elif command == "ab":
