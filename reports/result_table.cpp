@@ -59,7 +59,7 @@ Shown shown_of(const ResultTable& table) {
   std::optional<double> left;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const ValueColumn& column = table.columns[c];
-    if (column.kind == ValueKind::share && !left) {
+    if (column.title == "share" && !left) {
       left = 0.0;
       for (std::size_t r = shown.rows; r < table.rows.size(); ++r)
         if (const auto* share = std::get_if<double>(&table.rows[r][c])) *left += *share;

@@ -51,7 +51,7 @@ std::vector<ValueColumn> columns_of(std::string_view text);
 struct ResultTable {
   /// In files: "kernels". Empty: facts, one row whose values stand beside the other tables.
   std::string name;
-  std::vector<ValueColumn> columns;           ///< what is left out of a list's end is told by the first `share`
+  std::vector<ValueColumn> columns;           ///< the one titled `share` tells what a list leaves out
   std::vector<std::vector<Value>> rows = {};  ///< the most important first
   std::string title = {};                     ///< for people, above it
   std::string none = {};                      ///< what people read where there are no rows; empty: nothing of it

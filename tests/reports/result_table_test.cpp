@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/result_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpubench::reports {
+namespace {
+
+ResultTable of_three_rows(std::string_view columns) {
+  ResultTable table{"kernels", columns_of(columns)};
+  for (const char* name : {"first", "second", "third"}) table.add({std::string(name), 0.25});
+  table.shown = 1;
+  return table;
+}
+
+TEST(ResultTable, TellsTheShareOfTheRowsThatAreNotShown) {
+  EXPECT_THAT(console_text({of_three_rows("name=kernel; share:share=share")}, {}),
+              ::testing::HasSubstr("and 2 more, 50 % of the time"));
+}
+
+TEST(ResultTable, AShareOfACeilingIsNoShareOfTheTime) {
+  const std::string text = console_text({of_three_rows("name=kernel; achieved:share=of ceiling")}, {});
+  EXPECT_THAT(text, ::testing::HasSubstr("and 2 more"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("of the time")));
+}
+
+}  // namespace
+}  // namespace gpubench::reports
