@@ -17,8 +17,8 @@
 #include "bench/timing/conditions.h"
 #include "bench/timing/host_timer.h"
 #include "core/base/demangle.h"
-#include "core/base/text.h"
 #include "core/base/load.h"
+#include "core/base/text.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
 

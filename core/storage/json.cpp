@@ -27,8 +27,8 @@ concept is_a = std::is_same_v<std::remove_const_t<T>, As>;
 /// Several fields, in their order.
 void fields(auto& visit, const auto&... all) { (visit.field(all), ...); }
 
-/// A field that files call as the structure does: ANY may lie below zero, SHARE is from 0 to 1, FILLED is left out while
-/// it is empty.
+/// A field that files call as the structure does: ANY may lie below zero, SHARE is from 0 to 1, FILLED is left out
+/// while it is empty.
 #undef OF  // zlib has one
 #define OF(name) field_of(#name, it.name)
 #define ANY(name) field_of(#name, it.name, Domain::any)

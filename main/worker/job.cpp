@@ -197,7 +197,8 @@ std::string filter_for(const std::vector<std::string>& names) {
   std::string_view common = names.empty() ? std::string_view() : names.front();
   for (const std::string& name : names)
     common = common.substr(0, static_cast<std::size_t>(std::ranges::mismatch(common, name).in1 - common.begin()));
-  common = common.substr(0, common.find("/threads:"));  // Google Benchmark's own names have the kind of time before that
+  common =
+      common.substr(0, common.find("/threads:"));  // Google Benchmark's own names have the kind of time before that
   // What a regular expression may read as its own stands for any character: points are chosen one by one afterwards.
   std::string filter = "^";
   for (const char c : common) {

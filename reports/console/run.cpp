@@ -491,8 +491,7 @@ std::string console(const Run& run, const ConsoleStyle& style, bool kernels, con
                                : table_text(run, style, kernels, changes_of(since))) +
          "\n" + (style.by_operation ? "" : own_figures_lines(run, style) + legend(run, style)) + summary(run, style) +
          summary_line(since_text(since), style) + warning_lines(run, style) +
-         summary_line(counters_summary(run), style) + "\n" +
-         findings_text(run, style);
+         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
 }
 
 }  // namespace gpubench::reports

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibrate/ladder.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,8 +8,6 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
-
-#include "calibrate/ladder.h"
 
 namespace gpubench::calibrate {
 namespace {

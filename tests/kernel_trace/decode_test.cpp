@@ -146,8 +146,9 @@ TEST(Decode, says_which_ranges_do_not_balance) {
   EXPECT_THAT(spans_of(recording), ElementsAre("load 200 200", "compute 300 200", "store 600 5800 unended"));
   EXPECT_EQ(recording.unmatched, 1);
   EXPECT_EQ(recording.crossing, 1);
-  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("1 range without an end"), HasSubstr("1 end without a beginning"),
-                                              HasSubstr("1 range with an end while one that began later is open")));
+  EXPECT_THAT(recording.warnings,
+              ElementsAre(HasSubstr("1 range without an end"), HasSubstr("1 end without a beginning"),
+                          HasSubstr("1 range with an end while one that began later is open")));
 }
 
 TEST(Decode, keeps_the_first_events_and_counts_the_others) {

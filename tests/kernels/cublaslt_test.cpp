@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuBLASLt's loader says without the library; needs no GPU.
+#include "kernels/cublaslt.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpubench/vectors.h"
-#include "kernels/cublaslt.h"
 
 namespace gpubench::kernels {
 namespace {

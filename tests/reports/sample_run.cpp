@@ -141,9 +141,10 @@ void add_saxpy(Run& run) {
           {Experiment::batching, Outcome::disagrees, "overhead", "1.00 us each in a graph, 2.90 us one by one"},
           {Experiment::ncu_rule, Outcome::agrees, "latency", "compute 12 %, memory 31 % of peak"}};
     if (i == 3)
-      verdict.cross_checks = {{Experiment::elasticity, Outcome::agrees, "time follows the work", "time grows with power 0.91"},
-                       {Experiment::ncu_rule, Outcome::disagrees, "latency",
-                        "compute 21 %, memory 55 % of peak; the rule's peak is the theoretical one"}};
+      verdict.cross_checks = {
+          {Experiment::elasticity, Outcome::agrees, "time follows the work", "time grows with power 0.91"},
+          {Experiment::ncu_rule, Outcome::disagrees, "latency",
+           "compute 21 %, memory 55 % of peak; the rule's peak is the theoretical one"}};
   }
 }
 

@@ -28,7 +28,7 @@ struct Sample {
     return static_cast<std::uint32_t>(timeline.tracks.size() - 1);
   }
   timeline::Slice& slice(timeline::SliceKind kind, std::uint32_t on, std::int64_t from, std::int64_t to,
-                       std::string_view name, std::uint32_t correlation = 0) {
+                         std::string_view name, std::uint32_t correlation = 0) {
     timeline.slices.push_back({.start_ns = from,
                                .name = timeline.names.number(name),
                                .track = on,
@@ -39,7 +39,7 @@ struct Sample {
   }
   /// A kernel and the call that launches it.
   timeline::Slice& kernel(std::int64_t call_from, std::int64_t call_to, std::int64_t from, std::int64_t to,
-                        std::string_view name = "saxpy", timeline::SliceKind kind = timeline::SliceKind::kernel) {
+                          std::string_view name = "saxpy", timeline::SliceKind kind = timeline::SliceKind::kernel) {
     const bool copies = kind == timeline::SliceKind::copy || kind == timeline::SliceKind::fill;
     slice(copies ? timeline::SliceKind::transfer : timeline::SliceKind::launch, thread, call_from, call_to,
           copies ? "cudaMemcpyAsync" : "cudaLaunchKernel", ++correlation);

@@ -25,8 +25,8 @@
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/correlations.h"
-#include "timeline/names.h"
 #include "timeline/input/bytes.h"
+#include "timeline/names.h"
 #include "timeline/readers.h"
 
 namespace gpubench {

@@ -16,8 +16,8 @@
 
 #include "gpu/cuda/handles.h"
 #include "gpubench/vectors.h"
-#include "kernels/probes/cuda/memory.h"
 #include "kernels/probes/access_order.h"
+#include "kernels/probes/cuda/memory.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/verdict/point_analysis.h"
 #include "classifier/classifier.h"
 #include "classifier/run/sweeps.h"
 #include "classifier/verdict/cross_checks.h"
+#include "classifier/verdict/point_analysis.h"
 #include "core/storage/storage.h"
 
 namespace gpubench {

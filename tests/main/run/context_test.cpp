@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/run/context.h"
+
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,8 +11,6 @@
 #include <iterator>
 #include <random>
 #include <string>
-
-#include "main/run/context.h"
 
 namespace gpubench {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/run/plan.h"
+
 #include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
 #include "bench/google/google_runner.h"
-#include "main/run/plan.h"
 
 namespace gpubench {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "main/run/post_timing.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "main/run/post_timing.h"
 
 namespace gpubench {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of several GPUs, and of a calibration that has drifted.
-#include <gtest/gtest.h>
-
 #include "main/run/run_ceilings.h"
+
+#include <gtest/gtest.h>
 
 namespace gpubench {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probes do the work they claim: results, bytes and operations, no times.
+#include "kernels/probes/cuda/memory.h"
+
 #include <cmath>
 
 #include "gpu/cuda/nvml.h"
 #include "gpu/devices.h"
 #include "kernels/probes/cuda/clock.h"
-#include "kernels/probes/cuda/memory.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::probes {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "kernels/probes/access_order.h"
 #include "kernels/probes/host/kernels.h"
 #include "kernels/probes/host/probes.h"
-#include "kernels/probes/access_order.h"
 #include "tests/kernels/close.h"
 
 namespace gpubench::probes {
