@@ -16,7 +16,7 @@ if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
   endif()
-  # What is timed is compiled with -O3 (kernels/). The rest takes a third less to compile so, and hardly longer to run.
+  # What is timed is compiled with -O3 (kernels/). The rest takes a fifth less to compile than with -O2 (docs/results/build.md).
   if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
     set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
   endif()
