@@ -47,9 +47,11 @@ struct ProfileOptions : Options, CeilingOptions, PictureOptions {
   std::optional<std::string> recording_folder;  ///< of an earlier recording
 };
 
-/// Whether an output is the timeline itself: ".perfetto-trace", or Chrome's ".trace.json".
+/// Whether an output is the timeline itself, Chrome's ".trace.json".
 bool is_timeline_file(const std::string& file) {
-  return file.ends_with(".perfetto-trace") || file.ends_with(".trace.json");
+  if (file.ends_with(".perfetto-trace"))
+    throw UsageError(fmt::format("--out={}: end it in .trace.json; ui.perfetto.dev opens that.", file));
+  return file.ends_with(".trace.json");
 }
 
 void check(ProfileOptions& options) {
@@ -332,7 +334,7 @@ OptionRows own_rows() {
           ceiling_file_row(),
           {"--out", "FILE", "", "", common, repeatable,
            "Write a report. Repeatable. The extension decides: those of a run, as .html and .json; "
-           ".perfetto-trace and .trace.json hold the timeline.",
+           ".trace.json holds the timeline.",
            use::list(&Options::outputs)}};
 }
 

@@ -241,8 +241,8 @@ int trace_diff(const TraceOptions& options) {
 }
 
 int trace_convert(const TraceOptions& options) {
-  if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .perfetto-trace or .trace.json.");
-  check_trace_outputs(options, {".perfetto-trace", ".trace.json"});
+  if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .trace.json.");
+  check_trace_outputs(options, {".trace.json"});
   const timeline::Timeline timeline = read_selected(options, options.inputs);
   say_warnings(timeline);
   write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
@@ -338,11 +338,10 @@ extern const CommandFile trace_command{
                                    "gpubench trace diff before.json.gz after.json.gz", joined_rows({output, frames}),
                                    trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
-      commands.push_back(of_traces("convert", "Write traces in another format",
-                                   "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
+      commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",
+                                   "gpubench trace convert report.sqlite --out=report.trace.json",
                                    {{"--out", "FILE", "", "", common, repeatable,
-                                     "What to write. Repeatable. The extension decides: .perfetto-trace, .trace.json.",
-                                     use::list(&Options::outputs)}},
+                                     "What to write, with .trace.json. Repeatable.", use::list(&Options::outputs)}},
                                    trace_convert));
       return commands;
     }};

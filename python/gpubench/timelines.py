@@ -113,7 +113,7 @@ class Timeline:
         return self._core.flame().folded(weight)
 
     def write(self, file: PathLike) -> None:
-        """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
+        """Writes it as Chrome's .json, for ui.perfetto.dev."""
         self._core.write(os.fspath(file))
 
     def chart(self, rows: int = 20) -> Chart:

@@ -74,8 +74,8 @@ def test_names_cannot_leave_the_script_of_a_page(tmp_path):
 
 
 def test_a_timeline_is_read_whatever_wrote_it(trace, tmp_path):
-    gpubench.Timeline(trace).write(tmp_path / "t.perfetto-trace")
-    assert gpubench.Timeline(tmp_path / "t.perfetto-trace").kernels == gpubench.Timeline(trace).kernels
+    gpubench.Timeline(trace).write(tmp_path / "t.json")
+    assert gpubench.Timeline(tmp_path / "t.json").kernels == gpubench.Timeline(trace).kernels
     ranks = tmp_path / "ranks"
     ranks.mkdir()
     for rank in (0, 1):
@@ -143,7 +143,7 @@ def test_allocator_history_becomes_a_curve():
 
 
 @pytest.mark.parametrize("command", [["flame", "-o", "flame.html"], ["flame", "--json", "-o", "flame.json"],
-                                     ["timeline", "-o", "timeline.html"], ["timeline", "-o", "t.perfetto-trace"],
+                                     ["timeline", "-o", "timeline.html"], ["timeline", "-o", "t.json"],
                                      ["hta", "-o", "hta.json", "--json"]])
 def test_commands_write_what_they_are_asked_for(trace, tmp_path, command):
     done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", command[0], str(trace), *command[1:]],
