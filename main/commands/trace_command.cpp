@@ -302,7 +302,7 @@ extern const CommandFile trace_command{
                             examples,
                             {"TRACE...",
                              "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
-                             "gzip or zstd, Perfetto's, SQLite exports of Nsight Systems, recordings of gpubench "
+                             "gzip or zstd, SQLite exports of Nsight Systems, recordings of gpubench "
                              "profile. Several are those of one program: a trace for each rank.",
                              1, max_traces},
                             Writes::own,

@@ -35,8 +35,7 @@ std::string head_of(const fs::path& file) {
 std::optional<FileKind> kind_of(const fs::path& file) {
   const std::string name = lower(file.filename().string());
   if (name.ends_with(".compile.json")) return FileKind::compile;
-  if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace") || name.ends_with(".json.zst"))
-    return FileKind::trace;
+  if (name.ends_with(".json.zst")) return FileKind::trace;
   if (name.ends_with(".sqlite") && head_of(file).starts_with("SQLite format 3")) return FileKind::trace;
   if (!name.ends_with(".json") && !name.ends_with(".json.gz")) return std::nullopt;
   const std::string head = head_of(file);
@@ -51,7 +50,6 @@ std::optional<FileKind> kind_of(const fs::path& file) {
 std::string about_trace(const fs::path& file) {
   const std::string name = lower(file.filename().string()), head = head_of(file);
   if (name.ends_with(".sqlite")) return "Nsight Systems";
-  if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace")) return "Perfetto";
   if (name.ends_with(".zst")) return "Chrome JSON, packed by zstd";
   constexpr std::pair<std::string_view, std::string_view> makers[] = {{"\"gpubench", "gpubench"},
                                                                       {"\"deviceProperties\"", "PyTorch"},

@@ -39,7 +39,7 @@ class FlameData(dict[str, Any]):
 
 
 class Timeline:
-    """A trace of a program: of torch.profiler, Chrome's JSON, Perfetto, Nsight Systems (SQLite) or a kept recording, packed or
+    """A trace of a program: of torch.profiler, Chrome's JSON, Nsight Systems (SQLite) or a kept recording, packed or
     not. Several files, and folders of them, are the ranks of one program."""
 
     def __init__(self, *files: PathLike):

@@ -42,10 +42,6 @@ void check(const timeline::Timeline& timeline) {
   require(!timeline.warnings.empty() || again.slices.size() == timeline.slices.size());
 }
 
-[[maybe_unused]] void perfetto_trace(std::string_view text) {
-  check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
-}
-
 /// SQLite opens files by their names.
 [[maybe_unused]] void nsight_trace(std::string_view text) {
   static const std::filesystem::path file =
