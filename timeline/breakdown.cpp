@@ -86,16 +86,10 @@ bool is_python_frame(std::string_view name) {
          name.starts_with("nn.Module: ");
 }
 
-std::vector<bool> python_frames(const StringPool& names) {
-  std::vector<bool> result(names.size());
-  for (std::uint32_t i = 0; i < result.size(); ++i) result[i] = is_python_frame(names.text(i));
-  return result;
-}
-
 Activity activity(const Timeline& timeline) {
   Activity result;
   Union host, gpu, either;
-  const std::vector<bool> python = python_frames(timeline.names);
+  const std::vector<bool> python = timeline.names.where(is_python_frame);
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = never;
   for (const Slice& slice : timeline.slices) {
     first = std::min(first, slice.start_ns);

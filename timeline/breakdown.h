@@ -70,7 +70,5 @@ Activity activity(const Timeline& timeline);
 /// Whether a name of kind `other` on a thread is a frame of Python ("train.py(12): step", "<built-in method run>",
 /// "nn.Module: Linear_0") and no operator.
 bool is_python_frame(std::string_view name);
-/// Of each name, whether it is one.
-std::vector<bool> python_frames(const StringPool& names);
 
 }  // namespace gpubench::timeline

@@ -11,8 +11,6 @@
 namespace gpubench::timeline {
 namespace {
 
-std::uint64_t joined_key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
-
 std::uint32_t place_of(std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t>& known,
                        std::pair<std::uint32_t, std::int64_t> key,
                        std::vector<std::pair<std::uint32_t, std::int64_t>>& list) {
@@ -33,17 +31,6 @@ void check(const Timeline& timeline) {
     before = slice.start_ns;
   }
 }
-
-/// Names of calls that may wait for the copy they start, and of copies that make an asynchronous call wait.
-struct WaitingNames {
-  std::vector<bool> synchronous, pageable;
-  explicit WaitingNames(const StringPool& names) : synchronous(names.size()), pageable(names.size()) {
-    for (std::uint32_t i = 0; i < names.size(); ++i) {
-      synchronous[i] = names.text(i).find("Async") == std::string::npos;
-      pageable[i] = names.text(i).find("Pageable") != std::string::npos;
-    }
-  }
-};
 
 /// Calls of one process by their correlation.
 class CallsByKey {
@@ -81,7 +68,12 @@ void tie_works(const Timeline& timeline, Correlations& links) {
     if (slice.correlation != 0) of_process[timeline.tracks[slice.track].process].add(slice.correlation, i);
   }
   for (CallsByKey& calls : of_process) calls.sort();
-  const WaitingNames names(timeline.names);
+  // Calls that may wait for the copy they start, and copies that make an asynchronous call wait.
+  const auto has = [](std::string_view part) {
+    return [part](std::string_view name) { return name.find(part) != std::string_view::npos; };
+  };
+  const std::vector<bool> asynchronous = timeline.names.where(has("Async")),
+                          pageable = timeline.names.where(has("Pageable"));
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     if (!occupies_gpu(work.kind) || work.correlation == 0) continue;
@@ -93,7 +85,7 @@ void tie_works(const Timeline& timeline, Correlations& links) {
       call.gpu = gpu & Call::no_gpu;
     const Slice& started = timeline.slices[call.slice];
     if (work.kind == SliceKind::copy && started.kind == SliceKind::transfer && started.end_ns() >= work.end_ns() &&
-        (names.synchronous[started.name] || names.pageable[work.name]))
+        (!asynchronous[started.name] || pageable[work.name]))
       call.waits = 1;
   }
 }

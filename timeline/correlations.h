@@ -14,6 +14,8 @@
 namespace gpubench::timeline {
 
 inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+/// Two numbers as one, to look things up by.
+constexpr std::uint64_t joined_key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 
 inline constexpr std::int64_t short_gap_ns = 1000;  ///< between work that is queued: the GPU's own

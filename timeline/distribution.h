@@ -16,6 +16,6 @@ struct Distribution {
   friend bool operator==(const Distribution&, const Distribution&) = default;
 };
 Distribution distribution_of(std::vector<double> values);
-Distribution distribution_of(std::vector<std::int64_t> values);
+Distribution distribution_of(const std::vector<std::int64_t>& values);
 
 }  // namespace gpubench::timeline

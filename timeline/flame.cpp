@@ -19,8 +19,6 @@ namespace {
 constexpr std::size_t max_nodes = 200'000;  // of a graph: beyond, no viewer helps
 constexpr std::size_t max_stack = 512;      // slices of a thread that are open at once
 
-std::uint64_t key_of(std::uint32_t parent, std::uint32_t name) { return std::uint64_t{parent} << 32 | name; }
-
 /// A sum that stays at the most where a hostile trace would go beyond.
 void add_time(std::int64_t& sum, std::int64_t time) {
   if (__builtin_add_overflow(sum, time, &sum)) sum = std::numeric_limits<std::int64_t>::max();
@@ -70,14 +68,14 @@ class FlameBuilder {
   }
 
   std::uint32_t child(std::uint32_t parent, std::uint32_t name, SliceKind kind) {
-    const auto known = children_.find(key_of(parent, name));
+    const auto known = children_.find(joined_key(parent, name));
     if (known != children_.end()) return known->second;
     if (graph_.nodes.size() >= max_nodes) {
       ++graph_.left_out;
       return parent;
     }
     const auto place = static_cast<std::uint32_t>(graph_.nodes.size());
-    children_.emplace(key_of(parent, name), place);
+    children_.emplace(joined_key(parent, name), place);
     graph_.nodes.push_back({.parent = parent, .name = name, .depth = graph_.nodes[parent].depth + 1, .kind = kind});
     return place;
   }
@@ -261,7 +259,7 @@ FlameDiff diff(const FlameGraph& base, const FlameGraph& next, FlameWeight weigh
       const std::uint32_t parent = i == 0 ? FlameNode::no_parent : place[node.parent];
       const std::uint32_t name = result.names.number(graph.name(node));
       const auto [known, added] =
-          children.emplace(key_of(parent, name), static_cast<std::uint32_t>(result.nodes.size()));
+          children.emplace(joined_key(parent, name), static_cast<std::uint32_t>(result.nodes.size()));
       if (added) result.nodes.push_back({.parent = parent, .name = name, .depth = node.depth, .kind = node.kind});
       place[i] = known->second;
       FlameChange& change = result.nodes[place[i]];

@@ -26,7 +26,7 @@ Operators operators(const Linked& linked) {
   const Correlations& links = linked.links;
   Operators result;
   result.of_call.assign(links.calls.size(), none);
-  const std::vector<bool> python = python_frames(timeline.names);
+  const std::vector<bool> python = timeline.names.where(is_python_frame);
   std::vector<std::vector<Frame>> threads(links.threads.size());
   const auto close = [&](std::vector<Frame>& stack, std::int64_t now) {
     for (; !stack.empty() && stack.back().end <= now; stack.pop_back()) {

@@ -11,8 +11,6 @@
 namespace gpubench::timeline {
 namespace {
 
-std::uint64_t joined_key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
-
 constexpr std::size_t max_numbered = 16;  // names that differ in the number at their end alone and stay apart
 
 /// Ranges that are open on a thread, the outer ones first.
@@ -42,6 +40,12 @@ class OpenRanges {
 constexpr std::size_t max_range_nodes = 4096;        // beyond, the ranges within one range are one: "(others)"
 constexpr std::size_t max_threads_with_ranges = 64;  // of a process, for a launch on a thread without
 
+/// Whether a call of this name takes memory or gives it back.
+bool is_of_memory(std::string_view name) {
+  return std::ranges::any_of(std::to_array<std::string_view>({"Malloc", "Alloc", "Free", "MemCreate", "HostRegister"}),
+                             [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
 class TreeBuilder {
  public:
   TreeBuilder(const Timeline& timeline, const Correlations& links) : timeline_(timeline), links_(links) {
@@ -63,7 +67,7 @@ class TreeBuilder {
       } else if (slice.kind == SliceKind::range && links_.thread_of_track[slice.track] != none) {
         add(slice, links_.thread_of_track[slice.track], shown.at(slice.name));
       } else if (slice.kind == SliceKind::call && links_.thread_of_track[slice.track] != none &&
-                 of_memory(slice.name)) {
+                 of_memory_[slice.name]) {
         const std::uint32_t thread = links_.thread_of_track[slice.track];
         memory_calls_[links_.threads[thread].first].push_back({i, node_of(thread, slice.start_ns)});
       }
@@ -106,18 +110,6 @@ class TreeBuilder {
     tree_.nodes[node].host_ns += slice.duration_ns;
     open.push({node, slice.end_ns()});
     if (auto& threads = with_ranges_[process]; threads.size() <= max_threads_with_ranges) threads.insert(thread);
-  }
-
-  /// Whether calls of this name take memory or give it back.
-  bool of_memory(std::uint32_t name) {
-    const auto [place, fresh] = of_memory_.try_emplace(name, false);
-    if (fresh) {
-      const std::string_view text = timeline_.names.text(name);
-      place->second =
-          std::ranges::any_of(std::to_array<std::string_view>({"Malloc", "Alloc", "Free", "MemCreate", "HostRegister"}),
-                              [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
-    }
-    return place->second;
   }
 
   /// Memory is taken and given back within a call, so the call is the last one of its process that began before and
@@ -165,7 +157,7 @@ class TreeBuilder {
     std::uint32_t slice, node;
   };
   std::unordered_map<std::uint32_t, std::vector<MemoryCall>> memory_calls_;  // by process
-  std::unordered_map<std::uint32_t, bool> of_memory_;                        // by name
+  std::vector<bool> of_memory_ = timeline_.names.where(is_of_memory);
 };
 
 std::string path_of(const RangeTree& tree, const RangeTree::Node& node) {

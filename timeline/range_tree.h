@@ -42,8 +42,6 @@ struct RangeTree {
 };
 /// `join_numbered`: as `names_in_paths`.
 RangeTree range_tree(const Linked& linked, bool join_numbered = true);
-/// Memory of each node, by the calls that take it. What has no address is never given back.
-void add_memory(RangeTree& tree, const Timeline& timeline);
 std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std::string>& labels);
 
 /// Of each slice of the timeline the range path in which it was launched ("step/forward"), as a number in `paths`; 0

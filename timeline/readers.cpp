@@ -262,16 +262,6 @@ void say_early_work(Timeline& timeline) {
 
 }  // namespace
 
-void move_times(Timeline& timeline, std::int64_t by) {
-  for (Slice& slice : timeline.slices) slice.start_ns += by;
-  for (Instant& mark : timeline.marks) mark.time_ns += by;
-  for (MemoryEvent& event : timeline.memory) event.time_ns += by;
-  for (CounterTrack& counter : timeline.counters)
-    for (CounterSample& sample : counter.samples) sample.time_ns += by;
-  // Of a hostile file the sum may not fit.
-  if (__builtin_sub_overflow(timeline.base_ns, by, &timeline.base_ns)) timeline.base_ns = 0;
-}
-
 Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const OtherReader& other) {
   std::vector<Part> parts = parts_of(files_and_folders);
   for_each_in_parallel(parts.size(), 1, [&](std::size_t i) {
@@ -314,12 +304,7 @@ Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const Oth
     say_early_work(all);
     return all;
   }
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const Slice& slice : all.slices) first = std::min(first, slice.start_ns);
-  for (const MemoryEvent& event : all.memory) first = std::min(first, event.time_ns);
-  for (const CounterTrack& counter : all.counters)
-    for (const CounterSample& sample : counter.samples) first = std::min(first, sample.time_ns);
-  if (first < 0) move_times(all, -first);
+  if (const std::int64_t first = first_time(all); first < 0) move_times(all, -first);
   sort(all);
   say_early_work(all);
   return all;

@@ -26,6 +26,13 @@ class StringPool {
   }
   [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_.at(number); }
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
+  /// Of each text, whether it is so.
+  template <class Is>
+  [[nodiscard]] std::vector<bool> where(const Is& is) const {
+    std::vector<bool> result;
+    for (const std::string& text : texts_) result.push_back(is(text));
+    return result;
+  }
 
  private:
   std::deque<std::string> texts_;  // keeps its addresses, which the keys point into

@@ -71,7 +71,7 @@ class Walk {
     waits_.resize(links_.threads.size());
     track_of_thread_.assign(links_.threads.size(), 0);
     std::vector<std::uint32_t> last(timeline_.tracks.size(), none);
-    const std::vector<bool> python = python_frames(timeline_.names);
+    const std::vector<bool> python = timeline_.names.where(is_python_frame);
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& here = slice(i);
       if (works(i)) {

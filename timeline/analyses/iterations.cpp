@@ -193,7 +193,7 @@ std::vector<Iterations> iterations(const Linked& linked) {
     here.process = process;
     std::vector<std::int64_t> durations;
     for (const Iteration& one : here.all) durations.push_back(one.end_ns - one.start_ns);
-    here.duration_ns = distribution_of(std::move(durations));
+    here.duration_ns = distribution_of(durations);
     result.push_back(std::move(here));
   }
   return result;

@@ -49,16 +49,7 @@ std::vector<KernelTime> kernel_times(const Linked& linked, KernelsBy by, StringP
   std::vector<Alone> alone(linked.links.gpus.size());
   std::vector<std::uint32_t> path_of;
   if (by == KernelsBy::range) path_of = range_paths(linked, *paths);
-  struct Key {
-    std::uint32_t name, place;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return std::hash<std::uint64_t>()(std::uint64_t{key.name} << 32U | key.place);
-    }
-  };
-  std::unordered_map<Key, std::size_t, Hash> places;
+  std::unordered_map<std::uint64_t, std::size_t> places;  // by name and place
   std::vector<KernelTime> times;
   std::vector<std::vector<std::int64_t>> durations;
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
@@ -66,7 +57,7 @@ std::vector<KernelTime> kernel_times(const Linked& linked, KernelsBy by, StringP
     const std::uint32_t gpu = linked.gpu_of(slice);
     if (gpu == none) continue;
     const std::uint32_t at = by == KernelsBy::stream ? slice.track : by == KernelsBy::range ? path_of[i] : 0;
-    const auto [place, added] = places.emplace(Key{slice.name, at}, times.size());
+    const auto [place, added] = places.emplace(joined_key(slice.name, at), times.size());
     if (added) {
       times.push_back({.name = slice.name, .place = at, .kind = slice.kind, .durations_ns = {}});
       durations.emplace_back();
@@ -76,7 +67,7 @@ std::vector<KernelTime> kernel_times(const Linked& linked, KernelsBy by, StringP
     durations[place->second].push_back(slice.duration_ns);
   }
   for (const Alone& one : alone) one.settle(std::numeric_limits<std::int64_t>::max(), times);
-  for (std::size_t i = 0; i < times.size(); ++i) times[i].durations_ns = distribution_of(std::move(durations[i]));
+  for (std::size_t i = 0; i < times.size(); ++i) times[i].durations_ns = distribution_of(durations[i]);
   std::ranges::stable_sort(times, std::ranges::greater(), &KernelTime::total_ns);
   return times;
 }

@@ -58,10 +58,10 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
     result.push_back(times[i]);
     result.back().process = links.gpus[i].first;
     result.back().device = links.gpus[i].second;
-    result.back().call_ns = distribution_of(std::move(values[i].calls));
-    result.back().work_ns = distribution_of(std::move(values[i].works));
-    result.back().delay_ns = distribution_of(std::move(values[i].delays));
-    result.back().works_of_call = distribution_of(std::move(values[i].of_call));
+    result.back().call_ns = distribution_of(values[i].calls);
+    result.back().work_ns = distribution_of(values[i].works);
+    result.back().delay_ns = distribution_of(values[i].delays);
+    result.back().works_of_call = distribution_of(values[i].of_call);
   }
   return result;
 }
@@ -100,7 +100,7 @@ std::vector<QueueLength> queue_lengths(const Linked& linked) {
       queue.mean = area / time;
       queue.empty_share = static_cast<double>(empty) / time;
     }
-    queue.at_steps = distribution_of(std::move(lengths));
+    queue.at_steps = distribution_of(lengths);
     queue.steps = std::move(steps);
     result.push_back(std::move(queue));
   }

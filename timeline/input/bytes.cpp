@@ -8,9 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #ifdef GPUBENCH_WITH_ZSTD
@@ -22,15 +22,15 @@
 namespace gpubench::timeline {
 namespace {
 
+struct Close {
+  void operator()(std::FILE* opened) const { static_cast<void>(std::fclose(opened)); }
+};
+using Opened = std::unique_ptr<std::FILE, Close>;
+
 /// A file, a part of which is in memory.
 class FileBytes : public Bytes {
  public:
-  FileBytes(const std::filesystem::path& file, std::uint64_t size)
-      : input_(std::fopen(file.c_str(), "rb")), size_(size) {
-    if (!input_)
-      throw storage::ReadError(fmt::format("{}: cannot be read: {}; check the file and its permissions", file.string(),
-                                           std::generic_category().message(errno)));
-  }
+  FileBytes(Opened input, std::uint64_t size) : input_(std::move(input)), size_(size) {}
   std::size_t read(char* to, std::size_t size) override {
     const std::size_t count = std::fread(to, 1, size, input_.get());
     read_ += count;
@@ -51,17 +51,14 @@ class FileBytes : public Bytes {
   std::vector<char> packed_ = std::vector<char>(std::size_t{1} << 18);
 
  private:
-  struct Close {
-    void operator()(std::FILE* opened) const { static_cast<void>(std::fclose(opened)); }
-  };
-  std::unique_ptr<std::FILE, Close> input_;
+  Opened input_;
   std::uint64_t read_ = 0, size_;
   std::string cut_;
 };
 
 class GzipBytes : public FileBytes {
  public:
-  GzipBytes(const std::filesystem::path& file, std::uint64_t size) : FileBytes(file, size) {
+  GzipBytes(Opened input, std::uint64_t size) : FileBytes(std::move(input), size) {
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
   }
   ~GzipBytes() override { inflateEnd(&stream_); }
@@ -110,8 +107,7 @@ class GzipBytes : public FileBytes {
 #ifdef GPUBENCH_WITH_ZSTD
 class ZstdBytes : public FileBytes {
  public:
-  ZstdBytes(const std::filesystem::path& file, std::uint64_t size)
-      : FileBytes(file, size), unpacker_(ZSTD_createDStream()) {
+  ZstdBytes(Opened input, std::uint64_t size) : FileBytes(std::move(input), size), unpacker_(ZSTD_createDStream()) {
     if (!unpacker_) throw std::bad_alloc();
   }
   std::size_t read(char* to, std::size_t size) override {
@@ -144,24 +140,6 @@ class ZstdBytes : public FileBytes {
 };
 #endif
 
-class TextBytes : public Bytes {
- public:
-  explicit TextBytes(std::string_view text) : text_(text) {}
-  std::size_t read(char* to, std::size_t size) override {
-    const std::size_t count = std::min(size, text_.size() - read_);
-    if (count > 0) std::memcpy(to, text_.data() + read_, count);
-    read_ += count;
-    return count;
-  }
-  [[nodiscard]] double share() const override {
-    return text_.empty() ? 1.0 : static_cast<double>(read_) / static_cast<double>(text_.size());
-  }
-
- private:
-  std::string_view text_;
-  std::size_t read_ = 0;
-};
-
 }  // namespace
 
 std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file) {
@@ -174,19 +152,21 @@ std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file) {
     refuse("cannot be read: No such file or directory", "check the name");
   if (kind != std::filesystem::file_type::regular) refuse("is not a regular file", "give the file of a trace");
   const std::uint64_t size = std::filesystem::file_size(file, error);
+  Opened input(std::fopen(file.c_str(), "rb"));
+  if (!input) refuse("cannot be read: " + std::generic_category().message(errno), "check the file and its permissions");
   std::array<unsigned char, 4> magic = {};
-  if (const std::unique_ptr<std::FILE, int (*)(std::FILE*)> begin(std::fopen(file.c_str(), "rb"), &std::fclose); begin)
-    if (std::fread(magic.data(), 1, magic.size(), begin.get()) < magic.size()) magic = {};
+  if (std::fread(magic.data(), 1, magic.size(), input.get()) < magic.size()) magic = {};
+  std::rewind(input.get());
   if (magic == std::array<unsigned char, 4>{0x28, 0xB5, 0x2F, 0xFD}) {
 #ifdef GPUBENCH_WITH_ZSTD
-    return std::make_unique<ZstdBytes>(file, size);
+    return std::make_unique<ZstdBytes>(std::move(input), size);
 #else
     refuse("is packed by Zstandard, which this gpubench was built without",
            "unpack it with 'zstd -d', or build gpubench with libzstd-dev installed");
 #endif
   }
-  if (magic[0] == 0x1F && magic[1] == 0x8B) return std::make_unique<GzipBytes>(file, size);
-  return std::make_unique<FileBytes>(file, size);
+  if (magic[0] == 0x1F && magic[1] == 0x8B) return std::make_unique<GzipBytes>(std::move(input), size);
+  return std::make_unique<FileBytes>(std::move(input), size);
 }
 
 std::string read_whole(const std::filesystem::path& file) {
@@ -201,6 +181,11 @@ std::string read_whole(const std::filesystem::path& file) {
   return text;
 }
 
-std::unique_ptr<Bytes> bytes_of(std::string_view text) { return std::make_unique<TextBytes>(text); }
+std::unique_ptr<Bytes> bytes_of(std::string_view text) {
+  Opened input(text.empty() ? std::fopen("/dev/null", "rb")
+                            : fmemopen(const_cast<char*>(text.data()), text.size(), "rb"));
+  if (!input) throw std::bad_alloc();
+  return std::make_unique<FileBytes>(std::move(input), text.size());
+}
 
 }  // namespace gpubench::timeline

@@ -19,7 +19,7 @@ class Bytes {
   /// How much of the file has been read, from 0 to 1.
   [[nodiscard]] virtual double share() const = 0;
   /// Why the bytes ended before their end: "its gzip data break off at byte 7"; else empty.
-  [[nodiscard]] virtual std::string cut() const { return {}; }
+  [[nodiscard]] virtual std::string cut() const = 0;
 };
 
 /// Of a file, which gzip or Zstandard may have packed, whatever its name. Throws storage::ReadError.

@@ -57,17 +57,64 @@ std::string_view key_of(json::field& field) {
   while (*end != '"') ++end;
   return {begin, static_cast<std::size_t>(end - begin)};
 }
-bool read_extents(json::value value, std::array<std::uint32_t, 3>& extents) {
-  json::array array;
-  if (value.get_array().get(array) != simdjson::SUCCESS) return true;
-  std::size_t i = 0;
-  for (auto one : array) {
-    json::value element;
-    if (got(one, element) != simdjson::SUCCESS) return false;
-    if (i < extents.size()) extents[i++] = to_uint32(whole(element));
+/// Calls `use` with each key and value of an object, until it returns false. False where it did, or where the text is
+/// broken; what is no object has none.
+template <class Source, class Use>
+bool each_field(Source&& value, const Use& use) {
+  json::object object;
+  if (const auto error = value.get_object().get(object); error != simdjson::SUCCESS)
+    return error == simdjson::INCORRECT_TYPE;
+  for (auto one : object) {
+    json::field field;
+    if (got(one, field) != simdjson::SUCCESS) return false;
+    const std::string_view key = key_of(field);
+    if (!use(key, field.value())) return false;
   }
   return true;
 }
+/// The same of the elements of an array.
+template <class Use>
+bool each_element(json::value value, const Use& use) {
+  json::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS) return true;
+  for (auto one : array) {
+    json::value element;
+    if (got(one, element) != simdjson::SUCCESS || !use(element)) return false;
+  }
+  return true;
+}
+
+bool read_extents(json::value value, std::array<std::uint32_t, 3>& extents) {
+  std::size_t i = 0;
+  return each_element(value, [&](json::value element) {
+    if (i < extents.size()) extents[i++] = to_uint32(whole(element));
+    return true;
+  });
+}
+
+/// Arguments of events that are whole numbers, numbers of a launch's shape, and texts.
+constexpr std::pair<std::string_view, std::optional<std::int64_t> ChromeEvent::*> number_arguments[] = {
+    {"Addr", &ChromeEvent::address},
+    {"bytes", &ChromeEvent::bytes},
+    {"Bytes", &ChromeEvent::bytes},
+    {"device", &ChromeEvent::device},
+    {"Device Id", &ChromeEvent::device},
+    {"stream", &ChromeEvent::stream},
+    {"correlation", &ChromeEvent::correlation},
+    {"correlation_id", &ChromeEvent::correlation},
+    {"Device Type", &ChromeEvent::device_type},
+    {"Total Reserved", &ChromeEvent::reserved},
+    {"Total Allocated", &ChromeEvent::allocated}};
+constexpr std::pair<std::string_view, std::uint32_t LaunchShape::*> shape_arguments[] = {
+    {"shared memory", &LaunchShape::dynamic_shared_bytes},
+    {"local B a thread", &LaunchShape::local_bytes},
+    {"registers per thread", &LaunchShape::registers}};
+constexpr std::pair<std::string_view, std::string_view ChromeEvent::*> text_arguments[] = {
+    {"name", &ChromeEvent::given_name},
+    {"kernel_details", &ChromeEvent::kernel_details},
+    {"memcpy_details", &ChromeEvent::copy},
+    {"memset_details", &ChromeEvent::copy}};
+
 class ChromeText {
  public:
   ChromeText(Bytes& bytes, std::string_view origin, std::size_t window, ChromeFields& fields, ChromeEvent& event,
@@ -119,32 +166,17 @@ class ChromeText {
       window_.fill(size);
       std::size_t found = 0;
       bool whole_object = false;
-      window_.why = "it ends before its events";
+      window_.why = "it is damaged, or ends before its events,";
       window_.parse('\0', '\0', [&](json::document& document, std::size_t) {
-        json::object object;
-        if (const auto error = document.get_object().get(object); error != simdjson::SUCCESS) {
-          window_.why = simdjson::error_message(error);
-          return;
-        }
-        for (auto one : object) {
-          json::field field;
-          if (const auto error = got(one, field); error != simdjson::SUCCESS) {
-            window_.why = simdjson::error_message(error);
-            return;
-          }
-          const std::string_view key = key_of(field);
-          json::value value = field.value();
-          if (key == "traceEvents") {
-            const std::string_view token = value.raw_json_token();
-            if (token.starts_with('[')) found = static_cast<std::size_t>(token.data() - window_.data()) + 1;
-            if (found == 0) window_.why = "its \"traceEvents\" is no array";
-            return;
-          }
-          if (!top(key, value)) return;
-        }
-        whole_object = true;
+        whole_object = each_field(document, [&](std::string_view key, json::value value) {
+          if (key != "traceEvents") return top(key, value);
+          const std::string_view token = value.raw_json_token();
+          if (token.starts_with('[')) found = static_cast<std::size_t>(token.data() - window_.data()) + 1;
+          if (found == 0) window_.why = "its \"traceEvents\" is no array";
+          return false;
+        });
         const char* next = nullptr;
-        one_a_line_ = document.current_location().get(next) == simdjson::SUCCESS && *next == '{';
+        one_a_line_ = whole_object && document.current_location().get(next) == simdjson::SUCCESS && *next == '{';
       });
       if (found == 0 && window_.ended()) {
         // An array without a whole event, or of none.
@@ -212,12 +244,11 @@ class ChromeText {
         used = static_cast<std::size_t>(token.data() - begin);
         if (token.front() == ']') return;
         byte_ = window_.offset() + used;
-        json::object object;
-        if (token.front() != '{' || value.get_object().get(object) != simdjson::SUCCESS) {
+        if (token.front() != '{') {
           skipped = true;
           continue;
         }
-        if (!read_event(object)) return;
+        if (!read_event(value)) return;
         receiver_.take();
         ++count_;
       }
@@ -249,200 +280,100 @@ class ChromeText {
     window_.why = "its end is missing";
     const std::uint64_t from = window_.offset();
     window_.parse('{', '\0', [&](json::document& document, std::size_t) {
-      json::object object;
-      if (document.get_object().get(object) != simdjson::SUCCESS) return;
-      for (auto one : object) {
-        json::field field;
-        if (got(one, field) != simdjson::SUCCESS) return;
-        const std::string_view key = key_of(field);
-        if (key != "traceEvents" && !top(key, field.value())) return;
-      }
-      done = true;
+      done = each_field(
+          document, [&](std::string_view key, json::value value) { return key == "traceEvents" || top(key, value); });
     });
     if (!done) broken_ = fmt::format("{} behind its events, from byte {} on", window_.why, from);
   }
 
   /// A field beside the events; false where the text ends within it.
   bool top(std::string_view key, json::value value) {
-    json::object object;
-    if (key == "baseTimeNanoseconds") {
-      fields_.base_ns = whole(value).value_or(0);
-    } else if (key == "otherData") {
-      if (value.get_object().get(object) != simdjson::SUCCESS) return true;
-      for (auto one : object) {
-        json::field field;
-        if (got(one, field) != simdjson::SUCCESS) return false;
-        const std::string_view name = key_of(field);
-        json::value inner = field.value();
+    if (key == "baseTimeNanoseconds") fields_.base_ns = whole(value).value_or(0);
+    if (key == "otherData")
+      return each_field(value, [&](std::string_view name, json::value inner) {
         if (name == "base_ns") fields_.base_ns = whole(inner).value_or(0);
         if (name == "dropped") fields_.dropped = std::max<std::int64_t>(whole(inner).value_or(0), 0);
         if (name == "writer") fields_.own = string_in(inner) == "gpubench";
-      }
-    } else if (key == "deviceProperties") {
-      json::array gpus;
-      if (value.get_array().get(gpus) != simdjson::SUCCESS) return true;
-      for (auto one : gpus) {
-        json::value gpu;
-        if (got(one, gpu) != simdjson::SUCCESS) return false;
-        if (gpu.get_object().get(object) == simdjson::SUCCESS && !read_gpu(object)) return false;
-      }
-    } else if (key == "distributedInfo") {
-      if (value.get_object().get(object) != simdjson::SUCCESS) return true;
-      for (auto one : object) {
-        json::field field;
-        if (got(one, field) != simdjson::SUCCESS) return false;
-        if (key_of(field) == "rank") fields_.rank = whole(field.value());
-      }
-    }
+        return true;
+      });
+    if (key == "deviceProperties")
+      return each_element(value, [&](json::value gpu) {
+        std::optional<std::int64_t> number;
+        std::string name;
+        const bool is_whole = each_field(gpu, [&](std::string_view of, json::value inner) {
+          if (of == "id") number = whole(inner);
+          if (of == "name") name = printable(string_in(inner).substr(0, max_name_bytes));
+          return true;
+        });
+        if (is_whole && number) fields_.gpus.emplace(*number, name);
+        return is_whole;
+      });
+    if (key == "distributedInfo")
+      return each_field(value, [&](std::string_view name, json::value inner) {
+        if (name == "rank") fields_.rank = whole(inner);
+        return true;
+      });
     return true;
   }
 
-  bool read_gpu(json::object object) {
-    std::optional<std::int64_t> number;
-    std::string name;
-    for (auto one : object) {
-      json::field field;
-      if (got(one, field) != simdjson::SUCCESS) return false;
-      const std::string_view key = key_of(field);
-      json::value value = field.value();
-      if (key == "id") number = whole(value);
-      if (key == "name") name = printable(string_in(value).substr(0, max_name_bytes));
-    }
-    if (number) fields_.gpus.emplace(*number, name);
-    return true;
-  }
-
-  bool read_arguments(json::object arguments) {
+  bool read_argument(std::string_view key, json::value value) {
     ChromeEvent& event = event_;
-    for (auto one : arguments) {
-      json::field field;
-      if (got(one, field) != simdjson::SUCCESS) return false;
-      const std::string_view key = key_of(field);
-      json::value value = field.value();
-      if (event.phase == 'C' || event.phase == 0) {
-        const std::string_view token = unquoted(value.raw_json_token());
-        if (const auto number = number_in<double>(token); number && std::isfinite(*number))
-          event.numbers.emplace_back(key, *number);
-      }
-      switch (key.size()) {
-        case 4:
-          if (key == "name") event.given_name = string_in(value);
-          if (key == "grid") {
-            event.has_shape = true;
-            if (!read_extents(value, event.shape.grid)) return false;
-          }
-          if (key == "Addr") event.address = whole(value);
-          break;
-        case 5:
-          if (key == "block" && !read_extents(value, event.shape.block)) return false;
-          if (key == "bytes" || key == "Bytes") event.bytes = whole(value);
-          break;
-        case 6:
-          if (key == "device") event.device = whole(value);
-          if (key == "stream") event.stream = whole(value);
-          break;
-        case 7: event.counted |= key == "counted"; break;
-        case 8: event.in_graph |= key == "in graph"; break;
-        case 9:
-          if (key == "Device Id") event.device = whole(value);
-          break;
-        case 11:
-          if (key == "correlation") event.correlation = whole(value);
-          if (key == "Device Type") event.device_type = whole(value);
-          break;
-        case 13:
-          if (key == "shared memory") event.shape.dynamic_shared_bytes = to_uint32(whole(value));
-          if (key == "graph node id") event.in_graph = whole(value).value_or(0) > 0;
-          break;
-        case 10:
-          if (key == "Input Dims" && event.category == "cpu_op") event.input_dims = array_text(value);
-          if (key == "Input type" && event.category == "cpu_op") event.input_types = array_text(value);
-          break;
-        case 14:
-          if (key == "Total Reserved") event.reserved = whole(value);
-          if (key == "correlation_id") event.correlation = whole(value);
-          if (key == "kernel_details") event.kernel_details = string_in(value);
-          if (key == "memcpy_details" || key == "memset_details") event.copy = string_in(value);
-          break;
-        case 15:
-          if (key == "Concrete Inputs" && work_needs_values(event.name)) event.input_values = array_text(value);
-          if (key == "static shared B") event.static_shared = to_uint32(whole(value));
-          if (key == "Total Allocated") event.allocated = whole(value);
-          break;
-        case 16:
-          if (key == "local B a thread") event.shape.local_bytes = to_uint32(whole(value));
-          break;
-        case 20:
-          if (key == "registers per thread") event.shape.registers = to_uint32(whole(value));
-          break;
-        default: break;
-      }
+    if (event.phase == 'C' || event.phase == 0) {
+      const std::string_view token = unquoted(value.raw_json_token());
+      if (const auto number = number_in<double>(token); number && std::isfinite(*number))
+        event.numbers.emplace_back(key, *number);
     }
+    for (const auto& [name, member] : number_arguments)
+      if (key == name) event.*member = whole(value);
+    for (const auto& [name, member] : shape_arguments)
+      if (key == name) event.shape.*member = to_uint32(whole(value));
+    for (const auto& [name, member] : text_arguments)
+      if (key == name) event.*member = string_in(value);
+    if (key == "grid") event.has_shape = true;
+    if (key == "grid" || key == "block")
+      return read_extents(value, key == "grid" ? event.shape.grid : event.shape.block);
+    if (key == "static shared B") event.static_shared = to_uint32(whole(value));
+    event.counted |= key == "counted";
+    event.in_graph |= key == "in graph" || (key == "graph node id" && whole(value).value_or(0) > 0);
+    if (key == "Input Dims" && event.category == "cpu_op") event.input_dims = array_text(value);
+    if (key == "Input type" && event.category == "cpu_op") event.input_types = array_text(value);
+    if (key == "Concrete Inputs" && work_needs_values(event.name)) event.input_values = array_text(value);
     return true;
   }
 
-  bool read_event(json::object object) {
+  bool read_event(json::value object) {
     auto numbers = std::move(event_.numbers);  // whose memory is used again
     numbers.clear();
     event_ = {};
     event_.byte = byte_;
     event_.numbers = std::move(numbers);
+    return each_field(object, [&](std::string_view key, json::value value) { return read_event_field(key, value); });
+  }
+
+  bool read_event_field(std::string_view key, json::value value) {
     ChromeEvent& event = event_;
-    for (auto one : object) {
-      json::field field;
-      if (got(one, field) != simdjson::SUCCESS) return false;
-      const std::string_view key = key_of(field);
-      json::value value = field.value();
-      switch (key.size()) {
-        case 2:
-          if (key == "ph") {
-            const std::string_view phase = string_in(value);
-            event.phase = phase.size() == 1 ? phase.front() : '\1';
-          } else if (key == "ts") {
-            event.time = nanoseconds_in(value.raw_json_token());
-          } else if (key == "id") {
-            event.id = trimmed(value.raw_json_token());
-          } else if (key == "bp") {
-            event.enclosing = string_in(value) == "e";
-          }
-          break;
-        case 3:
-          if (key == "cat") {
-            event.category = string_in(value);
-          } else if (key == "dur") {
-            event.length = nanoseconds_in(value.raw_json_token());
-          } else if (key == "pid") {
-            read_who(value, event.process, event.process_text);
-          } else if (key == "tid") {
-            read_who(value, event.thread, event.thread_text);
-          } else if (key == "id2") {
-            json::object parts;
-            if (value.get_object().get(parts) != simdjson::SUCCESS) break;
-            for (auto part : parts) {
-              json::field id;
-              if (got(part, id) != simdjson::SUCCESS) return false;
-              event.id = trimmed(id.value().raw_json_token());
-            }
-          }
-          break;
-        case 4:
-          if (key == "name") {
-            event.name = string_in(value).substr(0, max_name_bytes);
-          } else if (key == "args") {
-            json::object arguments;
-            if (value.get_object().get(arguments) == simdjson::SUCCESS && !read_arguments(arguments)) return false;
-          }
-          break;
-        case 7:
-          if (key == "bind_id") event.bind_id = trimmed(value.raw_json_token());
-          if (key == "flow_in") event.flow_in = value.raw_json_token().starts_with('t');
-          break;
-        case 8:
-          if (key == "flow_out") event.flow_out = value.raw_json_token().starts_with('t');
-          break;
-        default: break;
-      }
+    if (key == "ph") {
+      const std::string_view phase = string_in(value);
+      event.phase = phase.size() == 1 ? phase.front() : '\1';
     }
+    if (key == "ts") event.time = nanoseconds_in(value.raw_json_token());
+    if (key == "dur") event.length = nanoseconds_in(value.raw_json_token());
+    if (key == "name") event.name = string_in(value).substr(0, max_name_bytes);
+    if (key == "cat") event.category = string_in(value);
+    if (key == "pid") read_who(value, event.process, event.process_text);
+    if (key == "tid") read_who(value, event.thread, event.thread_text);
+    if (key == "id") event.id = trimmed(value.raw_json_token());
+    if (key == "bp") event.enclosing = string_in(value) == "e";
+    if (key == "bind_id") event.bind_id = trimmed(value.raw_json_token());
+    if (key == "flow_in") event.flow_in = value.raw_json_token().starts_with('t');
+    if (key == "flow_out") event.flow_out = value.raw_json_token().starts_with('t');
+    if (key == "id2")
+      return each_field(value, [&](std::string_view, json::value id) {
+        event.id = trimmed(id.raw_json_token());
+        return true;
+      });
+    if (key == "args")
+      return each_field(value, [&](std::string_view name, json::value one) { return read_argument(name, one); });
     return true;
   }
 

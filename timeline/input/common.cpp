@@ -2,6 +2,7 @@
 #include "timeline/input/common.h"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/model/device.h"
 #include "timeline/correlations.h"
 #include "timeline/names.h"
@@ -210,6 +212,55 @@ void tie_ranges(Timeline& timeline) {
     const auto thread = threads.find({track.process, track.name.substr(begin.size())});
     if (thread != threads.end()) track.id = thread->second;
   }
+}
+
+std::int64_t first_time(const Timeline& timeline) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  const auto look = [&](const auto& all, auto time) {
+    for (const auto& one : all) first = std::min(first, one.*time);
+  };
+  look(timeline.slices, &Slice::start_ns);
+  look(timeline.marks, &Instant::time_ns);
+  look(timeline.memory, &MemoryEvent::time_ns);
+  for (const CounterTrack& counter : timeline.counters) look(counter.samples, &CounterSample::time_ns);
+  return first;
+}
+
+void move_times(Timeline& timeline, std::int64_t by) {
+  for (Slice& slice : timeline.slices) slice.start_ns += by;
+  for (Instant& mark : timeline.marks) mark.time_ns += by;
+  for (MemoryEvent& event : timeline.memory) event.time_ns += by;
+  for (CounterTrack& counter : timeline.counters)
+    for (CounterSample& sample : counter.samples) sample.time_ns += by;
+  // Of a hostile file the sum may not fit.
+  if (__builtin_sub_overflow(timeline.base_ns, by, &timeline.base_ns)) timeline.base_ns = 0;
+}
+
+std::int64_t Builder::shape(const LaunchShape& shape) {
+  const auto [place, added] = shapes_.emplace(shape, static_cast<std::int64_t>(timeline.shapes.size()));
+  if (added) timeline.shapes.push_back(shape);
+  return place->second;
+}
+
+Slice* Builder::slice(std::optional<std::uint32_t> track, std::int64_t start, std::int64_t end, std::uint32_t name,
+                      SliceKind kind) {
+  if (!track || start < -max_time_ns || end < start || end > max_time_ns || timeline.slices.size() >= max_slices) {
+    leave_out();
+    return nullptr;
+  }
+  timeline.slices.push_back(
+      {.start_ns = start, .name = name, .track = *track, .duration_ns = end - start, .kind = kind});
+  return &timeline.slices.back();
+}
+
+Timeline Builder::take() {
+  if (const std::int64_t first = first_time(timeline); first != std::numeric_limits<std::int64_t>::max())
+    move_times(timeline, -first);
+  sort(timeline);
+  if (left_out_ > 0)
+    timeline.warnings.push_back(fmt::format("{}: {} without a usable time or place {} left out.", origin_,
+                                            plural(left_out_, "event"), left_out_ == 1 ? "was" : "were"));
+  return std::move(timeline);
 }
 
 void bind_flows(Timeline& timeline, std::vector<FlowPoint>& points, const std::vector<std::uint32_t>& thread_of_track) {

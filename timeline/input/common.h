@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,6 +70,42 @@ void tie_ranges(Timeline& timeline);
 
 /// Adds this to all times, and takes it off the base.
 void move_times(Timeline& timeline, std::int64_t by);
+/// When the first thing happened; the most that there is where nothing did.
+std::int64_t first_time(const Timeline& timeline);
+
+/// A timeline in the making. What cannot stand on it is left out and counted.
+class Builder {
+ public:
+  explicit Builder(std::string origin) : origin_(std::move(origin)) {}
+
+  /// The place of a shape in Timeline::shapes.
+  std::int64_t shape(const LaunchShape& shape);
+  /// The track of this kind, process, device and id; `name` is asked for where it is new. Absent where there are too
+  /// many.
+  template <class NameOf>
+  std::optional<std::uint32_t> track(TrackKind kind, std::uint32_t process, std::int64_t device, std::int64_t id,
+                                     const NameOf& name) {
+    const std::tuple key(kind, process, device, id);
+    if (const auto known = tracks_.find(key); known != tracks_.end()) return known->second;
+    if (timeline.tracks.size() >= max_tracks) return std::nullopt;
+    timeline.tracks.push_back({.kind = kind, .process = process, .device = device, .id = id, .name = name()});
+    return tracks_[key] = static_cast<std::uint32_t>(timeline.tracks.size() - 1);
+  }
+  /// Null where the times are none, or the track.
+  Slice* slice(std::optional<std::uint32_t> track, std::int64_t start, std::int64_t end, std::uint32_t name,
+               SliceKind kind);
+  void leave_out() { ++left_out_; }
+  /// Sorted, from the first time on, with a warning of what was left out.
+  Timeline take();
+
+  Timeline timeline;
+
+ private:
+  std::string origin_;
+  std::map<LaunchShape, std::int64_t> shapes_;
+  std::map<std::tuple<TrackKind, std::uint32_t, std::int64_t, std::int64_t>, std::uint32_t> tracks_;
+  long long left_out_ = 0;
+};
 
 /// One end of an arrow, before its slice is known.
 struct FlowPoint {

@@ -124,12 +124,8 @@ class Rules {
     amd_ = std::ranges::any_of(links_.calls, [&](const Call& call) {
       return timeline_.names.text(timeline_.slices[call.slice].name).starts_with("hip");
     });
-    std::vector<bool> allocating(timeline_.names.size());
-    std::vector<bool> of_layout(timeline_.names.size());
-    for (std::uint32_t i = 0; i < allocating.size(); ++i) {
-      allocating[i] = allocates(timeline_.names.text(i));
-      of_layout[i] = changes_layout(timeline_.names.text(i));
-    }
+    const std::vector<bool> allocating = timeline_.names.where(allocates),
+                            of_layout = timeline_.names.where(changes_layout);
     std::vector<std::int64_t> ends(links_.gpus.size(), std::numeric_limits<std::int64_t>::min());
     for (const Slice& slice : timeline_.slices) {
       const std::uint32_t process = timeline_.tracks[slice.track].process;

@@ -163,22 +163,15 @@ class ChromeReader {
     if (event_.static_shared > 0) event_.shape.static_shared_bytes = event_.static_shared;
     const bool is_kernel = kind == SliceKind::kernel || kind == SliceKind::communication;
     if ((is_kernel && event_.has_shape) || xla)
-      slice.detail = shape_number(event_.shape);
+      slice.detail = builder_.shape(event_.shape);
     else if (kind == SliceKind::other && !event_.input_dims.empty() && inputs_ < max_inputs)
       slice.detail = inputs_number();
     else if (!is_kernel && occupies_gpu(kind))
       slice.detail = event_.bytes.value_or(-1);
     if (event_.name.empty()) ++unnamed_;
-    first_ns_ = std::min(first_ns_, slice.start_ns);
     last_ns_ = std::max(last_ns_, slice.end_ns());
     timeline_.slices.push_back(slice);
     return true;
-  }
-
-  std::int64_t shape_number(const LaunchShape& shape) {
-    const auto [place, added] = shapes_.emplace(shape, static_cast<std::int64_t>(timeline_.shapes.size()));
-    if (added) timeline_.shapes.push_back(shape);
-    return place->second;
   }
 
   bool close(std::vector<std::uint32_t>& open, std::int64_t time) {
@@ -244,17 +237,18 @@ class ChromeReader {
       if (!event_.id.empty()) name += fmt::format(" {}", printable(unquoted(event_.id)));
       const bool plain = fields_.own || key == "value" || event_.numbers.size() == 1;
       if (!plain) name += fmt::format(" {}", printable(key));
-      const auto [place, added] = counters_.emplace(std::pair(process, name), timeline_.counters.size());
-      if (added) {
-        if (timeline_.counters.size() >= max_tracks) {
-          counters_.erase(place);
-          return odd();
-        }
-        timeline_.counters.push_back({process, name, fields_.own && key != "value" ? std::string(key) : "", {}});
-      }
-      timeline_.counters[place->second].samples.push_back({*event_.time, value});
-      first_ns_ = std::min(first_ns_, *event_.time);
+      CounterTrack* const to = counter_of(process, name, fields_.own && key != "value" ? key : "");
+      if (to == nullptr) return odd();
+      to->samples.push_back({*event_.time, value});
     }
+  }
+
+  /// Null where there are too many.
+  CounterTrack* counter_of(std::uint32_t process, const std::string& name, std::string_view unit) {
+    if (counters_.size() >= max_tracks && !counters_.contains({process, name})) return nullptr;
+    const auto [place, added] = counters_.emplace(std::pair(process, name), timeline_.counters.size());
+    if (added) timeline_.counters.push_back({process, name, std::string(unit), {}});
+    return &timeline_.counters[place->second];
   }
 
   /// PyTorch's own allocator tells what it hands out.
@@ -275,21 +269,14 @@ class ChromeReader {
                                 .device = static_cast<std::int16_t>(std::clamp<std::int64_t>(
                                     event_.device.value_or(-1), -1, std::numeric_limits<std::int16_t>::max())),
                                 .kind = MemoryKind::pool});
-    first_ns_ = std::min(first_ns_, *event_.time);
     if (event_.allocated) allocator_says(allocated_counter, *event_.allocated);
     if (event_.reserved) allocator_says(reserved_counter, *event_.reserved);
   }
 
   void allocator_says(std::string_view what, std::int64_t bytes) {
-    const std::uint32_t process = process_of(thread_key());
-    const std::string name = fmt::format("{} on cuda:{}", what, event_.device.value_or(0));
-    const auto [place, added] = counters_.emplace(std::pair(process, name), timeline_.counters.size());
-    if (added && timeline_.counters.size() >= max_tracks) {
-      counters_.erase(place);
-      return;
-    }
-    if (added) timeline_.counters.push_back({process, name, "B", {}});
-    timeline_.counters[place->second].samples.push_back({*event_.time, static_cast<double>(bytes)});
+    if (CounterTrack* const to =
+            counter_of(process_of(thread_key()), fmt::format("{} on cuda:{}", what, event_.device.value_or(0)), "B"))
+      to->samples.push_back({*event_.time, static_cast<double>(bytes)});
   }
 
   void metadata() {
@@ -420,16 +407,16 @@ class ChromeReader {
   /// One pass over all slices; returns the process that launches most.
   std::uint32_t gather() {
     std::vector<std::size_t> launches(timeline_.processes.size());
-    std::vector<std::int8_t> is_graph(timeline_.names.size(), -1);
+    const std::vector<bool> is_graph =
+        timeline_.names.where([](std::string_view name) { return name.find("GraphLaunch") != std::string_view::npos; });
     std::vector<std::pair<std::uint32_t, std::uint32_t>> graphs;  // process and correlation
     for (Slice& slice : timeline_.slices) {
       if (slice.open) slice.duration_ns = last_ns_ - slice.start_ns;
       if (slice.kind != SliceKind::launch && slice.kind != SliceKind::transfer) continue;
       const Track& track = timeline_.tracks[slice.track];
       if (!of_nobody_[slice.track]) ++launches[track.process];
-      std::int8_t& graph = is_graph[slice.name];
-      if (graph < 0) graph = timeline_.names.text(slice.name).find("GraphLaunch") != std::string::npos ? 1 : 0;
-      if (graph == 1 && slice.kind == SliceKind::launch) graphs.emplace_back(track.process, slice.correlation);
+      if (is_graph[slice.name] && slice.kind == SliceKind::launch)
+        graphs.emplace_back(track.process, slice.correlation);
     }
     const auto main = static_cast<std::uint32_t>(std::ranges::max_element(launches) - launches.begin());
     // Kineto does not say which kernels a graph launched; their launch does.
@@ -456,11 +443,12 @@ class ChromeReader {
   }
 
   void rebase() {
-    if (first_ns_ == std::numeric_limits<std::int64_t>::max()) return;
+    const std::int64_t first = first_time(timeline_);
+    if (first == std::numeric_limits<std::int64_t>::max()) return;
     timeline_.base_ns = fields_.base_ns;
-    move_times(timeline_, -first_ns_);
-    for (FlowPoint& point : points_) point.time_ns -= first_ns_;
-    for (auto& [mark, thread] : marks_) mark.time_ns -= first_ns_;
+    move_times(timeline_, -first);
+    for (FlowPoint& point : points_) point.time_ns -= first;
+    for (auto& [mark, thread] : marks_) mark.time_ns -= first;
   }
 
   /// Our own writer's lanes.
@@ -501,11 +489,11 @@ class ChromeReader {
   Bytes& bytes_;
   std::size_t window_bytes_;
   std::string_view origin_;
-  Timeline timeline_;
+  Builder builder_{std::string(origin_)};
+  Timeline& timeline_ = builder_.timeline;
   ChromeFields fields_;
   ChromeEvent event_;
-  std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max(),
-               last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::optional<std::uint32_t> memory_source_;
   StringPool texts_;  // that stand for processes, threads and categories
   std::vector<Thread> threads_;
@@ -515,7 +503,6 @@ class ChromeReader {
   std::map<ThreadKey, std::string> process_names_;
   std::vector<std::uint32_t> thread_of_track_;
   std::vector<bool> of_nobody_;
-  std::map<LaunchShape, std::int64_t> shapes_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> counters_;
   std::string inputs_text_;
   std::size_t inputs_ = 0;

@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/base/text.h"
@@ -97,8 +96,11 @@ class NsightReader {
     ranges();
     memory();
     gpus();
-    finish();
-    return std::move(timeline_);
+    for (Slice& slice : timeline_.slices)
+      if (slice.open) slice.duration_ns = std::max<std::int64_t>(last_ns_ - slice.start_ns, 0);
+    if (!broken_.empty())
+      timeline_.warnings.push_back(fmt::format("{} is damaged ({}); what could be read is kept.", origin_, broken_));
+    return builder_.take();
   }
 
  private:
@@ -159,44 +161,25 @@ class NsightReader {
   }
 
   std::optional<std::uint32_t> track_of(TrackKind kind, std::int64_t pid, std::int64_t device, std::int64_t id) {
-    const auto [place, added] =
-        tracks_.emplace(std::tuple(kind, pid, device, id), static_cast<std::uint32_t>(timeline_.tracks.size()));
-    if (!added) return place->second;
-    if (timeline_.tracks.size() >= max_tracks) {
-      tracks_.erase(place);
-      return std::nullopt;
-    }
-    const std::string thread =
-        thread_names_.contains({pid, id}) ? thread_names_[{pid, id}] : fmt::format("thread {}", id);
-    timeline_.tracks.push_back({.kind = kind,
-                                .process = process_of(pid),
-                                .device = device,
-                                .id = id,
-                                .name = kind == TrackKind::stream   ? fmt::format("stream {}", id)
-                                        : kind == TrackKind::thread ? thread
-                                        : kind == TrackKind::ranges ? "ranges of " + thread
-                                                                    : "synchronisation"});
-    return place->second;
+    return builder_.track(kind, process_of(pid), device, id, [&] {
+      const std::string thread =
+          thread_names_.contains({pid, id}) ? thread_names_[{pid, id}] : fmt::format("thread {}", id);
+      return kind == TrackKind::stream   ? fmt::format("stream {}", id)
+             : kind == TrackKind::thread ? thread
+             : kind == TrackKind::ranges ? "ranges of " + thread
+                                         : "synchronisation";
+    });
   }
 
   /// A slice from columns 0 and 1; absent where these are no times.
   Slice* add(const Row& row, std::optional<std::uint32_t> track, std::uint32_t name, SliceKind kind) {
     const auto start = row.number(0), end = row.number(1);
-    if (!start || !track || timeline_.slices.size() >= max_slices || std::abs(*start / 2) > max_time_ns / 2 ||
-        (end && (*end < *start || *end > max_time_ns))) {
-      ++odd_;
-      return nullptr;
-    }
-    Slice slice;
-    slice.start_ns = *start;
-    slice.duration_ns = end ? *end - *start : 0;
-    slice.open = !end;
-    slice.name = name;
-    slice.track = *track;
-    slice.kind = kind;
-    timeline_.slices.push_back(slice);
-    last_ns_ = std::max(last_ns_, slice.end_ns());
-    return &timeline_.slices.back();
+    Slice* const slice =
+        builder_.slice(start ? track : std::nullopt, start.value_or(0), end.value_or(start.value_or(0)), name, kind);
+    if (slice == nullptr) return nullptr;
+    slice->open = !end;
+    last_ns_ = std::max(last_ns_, slice->end_ns());
+    return slice;
   }
 
   void calls() {
@@ -247,9 +230,7 @@ class NsightReader {
            shape.static_shared_bytes = to_uint32(row.number(16));
            shape.dynamic_shared_bytes = to_uint32(row.number(17));
            shape.local_bytes = to_uint32(row.number(18));
-           const auto [place, added] = shapes_.emplace(shape, static_cast<std::int64_t>(timeline_.shapes.size()));
-           if (added) timeline_.shapes.push_back(shape);
-           slice->detail = place->second;
+           slice->detail = builder_.shape(shape);
          });
     rows("CUPTI_ACTIVITY_KIND_MEMCPY", with({"bytes", "copyKind", "srcKind", "dstKind"}), [&](const Row& row) {
       constexpr std::array<std::string_view, 11> kinds = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
@@ -304,7 +285,7 @@ class NsightReader {
       } else if (const auto time = row.number(0); time && track && std::abs(*time / 2) <= max_time_ns / 2) {
         timeline_.marks.push_back({*time, name, *track});
       } else {
-        ++odd_;
+        builder_.leave_out();
       }
     });
   }
@@ -316,10 +297,8 @@ class NsightReader {
          [&](const Row& row) {
            const auto time = row.number(0), bytes = row.number(4), operation = row.number(6);
            if (!time || !bytes || std::abs(*time / 2) > max_time_ns / 2 || *bytes < 0 ||
-               (operation != 0 && operation != 1)) {
-             ++odd_;
-             return;
-           }
+               (operation != 0 && operation != 1))
+             return builder_.leave_out();
            constexpr std::int64_t pinned = 1, device = 2, managed = 4;
            const auto kind = row.number(5);
            timeline_.memory.push_back(
@@ -357,34 +336,15 @@ class NsightReader {
     });
   }
 
-  void finish() {
-    std::int64_t first = max_time_ns;
-    for (Slice& slice : timeline_.slices) {
-      if (slice.open) slice.duration_ns = std::max<std::int64_t>(last_ns_ - slice.start_ns, 0);
-      first = std::min(first, slice.start_ns);
-    }
-    for (const MemoryEvent& event : timeline_.memory) first = std::min(first, event.time_ns);
-    for (const Instant& mark : timeline_.marks) first = std::min(first, mark.time_ns);
-    if (first != max_time_ns) move_times(timeline_, -first);
-    sort(timeline_);
-    if (!broken_.empty())
-      timeline_.warnings.push_back(fmt::format("{} is damaged ({}); what could be read is kept.", origin_, broken_));
-    if (odd_ > 0)
-      timeline_.warnings.push_back(fmt::format("{}: {} without a usable time or place {} left out.", origin_,
-                                               plural(odd_, "event"), odd_ == 1 ? "was" : "were"));
-  }
-
   std::string origin_;
   std::unique_ptr<sqlite3, CloseSqlite> database_;
-  Timeline timeline_;
+  Builder builder_{origin_};
+  Timeline& timeline_ = builder_.timeline;
   std::unordered_map<std::int64_t, std::uint32_t> texts_;
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
   std::map<std::int64_t, std::uint32_t> processes_;
-  std::map<std::tuple<TrackKind, std::int64_t, std::int64_t, std::int64_t>, std::uint32_t> tracks_;
-  std::map<LaunchShape, std::int64_t> shapes_;
   std::int64_t last_ns_ = -max_time_ns;
-  long long odd_ = 0;
   std::string broken_;
 };
 

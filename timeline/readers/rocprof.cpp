@@ -9,11 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
@@ -50,15 +48,9 @@ class RocprofReader {
       throw storage::ReadError(fmt::format("{}: is not JSON that can be read ({}); record it again", origin_,
                                            simdjson::error_message(error)));
     each(root, "/rocprofiler-sdk-tool", [&](element process) { add(process); });
-    std::int64_t first = INT64_MAX;
-    for (const Slice& slice : timeline_.slices) first = std::min(first, slice.start_ns);
-    if (!timeline_.slices.empty()) move_times(timeline_, -first);
-    timeline_.base_ns = 0;  // its clock counts from the machine's start
-    if (odd_ > 0)
-      timeline_.warnings.push_back(fmt::format("{}: {} without usable times {} left out.", origin_,
-                                               plural(odd_, "record"), odd_ == 1 ? "was" : "were"));
-    sort(timeline_);
-    return std::move(timeline_);
+    Timeline timeline = builder_.take();
+    timeline.base_ns = 0;  // its clock counts from the machine's start
+    return timeline;
   }
 
  private:
@@ -101,9 +93,7 @@ class RocprofReader {
       }
       shape.static_shared_bytes = to_uint32(number_at(one, "/dispatch_info/group_segment_size"));
       shape.local_bytes = to_uint32(number_at(one, "/dispatch_info/private_segment_size"));
-      const auto [place, added] = shapes_.emplace(shape, static_cast<std::int64_t>(timeline_.shapes.size()));
-      if (added) timeline_.shapes.push_back(shape);
-      slice->detail = place->second;
+      slice->detail = builder_.shape(shape);
     });
     each(process, "/buffer_records/memory_copy", [&](element one) {
       const std::int64_t to = gpu_of(number_at(one, "/dst_agent_id/handle")),
@@ -123,42 +113,22 @@ class RocprofReader {
   }
 
   std::optional<std::uint32_t> track(TrackKind kind, std::int64_t device, std::int64_t id) {
-    const auto [place, added] =
-        tracks_.emplace(std::tuple(process_, kind, device, id), static_cast<std::uint32_t>(timeline_.tracks.size()));
-    if (!added) return place->second;
-    if (timeline_.tracks.size() >= max_tracks) {
-      tracks_.erase(place);
-      return std::nullopt;
-    }
-    timeline_.tracks.push_back({.kind = kind,
-                                .process = process_,
-                                .device = device,
-                                .id = id,
-                                .name = fmt::format("{} {}", kind == TrackKind::stream ? "queue" : "thread", id)});
-    return place->second;
+    return builder_.track(kind, process_, device, id,
+                          [&] { return fmt::format("{} {}", kind == TrackKind::stream ? "queue" : "thread", id); });
   }
 
   Slice* put(element of, std::optional<std::uint32_t> track, std::string_view name, SliceKind kind) {
-    const std::int64_t start = number_at(of, "/start_timestamp"), end = number_at(of, "/end_timestamp");
-    if (!track || start <= 0 || end < start || end > max_time_ns || timeline_.slices.size() >= max_slices) {
-      ++odd_;
-      return nullptr;
-    }
-    timeline_.slices.push_back({.start_ns = start,
-                                .name = timeline_.names.number(name),
-                                .track = *track,
-                                .duration_ns = end - start,
-                                .correlation = to_uint32(number_at(of, "/correlation_id/internal")),
-                                .kind = kind});
-    return &timeline_.slices.back();
+    const std::int64_t start = number_at(of, "/start_timestamp");
+    Slice* const slice = builder_.slice(start > 0 ? track : std::nullopt, start, number_at(of, "/end_timestamp"),
+                                        timeline_.names.number(name), kind);
+    if (slice != nullptr) slice->correlation = to_uint32(number_at(of, "/correlation_id/internal"));
+    return slice;
   }
 
   std::string origin_;
-  Timeline timeline_;
+  Builder builder_{origin_};
+  Timeline& timeline_ = builder_.timeline;
   std::uint32_t process_ = 0;
-  std::map<std::tuple<std::uint32_t, TrackKind, std::int64_t, std::int64_t>, std::uint32_t> tracks_;
-  std::map<LaunchShape, std::int64_t> shapes_;
-  long long odd_ = 0;
 };
 
 Timeline read_rocprof(const std::filesystem::path& file) { return RocprofReader(file).read(read_whole(file)); }

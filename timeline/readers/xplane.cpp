@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/chrome_xla.h"
@@ -78,14 +76,7 @@ class XPlaneReader {
     (void)take_xla_devices(timeline_, threads, of_nobody);
     for (std::size_t i = 0; i < timeline_.tracks.size(); ++i)
       if (timeline_.tracks[i].kind != TrackKind::stream) timeline_.tracks[i].name = threads_[i];
-    std::int64_t first = INT64_MAX;
-    for (const Slice& slice : timeline_.slices) first = std::min(first, slice.start_ns);
-    move_times(timeline_, -first);
-    if (odd_ > 0)
-      timeline_.warnings.push_back(fmt::format("{}: {} without a usable time {} left out.", origin_,
-                                               plural(odd_, "event"), odd_ == 1 ? "was" : "were"));
-    sort(timeline_);
-    return std::move(timeline_);
+    return builder_.take();
   }
 
  private:
@@ -141,7 +132,7 @@ class XPlaneReader {
 
   void event(std::string_view bytes, std::int64_t line_start) {
     std::uint64_t metadata = 0, offset_ps = 0, length_ps = 0;
-    Slice slice;
+    std::uint32_t correlation = 0;
     std::string_view details;
     each_field(bytes, [&](const MessageField& field) {
       if (field.number == 1) metadata = field.value;
@@ -156,37 +147,32 @@ class XPlaneReader {
         if (stat.number == 5) text = stat.bytes;
         if (stat.number == 7) text = stats_[stat.value];
       });
-      if (what == "correlation_id") slice.correlation = to_uint32(static_cast<std::int64_t>(value & INT64_MAX));
+      if (what == "correlation_id") correlation = to_uint32(static_cast<std::int64_t>(value & INT64_MAX));
       if (what == "kernel_details") details = text;
     });
     constexpr std::uint64_t max_ps = static_cast<std::uint64_t>(max_time_ns);  // 26 days
-    if (offset_ps > max_ps || length_ps > max_ps || timeline_.slices.size() >= max_slices) {
-      ++odd_;
-      return;
-    }
+    const bool in_range = offset_ps <= max_ps && length_ps <= max_ps;
     const std::string_view name = names_[metadata];
-    slice.start_ns = line_start + static_cast<std::int64_t>(offset_ps / 1000);
-    slice.duration_ns = static_cast<std::int64_t>((offset_ps % 1000 + length_ps) / 1000);
-    slice.name = timeline_.names.number(name);
-    slice.track = static_cast<std::uint32_t>(timeline_.tracks.size() - 1);
-    if (slice.correlation != 0 && (name.starts_with("cu") || name.starts_with("hip"))) slice.kind = kind_of_call(name);
-    if (!details.empty()) {
-      LaunchShape shape;
-      read_xla_details(details, shape);
-      const auto [place, added] = shapes_.emplace(shape, static_cast<std::int64_t>(timeline_.shapes.size()));
-      if (added) timeline_.shapes.push_back(shape);
-      slice.detail = place->second;
-    }
-    timeline_.slices.push_back(slice);
+    const bool is_call = correlation != 0 && (name.starts_with("cu") || name.starts_with("hip"));
+    const std::int64_t start = line_start + static_cast<std::int64_t>(in_range ? offset_ps / 1000 : 0);
+    Slice* const slice =
+        builder_.slice(in_range ? std::optional(static_cast<std::uint32_t>(timeline_.tracks.size() - 1)) : std::nullopt,
+                       start, start + static_cast<std::int64_t>((offset_ps % 1000 + length_ps) / 1000),
+                       timeline_.names.number(name), is_call ? kind_of_call(name) : SliceKind::other);
+    if (slice == nullptr) return;
+    slice->correlation = correlation;
+    if (details.empty()) return;
+    LaunchShape shape;
+    read_xla_details(details, shape);
+    slice->detail = builder_.shape(shape);
   }
 
   std::string origin_;
-  Timeline timeline_;
+  Builder builder_{origin_};
+  Timeline& timeline_ = builder_.timeline;
   std::uint32_t process_ = 0;
   std::vector<std::string> threads_;                                   // of each track the name of its line
   std::unordered_map<std::uint64_t, std::string_view> names_, stats_;  // of a plane
-  std::map<LaunchShape, std::int64_t> shapes_;
-  long long odd_ = 0;
 };
 
 Timeline read_xplane(const std::filesystem::path& file) { return XPlaneReader(file.string()).read(read_whole(file)); }
