@@ -432,6 +432,16 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
     // A flow may be seen to arrive before it left by what the clocks of two SMs differ.
     return a.time_ns < b.time_ns;
   });
+  const auto add_span = [&](const FlowEndpoint& from, std::int64_t end_ns, bool unended) {
+    recording.spans.push_back({.start_ns = from.time_ns,
+                               .duration_ns = std::max<std::int64_t>(end_ns - from.time_ns, 0),
+                               .warp = from.warp,
+                               .events = 1,
+                               .id = from.id,
+                               .payload = from.token,
+                               .unended = unended,
+                               .asynchronous = true});
+  };
   for (std::size_t first = 0; first < endpoints.size();) {
     std::size_t last = first;
     while (last < endpoints.size() && key(endpoints[last]) == key(endpoints[first])) ++last;
@@ -452,28 +462,12 @@ void join_endpoints(std::vector<FlowEndpoint>& endpoints, Recording& recording) 
           ++recording.unmatched;
           continue;
         }
-        const FlowEndpoint& from = endpoints[oldest++];
-        recording.spans.push_back({.start_ns = from.time_ns,
-                                   .duration_ns = one.time_ns - from.time_ns,
-                                   .warp = from.warp,
-                                   .events = 1,
-                                   .id = one.id,
-                                   .payload = one.token,
-                                   .asynchronous = true});
+        add_span(endpoints[oldest++], one.time_ns, false);
       }
     }
     for (; oldest < last; ++oldest)
-      if (const FlowEndpoint& from = endpoints[oldest]; from.kind == Kind::async_begin) {
-        const std::int64_t end = recording.launches[recording.warps[from.warp].launch].close_ns;
-        recording.spans.push_back({.start_ns = from.time_ns,
-                                   .duration_ns = std::max<std::int64_t>(end - from.time_ns, 0),
-                                   .warp = from.warp,
-                                   .events = 1,
-                                   .id = from.id,
-                                   .payload = from.token,
-                                   .unended = true,
-                                   .asynchronous = true});
-      }
+      if (const FlowEndpoint& from = endpoints[oldest]; from.kind == Kind::async_begin)
+        add_span(from, recording.launches[recording.warps[from.warp].launch].close_ns, true);
     first = last;
   }
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 
 #include "core/base/table.h"
@@ -35,17 +36,12 @@ struct Sum {
 
 /// The most over the mean of those that have the range.
 double unevenness(const std::vector<double>& totals) {
-  double sum = 0.0, most = 0.0;
-  for (const double total : totals) {
-    sum += total;
-    most = std::max(most, total);
-  }
-  return sum > 0.0 ? most * static_cast<double>(totals.size()) / sum : 1.0;
+  const double sum = std::accumulate(totals.begin(), totals.end(), 0.0);
+  return sum > 0.0 ? std::ranges::max(totals) * static_cast<double>(totals.size()) / sum : 1.0;
 }
 
-/// Sums of one range by something.
-template <class Key>
-using SumsBy = std::map<Key, Sum>;
+/// Sums of ranges by id, launch, and SM or block.
+using Sums = std::map<std::tuple<std::uint16_t, std::uint32_t, std::uint32_t>, Sum>;
 
 std::vector<Gap> gaps_of(const Recording& recording) {
   // Of each block and range the beginnings of each warp, in the order of time.
@@ -129,8 +125,7 @@ Statistics statistics_of(const Recording& recording) {
   for (const WarpRecord& warp : recording.warps) result.warps_ns += static_cast<double>(warp.close_ns - warp.open_ns);
 
   std::map<std::uint16_t, std::vector<double>> durations;
-  using Place = std::tuple<std::uint16_t, std::uint32_t, std::uint32_t>;  // id, launch, SM or block
-  SumsBy<Place> sms, blocks;
+  Sums sms, blocks;
   std::map<std::uint16_t, std::vector<double>> warps;
   std::map<std::uint16_t, Sum> here;  // of the warp whose spans come one after another
   const auto flush = [&](std::uint32_t number) {
@@ -163,7 +158,7 @@ Statistics statistics_of(const Recording& recording) {
     range.max_ns = values.back();
     Imbalance& imbalance = result.imbalance.emplace_back();
     imbalance.name = range.name;
-    const auto totals = [id = id](const SumsBy<Place>& sums) {
+    const auto totals = [id = id](const Sums& sums) {
       std::vector<double> all;
       for (auto at = sums.lower_bound({id, 0, 0}); at != sums.end() && std::get<0>(at->first) == id; ++at)
         all.push_back(at->second.total);
@@ -174,7 +169,7 @@ Statistics statistics_of(const Recording& recording) {
     imbalance.warps = unevenness(warps[id]);
   }
   std::ranges::stable_sort(result.ranges, std::greater{}, &RangeStatistics::total_ns);
-  const auto places = [&](const SumsBy<Place>& sums, std::vector<PlaceStatistics>& to) {
+  const auto places = [&](const Sums& sums, std::vector<PlaceStatistics>& to) {
     for (const auto& [place, sum] : sums)
       to.push_back({.place = std::get<2>(place),
                     .launch = std::get<1>(place),

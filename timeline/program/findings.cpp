@@ -205,54 +205,48 @@ class Rules {
     const Calls& calls = calls_[links_.gpus[number].first];
     const double wall = gpu.wall_seconds;
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
-    if (const double idle = idle_of(gpu, IdleCause::launch); idle > 0.0)
-      put("idle.launch", idle, wall,
-          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launch{}{}.", name,
-                      format_percent(idle / wall), format_count(static_cast<double>(gpu.launches)),
-                      gpu.launches == 1 ? "" : "es",
-                      gpu.launch_period_seconds
-                          ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
-                          : ""),
-          "Capture what repeats in a CUDA graph, or fuse kernels.");
-    if (const double idle = idle_of(gpu, IdleCause::host); idle > 0.0) {
-      const auto gaps = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause)->gaps;
-      put("idle.host", idle, wall,
-          fmt::format("{} is idle {} of the time because the host does other work for more than a millisecond at a "
-                      "time, {}: loading, set-up, Python.",
-                      name, format_percent(idle / wall), plural(gaps, "time")),
-          "Do it on another thread while the GPU works, or before.");
-    }
-    if (const double idle = idle_of(gpu, IdleCause::synchronization); idle > 0.0)
-      put("idle.synchronization", idle, wall,
-          fmt::format("{} is idle {} of the time because the host waited for it before it launched more: {}.", name,
-                      format_percent(idle / wall), Calls::text(timeline_.names, calls.waits)),
-          "Leave out waits within steps, such as reading a result to print it.");
-    if (const double idle = idle_of(gpu, IdleCause::copy); idle > 0.0)
-      put("idle.copy", idle, wall,
-          fmt::format("{} is idle {} of the time because the host waited for copies: {}.", name,
-                      format_percent(idle / wall), Calls::text(timeline_.names, calls.copies)),
-          "Use asynchronous copies and pinned memory, and launch the next work before waiting.");
-    // What has no rule of its own. Beginnings and ends are of every recording: they have to be long.
+    const auto host = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause);
+    // Beginnings and ends are of every recording: they have to be long.
     struct IdleRule {
       IdleCause cause;
-      std::string_view code, because, advice;
-      double share = min_share;
+      std::string_view code;
+      std::string because;
+      std::string_view advice;
+      double share = 0.0;  // of the time, for what has no rule of its own; its longest gap is told
     };
-    for (const IdleRule& rule :
-         {IdleRule{IdleCause::device, "idle.device", "although work was launched: it started late",
-                   "See what it waited for: events, other streams, copies, another program on the GPU."},
-          IdleRule{IdleCause::recording, "idle.recording", "because the recording held the host up",
-                   "Record less: no stacks, no shapes, fewer counters.", 0.1},
-          IdleRule{IdleCause::edges, "idle.edges", "before its first and after its last work",
-                   "Record while the program is at work, or start the GPU's work earlier.", 0.25},
-          IdleRule{IdleCause::unknown, "idle.unknown",
-                   "and the trace does not tell what started the work that came next",
-                   "Record the calls of the host, too."}})
+    for (const IdleRule& rule : std::initializer_list<IdleRule>{
+             {IdleCause::launch, "idle.launch",
+              fmt::format("because the host launches too slowly: {} launch{}{}",
+                          format_count(static_cast<double>(gpu.launches)), gpu.launches == 1 ? "" : "es",
+                          gpu.launch_period_seconds
+                              ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
+                              : ""),
+              "Capture what repeats in a CUDA graph, or fuse kernels."},
+             {IdleCause::host, "idle.host",
+              fmt::format("because the host does other work for more than a millisecond at a time, {}: loading, "
+                          "set-up, Python",
+                          plural(host == gpu.idle.end() ? 0 : host->gaps, "time")),
+              "Do it on another thread while the GPU works, or before."},
+             {IdleCause::synchronization, "idle.synchronization",
+              "because the host waited for it before it launched more: " + Calls::text(timeline_.names, calls.waits),
+              "Leave out waits within steps, such as reading a result to print it."},
+             {IdleCause::copy, "idle.copy",
+              "because the host waited for copies: " + Calls::text(timeline_.names, calls.copies),
+              "Use asynchronous copies and pinned memory, and launch the next work before waiting."},
+             {IdleCause::device, "idle.device", "although work was launched: it started late",
+              "See what it waited for: events, other streams, copies, another program on the GPU.", min_share},
+             {IdleCause::recording, "idle.recording", "because the recording held the host up",
+              "Record less: no stacks, no shapes, fewer counters.", 0.1},
+             {IdleCause::edges, "idle.edges", "before its first and after its last work",
+              "Record while the program is at work, or start the GPU's work earlier.", 0.25},
+             {IdleCause::unknown, "idle.unknown", "and the trace does not tell what started the work that came next",
+              "Record the calls of the host, too.", min_share}})
       if (const double idle = idle_of(gpu, rule.cause); idle > rule.share * wall)
         put(rule.code, idle, wall,
             fmt::format("{} is idle {} of the time {}.{}", name, format_percent(idle / wall), rule.because,
-                        rule.cause == IdleCause::edges ? "" : longest_gap_text(number)),
-            std::string(rule.advice), fmt::format("{} of the time", format_percent(rule.share)));
+                        rule.share == 0.0 || rule.cause == IdleCause::edges ? "" : longest_gap_text(number)),
+            std::string(rule.advice),
+            rule.share == 0.0 ? "" : fmt::format("{} of the time", format_percent(rule.share)));
     overlap("overlap.memory", gpu, name, "Copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds,
             "Put copies on a stream of their own, with pinned memory, so that they run during kernels.");
     overlap("overlap.communication", gpu, name, "Communication", gpu.communication_seconds,

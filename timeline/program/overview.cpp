@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "core/base/units.h"
-#include "core/model/device.h"
+#include "timeline/names.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -94,15 +94,6 @@ class Stretches {
   std::vector<Stretch> all_;
 };
 
-std::string track_name(const Track& track, bool range, std::uint32_t level, const std::string& label) {
-  std::string name = label.empty() ? "" : label + " ";
-  if (track.kind == TrackKind::stream && track.device >= 0) name += gpu_id(track.device) + " ";
-  if (range && track.kind != TrackKind::ranges) name += "ranges of ";
-  name += track.name.empty() ? fmt::format("{} {}", track.kind == TrackKind::stream ? "stream" : "thread", track.id)
-                             : track.name;
-  return level > 0 ? name + fmt::format(", level {}", level + 1) : name;
-}
-
 }  // namespace
 
 void add_overview(const Linked& linked, const std::vector<std::string>& labels, std::int64_t start_ns,
@@ -141,7 +132,10 @@ void add_overview(const Linked& linked, const std::vector<std::string>& labels, 
     if (tracks.at(key).total() < least || program.overview.size() == max_overview_tracks) continue;
     const auto& [process, what, track, level] = key;
     ProgramTrack shown;
-    shown.name = track_name(timeline.tracks[track], what == 0, level, labels[process]);
+    const bool on_thread = what == 0 && timeline.tracks[track].kind != TrackKind::ranges;
+    shown.name =
+        fmt::format("{}{}{}{}{}", labels[process], labels[process].empty() ? "" : " ", on_thread ? "ranges of " : "",
+                    track_name(timeline.tracks[track]), level > 0 ? fmt::format(", level {}", level + 1) : "");
     for (const auto& stretch : stretches) {
       shown.starts_seconds.push_back(seconds_of(stretch.start - start_ns));
       shown.lengths_seconds.push_back(seconds_of(stretch.end - stretch.start));
