@@ -33,16 +33,10 @@ using Stem = std::pair<std::uint32_t, std::string_view>;
 
 std::map<Stem, StemRanges> candidates(const Timeline& timeline, const Correlations& links) {
   std::map<Stem, StemRanges> result;
-  std::vector<StemRanges*> known(timeline.names.size());
-  std::vector<std::uint32_t> thread_of_known(timeline.names.size(), none);
   for (const Slice& slice : timeline.slices) {
     const std::uint32_t thread = links.thread_of_track[slice.track];
     if (slice.kind != SliceKind::range || thread == none) continue;
-    if (known[slice.name] == nullptr || thread_of_known[slice.name] != thread) {
-      known[slice.name] = &result[{thread, stem_of(timeline.names.text(slice.name))}];
-      thread_of_known[slice.name] = thread;
-    }
-    StemRanges& candidate = *known[slice.name];
+    StemRanges& candidate = result[{thread, stem_of(timeline.names.text(slice.name))}];
     if (!candidate.all.empty() && slice.start_ns < candidate.all.back().end_ns) candidate.overlaps = true;
     candidate.all.push_back({.start_ns = slice.start_ns, .end_ns = slice.end_ns()});
     candidate.covered += slice.duration_ns;

@@ -18,10 +18,10 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
   const Timeline& timeline = linked.timeline;
   const Correlations& links = linked.links;
   struct Values {
+    LaunchTimes times;
     std::vector<std::int64_t> calls, works, delays, of_call;
   };
   std::vector<Values> values(links.gpus.size());
-  std::vector<LaunchTimes> times(links.gpus.size());
   struct Started {
     std::int64_t works = 0, work_ns = 0;
   };
@@ -32,10 +32,10 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
     if (gpu == none) continue;
     const std::uint32_t number = links.call_of[i];
     if (number == none) {
-      ++times[gpu].without_call;
+      ++values[gpu].times.without_call;
       continue;
     }
-    ++times[gpu].works;
+    ++values[gpu].times.works;
     values[gpu].works.push_back(work.duration_ns);
     started[number].work_ns += work.duration_ns;
     if (started[number].works++ > 0) continue;  // of a graph's call the first work tells its delay
@@ -43,25 +43,26 @@ std::vector<LaunchTimes> launch_times(const Linked& linked) {
     const std::int64_t delay = std::max<std::int64_t>(work.start_ns - call.end_ns(), 0);
     values[gpu].calls.push_back(call.duration_ns);
     values[gpu].delays.push_back(delay);
-    if (call.duration_ns > slow_call_ns) ++times[gpu].slow_calls;
-    if (delay > late_start_ns) ++times[gpu].late_starts;
+    if (call.duration_ns > slow_call_ns) ++values[gpu].times.slow_calls;
+    if (delay > late_start_ns) ++values[gpu].times.late_starts;
   }
   for (std::size_t i = 0; i < started.size(); ++i) {
     const Call& call = links.calls[i];
     if (started[i].works == 0 || call.gpu == Call::no_gpu) continue;
     values[call.gpu].of_call.push_back(started[i].works);
-    if (started[i].work_ns < timeline.slices[call.slice].duration_ns) ++times[call.gpu].shorter_work;
+    if (started[i].work_ns < timeline.slices[call.slice].duration_ns) ++values[call.gpu].times.shorter_work;
   }
   std::vector<LaunchTimes> result;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (values[i].calls.empty() && times[i].without_call == 0) continue;
-    result.push_back(times[i]);
-    result.back().process = links.gpus[i].first;
-    result.back().device = links.gpus[i].second;
-    result.back().call_ns = distribution_of(values[i].calls);
-    result.back().work_ns = distribution_of(values[i].works);
-    result.back().delay_ns = distribution_of(values[i].delays);
-    result.back().works_of_call = distribution_of(values[i].of_call);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    auto& [times, calls, works, delays, of_call] = values[i];
+    if (calls.empty() && times.without_call == 0) continue;
+    times.process = links.gpus[i].first;
+    times.device = links.gpus[i].second;
+    times.call_ns = distribution_of(calls);
+    times.work_ns = distribution_of(works);
+    times.delay_ns = distribution_of(delays);
+    times.works_of_call = distribution_of(of_call);
+    result.push_back(times);
   }
   return result;
 }

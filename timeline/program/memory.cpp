@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -17,7 +16,8 @@ constexpr std::size_t max_places = 512;
 constexpr std::size_t buckets = max_places / 3;  // each keeps its first, its highest and its last place
 
 struct Place {
-  std::int64_t time_ns, bytes;
+  std::int64_t time_ns = 0, bytes = 0;
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 /// Live bytes over time, thinned out as they come: of each bucket of time at most three places.
@@ -26,34 +26,24 @@ class Curve {
   Curve(std::int64_t start, std::int64_t end) : start_(start), width_((end - start) / std::int64_t{buckets} + 1) {}
 
   void add(Place place) {
-    const std::int64_t bucket = (place.time_ns - start_) / width_;
-    if (bucket != bucket_) {
-      flush();
-      bucket_ = bucket;
-      first_ = highest_ = place;
-    } else if (place.bytes > highest_->bytes) {
-      highest_ = place;
-    }
-    last_ = place;
+    auto& [first, highest, last] =
+        buckets_.try_emplace((place.time_ns - start_) / width_, Bucket{place, place, place}).first->second;
+    if (place.bytes > highest.bytes) highest = place;
+    last = place;
   }
 
-  std::vector<Place> take() {
-    flush();
-    return std::move(places_);
+  [[nodiscard]] std::vector<Place> places() const {
+    std::vector<Place> places;
+    for (const auto& [number, bucket] : buckets_)
+      for (const Place& place : bucket)
+        if (places.empty() || places.back() != place) places.push_back(place);
+    return places;
   }
 
  private:
-  void flush() {
-    const auto same = [](const Place& a, const Place& b) { return a.time_ns == b.time_ns && a.bytes == b.bytes; };
-    for (const auto& place : {first_, highest_, last_})
-      if (place && (places_.empty() || !same(places_.back(), *place))) places_.push_back(*place);
-    first_ = highest_ = last_ = std::nullopt;
-  }
-
+  using Bucket = std::array<Place, 3>;
   std::int64_t start_, width_;
-  std::int64_t bucket_ = -1;
-  std::optional<Place> first_, highest_, last_;
-  std::vector<Place> places_;
+  std::map<std::int64_t, Bucket> buckets_;
 };
 
 /// Libraries that keep the memory they take, and hand it out themselves: nothing of it is lost.
@@ -147,7 +137,7 @@ void add_memory(const Timeline& timeline, const MemoryChanges& changes, std::int
     memory.peak_bytes = live.peak.bytes;
     if (live.peak.bytes > 0) memory.peak_seconds = seconds_of(live.peak.time_ns - start_ns);
     memory.never_freed_bytes = live.bytes;
-    for (const Place& place : live.curve.take()) {
+    for (const Place& place : live.curve.places()) {
       memory.curve_seconds.push_back(seconds_of(place.time_ns - start_ns));
       memory.curve_bytes.push_back(place.bytes);
     }

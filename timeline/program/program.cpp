@@ -30,32 +30,25 @@ struct Span {
   }
 };
 
-/// Time of a process that its recording took: how much of it lies in an interval, by prefix sums.
+/// Time of a process that its recording took: how much of it lies in an interval.
 class Recording {
  public:
   void add(std::int64_t from, std::int64_t to) {
-    if (!parts_.empty() && from <= parts_.back().end) {
+    if (!parts_.empty() && from <= parts_.back().end)
       parts_.back().end = std::max(parts_.back().end, to);
-    } else if (to > from) {
-      const std::int64_t before = parts_.empty() ? 0 : parts_.back().before + parts_.back().end - parts_.back().start;
-      parts_.push_back({from, to, before});
-    }
+    else if (to > from)
+      parts_.push_back({from, to});
   }
   [[nodiscard]] std::int64_t within(std::int64_t from, std::int64_t to) const {
-    return parts_.empty() || to <= from ? 0 : until(to) - until(from);
+    std::int64_t sum = 0;
+    for (auto part = std::ranges::upper_bound(parts_, from, {}, &Span::end); part != parts_.end() && part->start < to;
+         ++part)
+      sum += std::min(to, part->end) - std::max(from, part->start);
+    return sum;
   }
 
  private:
-  struct Part {
-    std::int64_t start, end, before;
-  };
-  [[nodiscard]] std::int64_t until(std::int64_t time) const {
-    const auto next = std::ranges::upper_bound(parts_, time, {}, &Part::start);
-    if (next == parts_.begin()) return 0;
-    const Part& part = *(next - 1);
-    return part.before + std::min(time, part.end) - part.start;
-  }
-  std::vector<Part> parts_;
+  std::vector<Span> parts_;
 };
 
 /// The middle one, the upper of two; absent for none.
