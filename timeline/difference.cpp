@@ -25,25 +25,26 @@ struct Sums {
   double total = 0.0, squares = 0.0;  ///< seconds
 };
 
+void add(Sums& sums, double seconds, std::int64_t count = 1) {
+  sums.count += count;
+  sums.total += seconds;
+  sums.squares += seconds * seconds;
+}
+
 /// Adds up an iteration at a time: slices come by time, but iterations of several processes run at once.
 class Table {
  public:
   explicit Table(std::size_t iterations) : parts_(iterations) {}
-  void add(std::size_t iteration, std::uint32_t name, std::int64_t ns, std::int64_t count) {
+  void add_time(std::size_t iteration, std::uint32_t name, std::int64_t ns) {
     auto& [time, calls] = parts_[iteration][name];
     time += ns;
-    calls += count;
+    ++calls;
   }
-  [[nodiscard]] std::unordered_map<std::uint32_t, Sums> sums() const {
-    std::unordered_map<std::uint32_t, Sums> result;
+  [[nodiscard]] std::map<std::string, Sums> sums(const Timeline& timeline) const {
+    std::map<std::string, Sums> result;
     for (const auto& part : parts_)
-      for (const auto& [name, value] : part) {
-        Sums& sum = result[name];
-        const double seconds = seconds_of(value.first);
-        sum.total += seconds;
-        sum.squares += seconds * seconds;
-        sum.count += value.second;
-      }
+      for (const auto& [name, value] : part)
+        add(result[name == 0 ? "(no operator)" : timeline.names.text(name)], seconds_of(value.first), value.second);
     return result;
   }
 
@@ -58,18 +59,6 @@ struct Side {
   Sums duration, gpu, total, total_gpu;
   bool of_repeats = false;
 };
-
-std::map<std::string, Sums> named(const Timeline& timeline, const Table& table) {
-  std::map<std::string, Sums> result;
-  for (const auto& [name, sums] : table.sums()) result[name == 0 ? "(no operator)" : timeline.names.text(name)] = sums;
-  return result;
-}
-
-void add(Sums& sums, double seconds) {
-  ++sums.count;
-  sums.total += seconds;
-  sums.squares += seconds * seconds;
-}
 
 Side side_of(const Linked& linked) {
   const Timeline& timeline = linked.timeline;
@@ -112,15 +101,15 @@ Side side_of(const Linked& linked) {
     const Slice& started = by_itself ? work : timeline.slices[links.calls[call].slice];
     const auto place = place_of(process, started.start_ns);
     if (!place) continue;
-    kernels.add(*place, work.name, work.duration_ns, 1);
+    kernels.add_time(*place, work.name, work.duration_ns);
     const std::uint32_t operation = call == none ? none : found_operators.of_call[call];
     const std::uint32_t name = operation == none ? 0 : timeline.slices[found_operators.all[operation].slice].name;
-    by_operator.add(*place, name, work.duration_ns, 1);
+    by_operator.add_time(*place, name, work.duration_ns);
   }
   for (const Operators::One& one : found_operators.all) {
     const Slice& slice = timeline.slices[one.slice];
     if (const auto place = place_of(timeline.tracks[slice.track].process, slice.start_ns))
-      host.add(*place, slice.name, one.self_ns, 1);
+      host.add_time(*place, slice.name, one.self_ns);
   }
   if (end > start) {
     add(side.total, seconds_of(end - start));
@@ -130,9 +119,9 @@ Side side_of(const Linked& linked) {
     side.duration = side.total;
     side.gpu = side.total_gpu;
   }
-  side.kernels = named(timeline, kernels);
-  side.operators = named(timeline, by_operator);
-  side.host = named(timeline, host);
+  side.kernels = kernels.sums(timeline);
+  side.operators = by_operator.sums(timeline);
+  side.host = host.sums(timeline);
   return side;
 }
 

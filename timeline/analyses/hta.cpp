@@ -19,37 +19,29 @@ double us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 /// Without work on a GPU there is no percentage, rather than zero.
 ResultTable facts(const Linked& linked, const Program& program) {
-  ResultTable table{"", {}, {{}}};
-  const auto put = [&](const char* key, const char* title, ValueKind kind, Value value) {
-    table.columns.push_back({key, title, kind});
-    table.rows.front().push_back(std::move(value));
-  };
   const std::vector<Breakdown> gpus = breakdowns(linked);
   const Breakdown all = together(gpus);
-  const Absent no_gpu{"no GPU worked while the trace was recorded"};
-  const auto percent = [&](const char* key, const char* title, std::int64_t part) {
-    const double share = static_cast<double>(part) / static_cast<double>(all.span_ns());
-    put(key, "", ValueKind::count, all.span_ns() > 0 ? Value(100.0 * share) : no_gpu);
-    put("", title, ValueKind::share, all.span_ns() > 0 ? Value(share) : no_gpu);
-  };
-  percent("gpu_idle_time_pct", "GPU idle", all.idle_ns());
-  percent("compute_time_pct", "compute", all.compute_ns());
-  percent("communication_time_pct", "communication", all.communication_ns());
-  percent("memory_time_pct", "copies and fills", all.memory_ns());
   const Activity active = activity(linked.timeline);
-  const auto plain = [&](const char* key, Value value) { put(key, "", ValueKind::count, std::move(value)); };
-  plain("total_time_ms", program.wall_seconds * 1e3);
-  plain("cuda_time_ms", gpus.empty() ? Value(no_gpu) : us(all.busy_ns()) / 1e3 / static_cast<double>(gpus.size()));
-  plain("cpu_time_ms", us(active.host_ns) / 1e3);
   const Allocator allocator = allocator_of(linked.timeline);
-  for (const auto& [key, bytes] :
-       {std::pair("peak_memory_mb", allocator.peak), std::pair("allocated_memory_mb", allocator.allocated),
-        std::pair("reserved_memory_mb", allocator.reserved)})
-    plain(key, bytes ? Value(*bytes / megabyte) : Absent{std::string(no_allocator)});
-  plain("total_time_us", us(active.total_ns));
-  plain("cpu_active_time_us", us(active.host_ns));
-  plain("gpu_active_time_us", us(active.gpu_ns));
-  plain("overlap_time_us", us(active.both_ns));
+  const Absent no_gpu{"no GPU worked while the trace was recorded"};
+  ResultTable table{
+      "", columns_of("gpu_idle_time_pct:count; :share=GPU idle; compute_time_pct:count; :share=compute; "
+                     "communication_time_pct:count; :share=communication; memory_time_pct:count; "
+                     ":share=copies and fills; total_time_ms:count; cuda_time_ms:count; cpu_time_ms:count; "
+                     "peak_memory_mb:count; allocated_memory_mb:count; reserved_memory_mb:count; total_time_us:count; "
+                     "cpu_active_time_us:count; gpu_active_time_us:count; overlap_time_us:count")};
+  auto& row = table.add({});
+  for (const std::int64_t part : {all.idle_ns(), all.compute_ns(), all.communication_ns(), all.memory_ns()})
+    for (const double whole : {100.0, 1.0})
+      row.push_back(all.span_ns() > 0 ? Value(whole * (static_cast<double>(part) / static_cast<double>(all.span_ns())))
+                                      : no_gpu);
+  row.emplace_back(program.wall_seconds * 1e3);
+  row.push_back(gpus.empty() ? Value(no_gpu) : us(all.busy_ns()) / 1e3 / static_cast<double>(gpus.size()));
+  row.emplace_back(us(active.host_ns) / 1e3);
+  for (const auto& bytes : {allocator.peak, allocator.allocated, allocator.reserved})
+    row.push_back(bytes ? Value(*bytes / megabyte) : Absent{std::string(no_allocator)});
+  for (const std::int64_t ns : {active.total_ns, active.host_ns, active.gpu_ns, active.both_ns})
+    row.emplace_back(us(ns));
   return table;
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,25 +105,20 @@ SliceKind kind_of_kernel(std::string_view name) {
 }
 
 SliceKind kind_of_category(std::string_view category, std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> former[] = {{"Kernel", "kernel"},
-                                                                      {"Runtime", "cuda_runtime"},
-                                                                      {"Operator", "cpu_op"},
-                                                                      {"Memcpy", "gpu_memcpy"},
-                                                                      {"Memset", "gpu_memset"},
-                                                                      {"hip_api", "cuda_runtime"},
-                                                                      {"mtia_runtime", "cuda_runtime"},
-                                                                      {"privateuse1_runtime", "cuda_runtime"},
-                                                                      {"xpu_runtime", "cuda_runtime"}};
-  for (const auto& [old, today] : former)
-    if (category == old) category = today;
+  // Those of Kineto today, of its former versions, and of other vendors' plug-ins.
+  constexpr std::string_view calls[] = {"cuda_runtime", "cuda_driver",        "Runtime", "hip_api", "mtia_runtime",
+                                        "xpu_runtime",  "privateuse1_runtime"};
+  constexpr std::pair<std::string_view, SliceKind> kinds[] = {{"gpu_memcpy", SliceKind::copy},
+                                                              {"Memcpy", SliceKind::copy},
+                                                              {"gpu_memset", SliceKind::fill},
+                                                              {"Memset", SliceKind::fill},
+                                                              {"user_annotation", SliceKind::range}};
+  if (std::ranges::find(calls, category) != std::end(calls)) return kind_of_call(name);
+  if (category == "kernel" || category == "Kernel") return kind_of_kernel(name);
+  for (const auto& [of, kind] : kinds)
+    if (category == of) return kind;
   // Of MTIA: what its command processor executes, among it waits for events.
   if (category == "mtia_ccp_events") return name.starts_with("event_") ? SliceKind::other : kind_of_kernel(name);
-  if (category == "cpu_op" || category == "python_function") return SliceKind::other;
-  if (category == "kernel") return kind_of_kernel(name);
-  if (category == "gpu_memcpy") return SliceKind::copy;
-  if (category == "gpu_memset") return SliceKind::fill;
-  if (category == "cuda_runtime" || category == "cuda_driver") return kind_of_call(name);
-  if (category == "user_annotation") return SliceKind::range;
   if (category == "cuda_sync") return name == "Stream Wait Event" ? SliceKind::other : SliceKind::synchronization;
   const auto own = std::ranges::find(slice_kind_names, category);
   return own == slice_kind_names.end() ? SliceKind::other : static_cast<SliceKind>(own - slice_kind_names.begin());

@@ -21,22 +21,13 @@ constexpr std::size_t max_overview_tracks = 64;  // those with the most time
 constexpr std::uint32_t max_levels = 4;          // of nested ranges
 constexpr double own_share = 0.9;                // of a stretch, for it to bear the name of its longest slice
 
-std::optional<WorkKind> work_kind(const Timeline& timeline, const Correlations& links, const Slice& slice) {
-  const bool on_stream = links.gpu_of_track[slice.track] != none;
-  const bool on_thread = links.thread_of_track[slice.track] != none;
-  switch (slice.kind) {
-    case SliceKind::kernel: return on_stream ? std::optional(WorkKind::compute) : std::nullopt;
-    case SliceKind::copy:
-    case SliceKind::fill: return on_stream ? std::optional(WorkKind::memory) : std::nullopt;
-    case SliceKind::communication: return on_stream ? std::optional(WorkKind::communication) : std::nullopt;
-    case SliceKind::launch:
-    case SliceKind::transfer: return on_thread ? std::optional(WorkKind::launch) : std::nullopt;
-    case SliceKind::synchronization: return on_thread ? std::optional(WorkKind::wait) : std::nullopt;
-    case SliceKind::range:
-      return timeline.tracks[slice.track].kind == TrackKind::ranges || on_thread ? std::optional(WorkKind::range)
-                                                                                 : std::nullopt;
-    default: return std::nullopt;
-  }
+/// Of work on a known GPU, and of calls and ranges of a known thread.
+std::optional<WorkKind> work_kind(const Correlations& links, const Slice& slice) {
+  using enum WorkKind;
+  constexpr std::array<std::optional<WorkKind>, slice_kind_names.size()> kinds = {
+      compute, communication, memory, memory, launch, launch, wait, std::nullopt, range};
+  const auto& places = occupies_gpu(slice.kind) ? links.gpu_of_track : links.thread_of_track;
+  return places[slice.track] == none ? std::nullopt : kinds[static_cast<std::size_t>(slice.kind)];
 }
 
 /// Stretches of one track. Slices closer than `step` are one stretch, unless both are as long as that.
@@ -105,7 +96,7 @@ void add_overview(const Linked& linked, const std::vector<std::string>& labels, 
   std::map<Key, Stretches> tracks;
   std::unordered_map<std::uint32_t, std::vector<std::int64_t>> open_ranges;  // their ends, by track
   for (const Slice& slice : timeline.slices) {
-    const auto kind = work_kind(timeline, linked.links, slice);
+    const auto kind = work_kind(linked.links, slice);
     if (!kind) continue;
     std::uint32_t level = 0;
     if (*kind == WorkKind::range) {
