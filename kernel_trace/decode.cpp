@@ -67,27 +67,18 @@ struct Part {
   bool at_least = false;  // more was dropped than is known
 };
 
-SliceHeader header_at(const std::byte* place) {
-  SliceHeader header;
-  std::memcpy(&header, place, sizeof header);
-  return header;
-}
-
-struct ScopeTime {
-  std::int64_t ticks, error;  ///< at most so far off
-};
-ScopeTime scope_time(std::uint32_t word) {
+/// What a scope took, as far as its eleven bits tell: the middle of what they may mean.
+std::int64_t scope_ticks(std::uint32_t word) {
   const std::uint32_t bits = (word & scope_duration_bits) >> 12;
   const std::uint32_t exponent = (bits / 2048 + 1) % 32;  // a float's is 127 more, of which there are five bits
   const std::int64_t mantissa = 2048 + bits % 2048;
-  if (exponent <= 11) return {mantissa >> (11 - exponent), 0};
-  const std::int64_t half = (std::int64_t{1} << (exponent - 11)) / 2;
-  return {(mantissa << (exponent - 11)) + half, half};
+  if (exponent <= 11) return mantissa >> (11 - exponent);
+  return (mantissa << (exponent - 11)) + (std::int64_t{1} << (exponent - 11)) / 2;
 }
 
 /// The low half of the clock when an event was stored.
 std::uint32_t stored_at(const Slot& slot) {
-  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_time(slot.word).ticks) : slot.first;
+  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_ticks(slot.word)) : slot.first;
 }
 
 /// Slots of one slice in the order in which they were written.
@@ -96,19 +87,19 @@ class Slots {
   Slots(const std::byte* place, const SliceHeader& header, std::uint32_t slots) : place_(place + sizeof(SliceHeader)) {
     ring_ = (header.flags & slice_ring) != 0;
     capacity_ = ring_ ? ring_slots(slots) : slots;
-    knows_count_ = (header.flags & (slice_closed | slice_counted)) != 0;
+    const bool knows_count = (header.flags & (slice_closed | slice_counted)) != 0;
     const bool full = capacity_ > 0 && at(capacity_ - 1).word != 0;
     if (full && ring_) {
       count_ = capacity_;
-      first_ = knows_count_ ? header.count & (capacity_ - 1) : oldest();
+      first_ = knows_count ? header.count & (capacity_ - 1) : oldest();
     } else if (full && (header.flags & slice_overwrites) != 0) {
-      count_ = knows_count_ && header.count == capacity_ ? capacity_ : capacity_ - 1;
-    } else if (knows_count_) {
+      count_ = knows_count && header.count == capacity_ ? capacity_ : capacity_ - 1;
+    } else if (knows_count) {
       count_ = std::min(header.count, capacity_);
     } else {
       while (count_ < capacity_ && at(count_).word != 0) ++count_;
     }
-    dropped_ = knows_count_ && header.count > count_ ? header.count - count_ : 0;
+    dropped_ = knows_count && header.count > count_ ? header.count - count_ : 0;
   }
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] std::int64_t dropped() const { return dropped_; }
@@ -136,7 +127,7 @@ class Slots {
   const std::byte* place_;
   std::uint32_t capacity_ = 0, first_ = 0, count_ = 0;
   std::int64_t dropped_ = 0;
-  bool ring_ = false, knows_count_ = false;
+  bool ring_ = false;
 };
 
 /// The full clock of a low half that is not long before or at most 2^32 ticks after a known one.
@@ -258,7 +249,7 @@ class SliceDecoder {
   }
 
   void scope(const Slot& slot, std::uint32_t place) {
-    const Tick start = now_ + -scope_time(slot.word).ticks;
+    const Tick start = now_ + -scope_ticks(slot.word);
     now_ = std::max(now_, bound_scopes(start, now_));
     std::fill_n(times_.rbegin(), 2, now_);
     // Its own store comes after its end, and takes no time of it.
@@ -346,7 +337,8 @@ class SliceDecoder {
 };
 
 void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
-  const SliceHeader header = header_at(place);
+  SliceHeader header;
+  std::memcpy(&header, place, sizeof header);
   if ((header.flags & slice_opened) != 0) SliceDecoder(header, Slots(place, header, slots), part).decode();
 }
 
