@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --help prints, and docs/reference/command-line.md.
+// What --help prints.
 #pragma once
 
 #include <string>
@@ -10,8 +10,5 @@ namespace gpubench {
 
 /// In 80 columns. Of a run only the options that most people need, unless `all`.
 std::string help_text(const Command& command, const std::string& program, bool all);
-
-/// docs/reference/command-line.md.
-std::string help_markdown();
 
 }  // namespace gpubench

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "main/cli/completion.h"
 #include "main/cli/help.h"
 #include "reports/reports.h"
 
@@ -215,12 +214,6 @@ void apply(const OptionRow& row, const std::string& value, Options& options) {
   row.use(options, row, value);
 }
 
-std::unique_ptr<Options> text_only(std::string text) {
-  auto options = std::make_unique<Options>();
-  options->text = std::move(text);
-  return options;
-}
-
 }  // namespace
 
 CommandLine parse_command_line(int argc, char** argv) {
@@ -231,10 +224,10 @@ CommandLine parse_command_line(int argc, char** argv) {
   const int end = end_of_own_words(argc, argv);
   const std::vector<std::string> words = in_our_names({argv + std::min(1, argc), argv + end});
   called.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
-  if (!words.empty() && words.front() == "--complete")
-    return {nullptr, text_only(completions({words.begin() + 1, words.end()}))};
-  if (!words.empty() && words.front() == "--help-markdown") return {nullptr, text_only(help_markdown())};
-  if (auto help = help_asked_for(words, program)) return {nullptr, text_only(*std::move(help))};
+  if (auto help = help_asked_for(words, program)) {
+    called.text = *std::move(help);
+    return {nullptr, std::make_unique<Options>(called)};
+  }
   const ParsedWords parsed = parse_words(words);
   check_inputs(parsed, program);
   called.inputs = parsed.inputs;

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+import command_line_page
 from command_line import GPUBENCH, CommandLineTest, warnings_of
 
 TROUBLED, SOURCE = (pathlib.Path(argument) for argument in sys.argv[2:4])
@@ -51,7 +52,7 @@ class CommandLine(CommandLineTest):
             same_as(self.stored("compare", run, run, former), self.stored("compare", run, run, now))
         for former, now in (("--spools=nowhere", "--recording=nowhere"), ("--max-spool=x", "--max-recording=x")):
             same_as(self.stored("profile", former), self.stored("profile", now))
-        text = self.stored("--help-markdown").stdout
+        text = command_line_page.page_of(GPUBENCH)
         self.assertIn("--recording", text)
         for former in ("--least-effect", "--max-spool", "--spools"):
             self.assertNotIn(former, text)
@@ -347,7 +348,7 @@ class CommandLine(CommandLineTest):
 
     def test_the_page_of_the_command_line_is_generated(self):
         page = SOURCE / "docs" / "reference" / "command-line.md"
-        self.assertEqual(self.stored("--help-markdown").stdout, page.read_text(encoding="utf-8"), "write it anew: gpubench --help-markdown > docs/reference/command-line.md")
+        self.assertEqual(command_line_page.page_of(GPUBENCH), page.read_text(encoding="utf-8"), "write it anew: " + command_line_page.__doc__)
 
     def test_a_value_may_be_a_word_of_its_own(self):
         joined, apart = self.gpubench("--filter=^copy/n:1024/", "--list"), self.gpubench("--filter", "^copy/n:1024/", "--list")
