@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/ceilings.h"
 #include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/table.h"
@@ -26,9 +25,6 @@ std::string console(const compare::History& history, const ConsoleStyle& style);
 std::string markdown(const compare::History& history);
 std::string csv(const compare::History& history);
 std::string json(const compare::History& history);
-
-/// A table of the changes, with a summary below.
-std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& style);
 
 // What several of these writers say.
 

@@ -86,13 +86,6 @@ std::string list(std::string_view lead, const std::vector<std::string>& names, s
   return text;
 }
 
-/// Six of them, and how many more.
-std::string some_of(const std::vector<std::string>& resources) {
-  constexpr std::size_t max = 6;
-  const auto text = joined(std::span(resources).first(std::min(max, resources.size())), ", ", printable);
-  return resources.size() > max ? fmt::format("{} and {} more", text, resources.size() - max) : text;
-}
-
 }  // namespace
 
 std::string console(const compare::Comparison& comparison, const ConsoleStyle& style) {
@@ -140,28 +133,6 @@ std::string console(const compare::History& history, const ConsoleStyle& style) 
     text = table_text(columns, min_name, style, {{"added", "code"}, {"before", "after"}}) + "\n";
   }
   return text + paragraph("", summary_of(history), color::bold, style);
-}
-
-std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& style) {
-  std::vector<Column> columns = {{"resource"}, {"base", true}, {"new", true}, {"ratio", true}, {"intervals"}};
-  std::size_t apart = 0;
-  for (const compare::CeilingChange& change : diff.changes) {
-    if (!change.overlap) ++apart;
-    const bool faster = (change.ratio < 1.0) == (change.unit == "s");
-    const auto color = change.overlap ? color::dim : faster ? color::green : color::red;
-    add_row(columns, {{printable(change.resource)},
-                      {format_value(change.base.value, printable(change.unit), 4)},
-                      {format_value(change.next.value, printable(change.unit), 4)},
-                      {fmt::format("{:.4f}", change.ratio), color},
-                      {change.overlap ? "overlap" : "apart", color}});
-  }
-  std::string text = diff.changes.empty() ? "" : table_text(columns, 8, style);
-  text += paragraph(
-      "", fmt::format("{} of {} ceilings differ by more than their 95 % intervals", apart, diff.changes.size()),
-      color::bold, style);
-  if (!diff.only_base.empty()) text += paragraph("only in the base: ", some_of(diff.only_base), color::dim, style);
-  if (!diff.only_next.empty()) text += paragraph("only in the new one: ", some_of(diff.only_next), color::dim, style);
-  return text;
 }
 
 }  // namespace gpubench::reports

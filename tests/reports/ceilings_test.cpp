@@ -129,31 +129,6 @@ TEST(HealthText, SaysWhatIsSlowerFirst) {
   EXPECT_FALSE(is_ill(faster));
 }
 
-TEST(Diff, SortsByTheSizeOfTheChangeEitherWay) {
-  using enum CeilingGroup;
-  Calibration base;
-  base.ceilings = {ceiling("dram-read", 100.0, "B/s", memory), ceiling("fp32", 100.0, "FLOP/s", compute),
-                   ceiling("launch", 100.0, "s", overhead), ceiling("l1", 100.0, "B/s", memory),
-                   ceiling("l2", 0.0, "B/s", memory)};
-  Calibration next;
-  next.ceilings = {ceiling("dram-read", 100.1, "B/s", memory), ceiling("fp32", 50.0, "FLOP/s", compute),
-                   ceiling("launch", 150.0, "s", overhead), ceiling("l1", 100.0, "FLOP/s", memory),
-                   ceiling("l2", 7.0, "B/s", memory)};
-  const compare::CalibrationDiff found = compare::diff(base, next);
-  ASSERT_EQ(found.changes.size(), 3u);
-  EXPECT_EQ(found.changes[0].resource, "fp32");
-  EXPECT_DOUBLE_EQ(found.changes[0].ratio, 0.5);
-  EXPECT_FALSE(found.changes[0].overlap);
-  EXPECT_EQ(found.changes[1].resource, "launch");
-  EXPECT_EQ(found.changes[2].resource, "dram-read");
-  EXPECT_TRUE(found.changes[2].overlap);
-  EXPECT_EQ(found.only_base, (std::vector<std::string>{"l1", "l2"}));
-  EXPECT_EQ(found.only_next, (std::vector<std::string>{"l1", "l2"}));
-  const std::string text = console(found, {false, 80});
-  EXPECT_NE(text.find("2 of 3 ceilings differ"), std::string::npos) << text;
-  EXPECT_NE(console(compare::CalibrationDiff{}, {false, 80}).find("0 of 0"), std::string::npos);
-}
-
 TEST(Spreads, TheLargestFirst) {
   GpuSpread small{"NVIDIA H200", "fp32", "FLOP/s", 8, 6.6e13, 0.01, "cuda:1", 6.55e13, -0.008, false};
   GpuSpread large{"NVIDIA H200", "dram-read", "B/s", 8, 4.72e12, 0.09, "cuda:3", 4.3e12, -0.089, true};
