@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/serve/front.h"
 
-#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 namespace gpubench::serve {
 namespace {
@@ -51,24 +49,17 @@ void send_all(const Descriptor& socket, std::string_view text) {
 
 }  // namespace
 
-Front::Front(const std::string& host, int port, std::filesystem::path inside) : inside_(std::move(inside)) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
-    throw std::system_error(std::error_code(), "no address");
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
-  int error = EADDRNOTAVAIL;
-  for (const addrinfo* each = found; each != nullptr && !listener_.open(); each = each->ai_next) {
-    Descriptor socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int yes = 1;
-    (void)::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (::bind(socket.number(), each->ai_addr, each->ai_addrlen) == 0 && ::listen(socket.number(), SOMAXCONN) == 0)
-      listener_ = std::move(socket);
-    else
-      error = errno;
-  }
-  if (!listener_.open()) throw std::system_error(error, std::generic_category(), "cannot be listened on");
+Front::Front(int port, std::filesystem::path inside)
+    : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), inside_(std::move(inside)) {
+  const int yes = 1;
+  (void)::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener_.number(), SOMAXCONN) != 0)
+    throw std::system_error(errno, std::generic_category());
 }
 
 Front::~Front() {
@@ -78,51 +69,35 @@ Front::~Front() {
 }
 
 int Front::port() const {
-  sockaddr_storage address{};
+  sockaddr_in address{};
   socklen_t size = sizeof address;
-  std::array<char, 8> service{};
   (void)::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&address), &size);
-  (void)::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, service.data(), service.size(),
-                      NI_NUMERICSERV);
-  return std::atoi(service.data());
+  return ntohs(address.sin_port);
 }
 
 void Front::accept_for(std::chrono::milliseconds time) {
   const auto until = Clock::now() + time;
   while (wait_for(listener_, POLLIN, until)) {
-    sockaddr_storage address{};
-    socklen_t size = sizeof address;
-    Descriptor socket(
-        ::accept4(listener_.number(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) {  // no number left for it, say: some will be free soon
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       continue;
     }
-    std::array<char, NI_MAXHOST> peer{};
-    (void)::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, peer.data(), peer.size(), nullptr, 0,
-                        NI_NUMERICHOST);
     const std::lock_guard lock(mutex_);
-    if (!make_room(peer.data())) continue;
-    const Place place = connections_.insert(connections_.end(), {std::move(socket), peer.data()});
+    if (std::ranges::count(connections_, false, &Connection::dropped) >= max_connections) {
+      const auto oldest = std::ranges::find(connections_, true, &Connection::waits);
+      if (oldest == connections_.end()) continue;
+      (void)::shutdown(oldest->socket.number(), SHUT_RDWR);  // its thread ends with that
+      oldest->waits = false;
+      oldest->dropped = true;
+    }
+    const Place place = connections_.insert(connections_.end(), {std::move(socket)});
     try {
       std::thread([this, place] { answer(place); }).detach();
     } catch (const std::system_error&) {  // no thread for it
       connections_.erase(place);
     }
   }
-}
-
-/// Whether the peer may have one more; called with the lock.
-bool Front::make_room(const std::string& peer) {
-  const auto is_of_peer = [&](const Connection& one) { return one.peer == peer; };
-  if (std::cmp_less(std::ranges::count_if(connections_, is_of_peer), max_connections_of_a_peer)) return true;
-  const auto oldest =
-      std::ranges::find_if(connections_, [&](const Connection& one) { return is_of_peer(one) && one.waits; });
-  if (oldest == connections_.end()) return false;
-  (void)::shutdown(oldest->socket.number(), SHUT_RDWR);  // its thread ends with that
-  oldest->waits = false;
-  oldest->peer.clear();
-  return true;
 }
 
 void Front::answer(Place connection) {

@@ -18,14 +18,14 @@ namespace gpubench::serve {
 inline constexpr std::chrono::milliseconds max_header_time{3000};
 inline constexpr std::chrono::milliseconds max_answer_pause{10000};
 inline constexpr std::size_t max_header_bytes = 16384;
-/// Connections of one address at once. One more takes the place of that which has waited longest for its header.
-inline constexpr std::size_t max_connections_of_a_peer = 64;
+/// At once. One more takes the place of that which has waited longest for its header.
+inline constexpr int max_connections = 64;
 
 class Front {
  public:
-  /// Listens; port 0 takes any that is free. `inside`: the Unix socket that whole requests go to. Throws
-  /// std::system_error; without a code where the host is no address of this machine.
-  Front(const std::string& host, int port, std::filesystem::path inside);
+  /// Listens on loopback; port 0 takes any that is free. `inside`: the Unix socket that whole requests go to. Throws
+  /// std::system_error.
+  Front(int port, std::filesystem::path inside);
   ~Front();
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
@@ -37,13 +37,12 @@ class Front {
  private:
   struct Connection {
     Descriptor socket;
-    std::string peer;
-    bool waits = true;  ///< for its header
+    bool waits = true;     ///< for its header
+    bool dropped = false;  ///< for another one
   };
   using Place = std::list<Connection>::iterator;
   void answer(Place connection);
   [[nodiscard]] std::string answer_to(const std::string& request) const;
-  bool make_room(const std::string& peer);
 
   Descriptor listener_;
   std::filesystem::path inside_;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +14,8 @@
 
 namespace gpubench::serve {
 
-enum class FileKind { run, calibration, trace, compile, gate };
-inline constexpr std::string_view file_kind_names[] = {"run", "calibration", "trace", "compile", "gate"};
+enum class FileKind { run, calibration, trace, compile };
+inline constexpr std::string_view file_kind_names[] = {"run", "calibration", "trace", "compile"};
 
 struct ServedFile {
   FileKind kind = FileKind::run;
@@ -21,21 +23,30 @@ struct ServedFile {
   std::uintmax_t bytes = 0;
   std::string stamp;  ///< differs when the file does
   std::string modified_utc;
-  std::string about = {};  ///< what a trace is, by how it begins: "PyTorch, NVIDIA H200, rank 1 of 8"
+  std::string about;    ///< what it is, in a few words: "PyTorch, NVIDIA H200, rank 1 of 8"
+  std::string trouble;  ///< why it cannot be read
 };
 
 inline constexpr std::size_t max_served_files = 5000;
 inline constexpr int max_served_depth = 8;
 
-/// Runs, calibrations, traces, *.compile.json and stores of baselines in a folder and those in it, by name and by how
-/// they begin; the newest first. Hidden folders are left out but for stores; links that lead out of the folder, too.
-std::vector<ServedFile> served_files(const std::filesystem::path& folder);
+class ServedFolder {
+ public:
+  explicit ServedFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// Runs, calibrations, traces and *.compile.json in the folder and those in it, by name and by how they begin; the
+  /// newest first. Hidden folders are left out; links that lead out of the folder, too.
+  std::vector<ServedFile> files();
+  [[nodiscard]] const std::filesystem::path& place() const { return folder_; }
 
-/// Whether a request with this Host header was meant for a server that is bound to this address: names of other sites
-/// may be made to lead here (DNS rebinding). Of an address that stands for all ("0.0.0.0") any number will do.
-bool is_own_host(std::string_view header, const std::string& bound);
+ private:
+  std::filesystem::path folder_;
+  std::mutex mutex_;
+  /// By path, also what is not shown: what a file is does not change as long as its stamp does not.
+  std::map<std::string, std::pair<std::string, std::optional<ServedFile>>> known_;
+};
 
-/// Whether only this machine can reach it.
-bool is_loopback(const std::string& address);
+/// Whether a request with this Host header was meant for this machine: names of other sites may be made to lead here
+/// (DNS rebinding).
+bool is_own_host(const std::string& header);
 
 }  // namespace gpubench::serve

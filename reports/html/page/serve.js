@@ -16,10 +16,10 @@
   }
   const choosers = {trace: chooser("diff", "Two traces: ", "/diff", "What changed between the traces"),
     run: chooser("compare", "Two runs: ", "/compare", "Compare the runs")};
-  const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", gate: "Gate history", compile: "torch.compile reports"};
-  const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]], gate: [["History", "/history"]],
+  const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", compile: "torch.compile reports"};
+  const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]],
     trace: [["Timeline", "/timeline"], ["Flame graph", "/flame"]], compile: []};
-  let files = [], tag = "", shown = null;
+  let files = [], known = "", shown = null;
   const query = (path, entries) => path + "?" + new URLSearchParams(entries);
 
   function show(path, entries, title) {
@@ -74,7 +74,7 @@
         make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
           make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
     }
-    if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
+    if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration or trace. What appears in the folder appears here."));
     lists.replaceChildren(...parts);
     for (const [kind, one] of Object.entries(choosers)) one.fill(files.filter((file) => file.kind === kind && !file.trouble));
   }
@@ -88,10 +88,10 @@
     try {
       const response = await fetch("/api/runs", {cache: "no-cache"});
       if (!response.ok) throw new Error(response.statusText);
-      const now = response.headers.get("etag");
-      if (now !== tag) {
-        files = (await response.json()).files;
-        tag = now;
+      const now = await response.text();
+      if (now !== known) {
+        files = JSON.parse(now).files;
+        known = now;
         render();
         refresh();
         root.dataset.looks = Number(root.dataset.looks || 0) + 1;
