@@ -22,10 +22,9 @@ namespace gpubench::doctor {
 
 /// A shared library as the loader found it.
 struct Library {
-  std::string name;     ///< "libcupti"
-  std::string path;     ///< of the file; empty when it was not found
-  std::string version;  ///< by the library's own word; empty when it has none to give
-  std::string reason;   ///< what the loader said, when it was not found
+  std::string name;    ///< "libcupti"
+  std::string path;    ///< of the file, links followed, so that it tells the version; empty when it was not found
+  std::string reason;  ///< what the loader said, when it was not found
 };
 
 struct RunningProcess {
@@ -66,12 +65,10 @@ struct Host {
   int online_cores = 0;              ///< logical ones
   int usable_cores = 0;              ///< by this process's affinity
   std::optional<double> core_limit;  ///< of its control groups, in cores
-  std::optional<bool> smt;
-  std::string governor;    ///< empty when the system does not show it
-  std::string huge_pages;  ///< "always", "madvise" or "never"; empty when the system does not say
+  std::string governor;              ///< empty when the system does not show it
+  std::string huge_pages;            ///< "always", "madvise" or "never"; empty when the system does not say
   std::optional<double> load;
   bool virtual_machine = false;
-  std::string container;  ///< how it shows: "/.dockerenv"; empty for none
 };
 
 struct Facts {

@@ -109,15 +109,6 @@ bool takes_counters(std::string_view process_name) {
   return std::ranges::any_of(heads, [&](std::string_view head) { return process_name.starts_with(head); });
 }
 
-std::string container_sign(const fs::path& root) {
-  for (const char* sign : {".dockerenv", "run/.containerenv"})
-    if (is_there(root / sign)) return std::string("/") + sign;
-  const std::string groups = text_of(root / "proc/1/cgroup");
-  for (const char* sign : {"docker", "kubepods", "containerd", "lxc"})
-    if (groups.find(sign) != std::string::npos) return std::string("control group of ") + sign;
-  return {};
-}
-
 double clock_cost() {
   constexpr int reads = 100'000;
   const double start = steady_seconds();
@@ -141,55 +132,9 @@ std::string path_of(void* handle) {
   return error ? map->l_name : real.string();
 }
 
-template <class Function>
-Function* function_in(void* handle, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
-using Version = std::string (*)(void* handle);
-
-std::optional<int> cuda_of(void* handle) {
-  const auto get = function_in<int(int*)>(handle, "cuDriverGetVersion");
-  int version = 0;
-  return get != nullptr && get(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
-}
-
-std::string cuda_version(void* handle) {
-  const auto version = cuda_of(handle);
-  return version ? "CUDA " + cuda_version_text(*version) : "";
-}
-
-std::string cupti_version(void* handle) {
-  const auto get = function_in<int(std::uint32_t*)>(handle, "cuptiGetVersion");
-  std::uint32_t version = 0;
-  return get != nullptr && get(&version) == 0 ? fmt::format("API {}", version) : "";
-}
-
-std::string nvml_version(void* handle) {
-  const auto init = function_in<int()>(handle, "nvmlInit_v2");
-  const auto shutdown = function_in<int()>(handle, "nvmlShutdown");
-  const auto get = function_in<int(char*, unsigned)>(handle, "nvmlSystemGetNVMLVersion");
-  if (init == nullptr || shutdown == nullptr || get == nullptr || init() != 0) return {};
-  char text[96] = {};
-  const bool known = get(text, sizeof(text)) == 0;
-  shutdown();
-  return known ? text : "";
-}
-
-std::string cublaslt_version(void* handle) {
-  const auto get = function_in<std::size_t()>(handle, "cublasLtGetVersion");
-  if (get == nullptr) return {};
-  const std::size_t version = get();
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-}
-
-Library look_up(const char* name, const std::vector<std::string>& files, Version version) {
-  Library library{name, "", "", ""};
-  void* const handle = bench::open_library(files, library.reason);
-  if (handle == nullptr) return library;
-  library.reason.clear();
-  library.path = path_of(handle);
-  if (version != nullptr) library.version = version(handle);
+Library look_up(const char* name, const std::vector<std::string>& files) {
+  Library library{name, "", ""};
+  if (void* const handle = bench::open_library(files, library.reason)) library = {name, path_of(handle), ""};
   return library;
 }
 
@@ -254,8 +199,6 @@ Host gather_host_files(const fs::path& root) {
   const fs::path system = root / "sys/devices/system";
   host.clock_source = first_line_of(system / "clocksource/clocksource0/current_clocksource");
   host.core_limit = core_limit(root);
-  const std::string smt = first_line_of(system / "cpu/smt/active");
-  if (smt == "0" || smt == "1") host.smt = smt == "1";
   host.governor = first_line_of(system / "cpu/cpu0/cpufreq/scaling_governor");
   const std::string pages = text_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
@@ -264,7 +207,6 @@ Host gather_host_files(const fs::path& root) {
     host.load = number_in<double>(words.front());
   const auto flags = words_of(value_of(root / "proc/cpuinfo", "flags").value_or(""));
   host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();
-  host.container = container_sign(root);
   return host;
 }
 
@@ -273,25 +215,27 @@ std::string cuda_version_text(int version) { return fmt::format("{}.{}", version
 std::vector<Library> gather_libraries() {
   const std::vector<std::string> cupti_folders = {"extras/CUPTI/lib64", "lib64", "lib"};
   std::vector<Library> libraries;
-  libraries.push_back(look_up("libcuda", {"libcuda.so.1"}, cuda_version));
-  libraries.push_back(look_up("libnvidia-ml", {"libnvidia-ml.so.1"}, nvml_version));
-  libraries.push_back(look_up(
-      "libcublasLt", bench::library_files({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"}), cublaslt_version));
-  libraries.push_back(look_up("libcupti",
-                              bench::library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, cupti_folders),
-                              cupti_version));
+  libraries.push_back(look_up("libcuda", {"libcuda.so.1"}));
+  libraries.push_back(look_up("libnvidia-ml", {"libnvidia-ml.so.1"}));
+  libraries.push_back(
+      look_up("libcublasLt", bench::library_files({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"})));
+  libraries.push_back(
+      look_up("libcupti", bench::library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, cupti_folders)));
   // CUPTI takes it from its own folder.
   std::vector<std::string> files = bench::library_files({"libnvperf_host.so"}, cupti_folders);
   if (const auto slash = libraries.back().path.rfind('/'); slash != std::string::npos)
     files.insert(files.begin(), libraries.back().path.substr(0, slash) + "/libnvperf_host.so");
-  libraries.push_back(look_up("libnvperf_host", files, nullptr));
+  libraries.push_back(look_up("libnvperf_host", files));
   return libraries;
 }
 
 std::optional<int> driver_cuda_version() {
   std::string reason;
   void* const handle = bench::open_library({"libcuda.so.1"}, reason);
-  return handle != nullptr ? cuda_of(handle) : std::nullopt;
+  if (handle == nullptr) return std::nullopt;
+  auto* const get = reinterpret_cast<int (*)(int*)>(dlsym(handle, "cuDriverGetVersion"));
+  int version = 0;
+  return get != nullptr && get(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
 }
 
 Facts gather() {

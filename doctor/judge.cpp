@@ -99,10 +99,8 @@ void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
                   fmt::format("Install it, or add its folder to LD_LIBRARY_PATH. {}", purposes.at(library.name)));
       continue;
     }
-    const std::string found =
-        library.version.empty() ? library.path : fmt::format("{} ({})", library.path, library.version);
     const bool stub = library.path.find("/stubs/") != std::string::npos;
-    section.add(stub ? Light::red : Light::green, library.name, found,
+    section.add(stub ? Light::red : Light::green, library.name, library.path,
                 "Remove its folder from LD_LIBRARY_PATH: this is the toolkit's stub for linking, not the driver.");
   }
   const auto folder_of = [&](std::string_view name) {
@@ -309,10 +307,6 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
       "Boot with clocksource=tsc if /sys/devices/system/clocksource/clocksource0/available_clocksource offers it: "
       "short host times are coarse.");
   judge_cores(host, section);
-  section.add(Light::green, "SMT",
-              !host.smt   ? "not shown by this system"
-              : *host.smt ? "on: two threads may share a core"
-                          : "off");
   const bool has_governor = !host.governor.empty(), has_pages = !host.huge_pages.empty();
   section.add(yellow_if(has_governor && host.governor != "performance"), "governor",
               has_governor ? host.governor : "not shown by this system (usual in virtual machines)",
@@ -324,7 +318,6 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
   section.add(yellow_if(host.virtual_machine), "virtual machine", host.virtual_machine ? "yes" : "no",
               "Expect host times and launches to vary more than on bare metal. Kernels' "
               "own times do not.");
-  section.add(Light::green, "container", host.container.empty() ? "none found" : host.container);
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ TEST_F(Gather, NothingIsThere) {
   EXPECT_EQ(gather_driver_version(root_), "");
   EXPECT_FALSE(gather_counter_permission(root_).admin_only.has_value());
   const Host host = gather_host_files(root_);
-  EXPECT_FALSE(host.core_limit || host.smt || host.load || host.virtual_machine);
-  EXPECT_EQ(host.container + host.governor + host.huge_pages + host.clock_source, "");
+  EXPECT_FALSE(host.core_limit || host.load || host.virtual_machine);
+  EXPECT_EQ(host.governor + host.huge_pages + host.clock_source, "");
   const Profilers profilers = gather_profilers(root_, [](const char*) -> const char* { return nullptr; });
   EXPECT_THAT(profilers.variables, IsEmpty());
   EXPECT_THAT(profilers.processes, IsEmpty());
@@ -127,21 +127,17 @@ TEST_F(Gather, LimitsOfTheFirstVersionOfControlGroups) {
 }
 
 TEST_F(Gather, HostFiles) {
-  file("sys/devices/system/cpu/smt/active", "1\n");
   file("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
   file("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
   file("proc/loadavg", "0.50 0.40 0.30 1/100 1\n");
   file("proc/cpuinfo", "flags\t: fpu hypervisor\n");
-  file("run/.containerenv", "");
   const Host host = gather_host_files(root_);
-  EXPECT_EQ(host.smt, true);
   EXPECT_EQ(host.governor, "powersave");
   EXPECT_EQ(host.clock_source, "tsc");
   EXPECT_EQ(host.huge_pages, "always");
   EXPECT_EQ(host.load, 0.5);
   EXPECT_TRUE(host.virtual_machine);
-  EXPECT_EQ(host.container, "/run/.containerenv");
 }
 
 TEST_F(Gather, HostFilesOfAnotherForm) {

@@ -13,9 +13,9 @@ using testing::HasSubstr;
 Facts healthy() {
   Facts facts;
   facts.driver = {"580.159.03", 13000, 13000};
-  facts.libraries = {{"libcuda", "/usr/lib/libcuda.so.580", "CUDA 13.0", ""},
-                     {"libcupti", "/cuda/lib64/libcupti.so.13", "API 130001", ""},
-                     {"libnvperf_host", "/cuda/lib64/libnvperf_host.so", "", ""}};
+  facts.libraries = {{"libcuda", "/usr/lib/libcuda.so.580", ""},
+                     {"libcupti", "/cuda/lib64/libcupti.so.13", ""},
+                     {"libnvperf_host", "/cuda/lib64/libnvperf_host.so", ""}};
   facts.counters = {false, false};
   GpuFacts gpu;
   gpu.id = "cuda:0";
@@ -43,7 +43,6 @@ Facts healthy() {
   facts.host.clock_cost_seconds = 25e-9;
   facts.host.online_cores = 16;
   facts.host.usable_cores = 16;
-  facts.host.smt = false;
   facts.host.governor = "performance";
   facts.host.huge_pages = "madvise";
   facts.host.load = 0.1;
@@ -71,7 +70,7 @@ TEST(Judge, AHealthyMachineIsGreen) {
 
 TEST(Judge, EveryLineThatIsNotGreenHasARemedy) {
   Facts facts;  // nothing known at all
-  facts.libraries = {{"libcuda", "", "", "not there"}};
+  facts.libraries = {{"libcuda", "", "not there"}};
   facts.gpus.emplace_back();
   for (const Line& line : judge(facts)) EXPECT_EQ(line.remedy.empty(), line.light == Light::green) << line.check;
 }
