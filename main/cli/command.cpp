@@ -24,23 +24,22 @@ void use_width(Options& options, const OptionRow& row, const std::string& value)
   auto* const drawing = dynamic_cast<PictureOptions*>(&options);
   if (drawing == nullptr)
     throw UsageError(fmt::format("{}={} is for pictures, which this command lacks.", row.flag, value));
-  drawing->picture.width_mm = width;
+  drawing->width_mm = width;
 }
 
 /// A picture that cannot be drawn is better refused before anything is measured.
-void check_pictures(const Options& options) {
-  const auto* const drawing = dynamic_cast<const PictureOptions*>(&options);
-  const std::string chart = drawing == nullptr ? "" : drawing->chart;
+void check_pictures(const std::vector<std::string>& outputs, const PictureOptions& options) {
+  const std::string& chart = options.chart;
   try {
     bool any = false, renderer = false;
     if (!chart.empty()) (void)reports::parse_chart(chart);
-    for (const std::string& output : options.outputs) {
+    for (const std::string& output : outputs) {
       if (!reports::is_picture(output)) continue;
       any = true;
       (void)reports::choice_of(output, chart);
       renderer = renderer || reports::needs_renderer(output);
     }
-    if (drawing != nullptr && !any && (!chart.empty() || drawing->picture.chosen()))
+    if (!any && (!chart.empty() || options.chosen()))
       throw UsageError(fmt::format("{} about pictures. Give --out=FILE with .png, .svg, .pdf or .vl.json too.",
                                    !chart.empty() ? "--chart is" : "--title, --theme and --width in mm are"));
     if (renderer) reports::check_can_draw();
@@ -94,19 +93,20 @@ std::vector<std::string> choices_of(std::string_view value) {
 }
 
 std::string usage_of(const OptionRow& row) {
-  if (*row.value == '\0') return row.flag;
-  return *row.implied != '\0' ? fmt::format("{}[={}]", row.flag, row.value) : fmt::format("{}={}", row.flag, row.value);
+  if (row.value.empty()) return row.flag;
+  return !row.implied.empty() ? fmt::format("{}[={}]", row.flag, row.value) : fmt::format("{}={}", row.flag, row.value);
 }
 
-void check_outputs(const Options& options, Writes writes, bool (*also)(const std::string& file)) {
-  for (const std::string& output : options.outputs) {
-    if (!reports::can_write(output) && (also == nullptr || !also(output)))
-      throw UsageError(
-          fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
-    if (writes == Writes::result && reports::is_for_another_tool(output))
-      throw UsageError(fmt::format("--out={}: this format is for runs. Use .json.", output));
-  }
-  if (writes == Writes::run) check_pictures(options);
+void check_outputs(const Options& options, const std::string& formats) {
+  std::istringstream words(formats);
+  const std::vector<std::string> extensions{std::istream_iterator<std::string>(words), {}};
+  for (const std::string& output : options.outputs)
+    if (!options.json && std::ranges::none_of(extensions, [file = lower(output)](const auto& extension) {
+          return file.ends_with(extension) && (extension != ".json" || !reports::is_for_another_tool(file));
+        }))
+      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, fmt::join(extensions, ", ")));
+  if (const auto* const drawing = dynamic_cast<const PictureOptions*>(&options))
+    check_pictures(options.outputs, *drawing);
 }
 
 OptionRows joined_rows(std::initializer_list<OptionRows> parts) {
@@ -122,92 +122,55 @@ OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string
   return chosen;
 }
 
-OptionRows console_rows() {
-  return {{"--quiet", "", "", "", Rank::common, once,
-           "Print no table and no progress: reports, warnings and errors only.", use::set(&Options::quiet)},
-          {"--color", "auto|always|never", "", "auto", Rank::other, once,
-           "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE.",
-           use::choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
-          {"--width", "COLUMNS", "", "", Rank::other, once,
-           "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
-           "100; a pipe keeps long names whole. --width=85mm is the width of pictures on paper.",
-           use_width}};
+OptionRows common_rows(const std::string& formats) {
+  OptionRows rows = {
+      {"--quiet", "", "", "", Rank::common, once, "Print no table and no progress: reports, warnings and errors only.",
+       use::set(&Options::quiet)},
+      {"--color", "auto|always|never", "", "auto", Rank::other, once,
+       "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE.",
+       use::choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
+      {"--width", "COLUMNS", "", "", Rank::other, once,
+       "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
+       "100; a pipe keeps long names whole. --width=85mm is the width of pictures on paper.",
+       use_width}};
+  if (!formats.empty())
+    rows.insert(rows.begin(), {"--out", "FILE", "", "", Rank::common, repeatable,
+                               "Write the result. Repeatable. The extension decides: " + formats + ".",
+                               use::list(&Options::outputs)});
+  return rows;
 }
 
-OptionRow operations_row() {
-  return {"--operations",
-          "",
-          "",
-          "",
-          Rank::other,
-          once,
-          "Print one row for each operation instead of each point. Files that --out writes have all points.",
-          use::set(&Options::by_operation)};
-}
-
-OptionRows picture_rows() {
-  return {
-      {"--chart", "NAME[:WHICH][@DEVICE]", "", "", Rank::other, once,
-       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, samples, "
-       "ladder, latency or intensity; of several runs rooflines, times or changes. WHICH is an operation (for samples, "
-       "a point). Without it the name of the file decides, as in h200-roofline.svg.",
-       use::text(&PictureOptions::chart)},
-      {"--title", "TEXT", "", "", Rank::other, once, "The title of pictures, in place of the chart's own.",
-       [](Options& options, const OptionRow&, const std::string& value) {
-         dynamic_cast<PictureOptions&>(options).picture.title = value;
-       }},
-      {"--theme", "light|dark", "", "light", Rank::other, once,
-       "Colours of pictures: for white paper or for a dark page.",
-       [](Options& options, const OptionRow&, const std::string& value) {
-         dynamic_cast<PictureOptions&>(options).picture.dark = value == "dark";
-       }}};
-}
-
-OptionRow filter_row() {
-  return {"--filter",
-          "REGEX",
-          "",
-          "",
-          Rank::common,
-          once,
-          "Take only the points whose name matches. A leading '-' inverts the choice.",
-          use::text(&FilterOptions::filter)};
-}
-
-OptionRow kernels_row(use::Use use) {
-  return {"--kernels",
-          "",
-          "",
-          "",
-          Rank::other,
-          once,
-          "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
-          "records them by CUPTI and, with --metrics, counts each kernel by itself, too.",
-          std::move(use)};
-}
-
-OptionRow ceiling_file_row() {
-  return {"--calibration",
-          "FILE",
-          "",
-          "",
-          Rank::common,
-          once,
-          "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
-          "device estimate its times.",
-          use::text(&CeilingFileOptions::calibration_file)};
-}
-
-OptionRow run_output_row() {
-  return {"--out",
-          "FILE",
-          "",
-          "",
-          Rank::common,
-          repeatable,
-          "Write a report. Repeatable. The extension decides: .json .json.gz .csv .md .html .gbench.json .nvbench.json "
-          ".prom .junit.xml, and for one chart .png .svg .pdf .vl.json.",
-          use::list(&Options::outputs)};
+OptionRows shared_rows(std::initializer_list<std::string_view> flags) {
+  return chosen_rows(
+      {{"--filter", "REGEX", "", "", Rank::common, once,
+        "Take only the points whose name matches. A leading '-' inverts the choice.",
+        use::text(&FilterOptions::filter)},
+       {"--calibration", "FILE", "", "", Rank::common, once,
+        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
+        "device estimate its times.",
+        use::text(&CeilingFileOptions::calibration_file)},
+       {"--drift-check", "on|off", "", "on", Rank::other, once,
+        "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
+        "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
+        use::choice(&CeilingOptions::drift_check, std::vector{true, false})},
+       {"--kernels", "", "", "", Rank::other, once,
+        "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
+        "records them by CUPTI and, with --metrics, counts each kernel by itself, too.",
+        use::set(&Options::kernels)},
+       {"--chart", "NAME[:WHICH][@DEVICE]", "", "", Rank::other, once,
+        "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, "
+        "samples, ladder, latency or intensity; of several runs rooflines, times or changes. WHICH is an operation "
+        "(for samples, a point). Without it the name of the file decides, as in h200-roofline.svg.",
+        use::text(&PictureOptions::chart)},
+       {"--title", "TEXT", "", "", Rank::other, once, "The title of pictures, in place of the chart's own.",
+        use::text(&reports::PictureStyle::title)},
+       {"--theme", "light|dark", "", "light", Rank::other, once,
+        "Colours of pictures: for white paper or for a dark page.",
+        use::choice(&reports::PictureStyle::dark, std::vector{false, true})},
+       {"--operations", "", "", "", Rank::other, once,
+        "Print one row for each operation instead of each point. Files that --out writes have all points.",
+        use::set(&Options::by_operation)}},
+      flags);
 }
 
 namespace use {

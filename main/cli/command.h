@@ -31,37 +31,34 @@ enum class Rank { common, other };  ///< the help of a run shows the common ones
 inline constexpr bool once = false, repeatable = true;
 
 struct OptionRow {
-  const char* flag;           ///< "--calibrate"
-  const char* value;          ///< what it takes: "quick|full", "FILE"; empty for a switch
-  const char* implied;        ///< the value that the bare flag stands for; empty when one must be given
-  const char* default_value;  ///< read as if given, and shown in the help
+  std::string flag;           ///< "--calibrate"
+  std::string value;          ///< what it takes: "quick|full", "FILE"; empty for a switch
+  std::string implied;        ///< the value that the bare flag stands for; empty when one must be given
+  std::string default_value;  ///< read as if given, and shown in the help
   Rank rank;
   bool repeatable;
-  const char* help;
+  std::string help;
   std::function<void(Options&, const OptionRow&, const std::string&)> use;
 };
 
 using OptionRows = std::vector<OptionRow>;
 
-/// What --out of a command takes: the formats of a run; of a result (.json .csv .md); or what the command says itself.
-enum class Writes { run, result, own };
-
 /// What of the words is no option.
 struct Inputs {
-  const char* names = "";  ///< "BASE NEW"; empty when it takes none
-  const char* help = "";
+  std::string names = "";  ///< "BASE NEW"; empty when it takes none
+  std::string help = "";
   std::size_t min = 0;
   std::size_t max = 0;
 };
 
 struct Command {
   std::string path = "";      ///< "gate check"; empty for a run
-  const char* summary = "";   ///< for the list of commands: a few words, no full stop
-  const char* examples = "";  ///< one a line; each begins with "gpubench"
+  std::string summary = "";   ///< for the list of commands: a few words, no full stop
+  std::string examples = "";  ///< one a line; each begins with "gpubench"
   Inputs inputs = {};
-  Writes writes = Writes::own;
+  std::string formats = "";   ///< of --out: ".json .csv"; empty: without --out
   bool runs_program = false;  ///< takes a program's words after "--"
-  OptionRows options = {};    ///< its own; those of the console follow
+  OptionRows options = {};    ///< its own; --out and those of the console follow
 
   std::function<std::unique_ptr<Options>()> defaults = nullptr;
   std::function<void(Options&)> check = nullptr;     ///< what options rule out together; may be null
@@ -73,13 +70,13 @@ struct Command {
   [[nodiscard]] std::string name() const { return path.substr(path.rfind(' ') + 1); }
 };
 
-/// --quiet, --color, --width.
-OptionRows console_rows();
+/// --out, where it writes anything, --quiet, --color, --width.
+OptionRows common_rows(const std::string& formats);
 
 /// The command with what it does, with the struct of its options, and with the rows that all have.
 template <class Own>
 Command with(Command command, int (*run)(const Own&), void (*check)(Own&) = nullptr) {
-  std::ranges::move(console_rows(), std::back_inserter(command.options));
+  std::ranges::move(common_rows(command.formats), std::back_inserter(command.options));
   command.defaults = [] { return std::make_unique<Own>(); };
   command.run = [run](const Options& options) { return run(static_cast<const Own&>(options)); };
   if (check != nullptr) command.check = [check](Options& options) { check(static_cast<Own&>(options)); };
@@ -101,9 +98,9 @@ const Command& command_of(const std::vector<std::string>& words);
 /// The commands one level below: of the run all, of "gate" its actions.
 std::vector<const Command*> children_of(const Command& command);
 
-/// Refuses outputs that cannot be written as what the command writes, or `also`, and pictures that cannot be drawn,
-/// before anything is measured. Throws UsageError.
-void check_outputs(const Options& options, Writes writes, bool (*also)(const std::string& file) = nullptr);
+/// Refuses outputs that are none of the command's formats, and pictures that cannot be drawn, before anything is
+/// measured. Throws UsageError.
+void check_outputs(const Options& options, const std::string& formats);
 
 /// "quick|full" is {"quick", "full"}; what stands for other texts, as in "cpu|cuda:N|all", is no list: empty.
 std::vector<std::string> choices_of(std::string_view value);
@@ -183,16 +180,8 @@ Use metrics(std::vector<std::string> Owner::*member) {
 OptionRows joined_rows(std::initializer_list<OptionRows> parts);
 /// Those of these flags.
 OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string_view> flags);
-OptionRow operations_row();
-/// --chart, --title, --theme, into PictureOptions.
-OptionRows picture_rows();
-/// --filter, into FilterOptions.
-OptionRow filter_row();
-/// --calibration, into CeilingFileOptions.
-OptionRow ceiling_file_row();
-/// --kernels of what shows a run.
-OptionRow kernels_row(use::Use use);
-/// --out of a run.
-OptionRow run_output_row();
+/// --chart, --title, --theme (of PictureOptions), --filter (FilterOptions), --calibration (CeilingFileOptions),
+/// --drift-check (CeilingOptions), --kernels of what shows a run, --operations.
+OptionRows shared_rows(std::initializer_list<std::string_view> flags);
 
 }  // namespace gpubench

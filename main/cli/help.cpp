@@ -32,13 +32,13 @@ std::string entry(std::string_view left, std::string_view text) {
 std::string paragraph(std::string_view text) { return joined(wrap(text, help_width), "\n") + "\n"; }
 
 std::string with_default(const OptionRow& row) {
-  return *row.default_value == '\0' ? std::string(row.help)
-                                    : fmt::format("{} Default: {}.", row.help, row.default_value);
+  return row.default_value.empty() ? std::string(row.help)
+                                   : fmt::format("{} Default: {}.", row.help, row.default_value);
 }
 
 std::string usage(const Command& command, const std::string& program) {
   return fmt::format("{}{}{}{}{} [OPTIONS]", program, !command.is_run() ? " " : "", command.path,
-                     *command.inputs.names != '\0' ? " " : "", command.inputs.names);
+                     !command.inputs.names.empty() ? " " : "", command.inputs.names);
 }
 
 std::string list_of_commands(const Command& command) {
@@ -69,7 +69,7 @@ std::string help_text(const Command& command, const std::string& program, bool a
   text += fmt::format("\nUsage: {}\n", command.is_group() ? fmt::format("{} {} ACTION", program, command.path)
                                                           : usage(command, program));
   if (is_run) text += fmt::format("       {} COMMAND [OPTIONS]\n", program);
-  if (*command.inputs.help != '\0') text += "\n" + entry(command.inputs.names, command.inputs.help);
+  if (!command.inputs.help.empty()) text += "\n" + entry(command.inputs.names, command.inputs.help);
   if (command.is_run() || command.is_group())
     text += fmt::format("\n{}:\n{}", is_run ? "Commands" : "Actions", list_of_commands(command));
   const bool short_form = is_run && !all;
@@ -78,7 +78,7 @@ std::string help_text(const Command& command, const std::string& program, bool a
     if (!short_form) text += (is_run ? "\nFurther options:\n" : "") + list_of_options(command, Rank::other);
   }
   if (is_run && all) text += "\n" + paragraph(google_flags);
-  if (*command.examples != '\0') text += "\nExamples:\n";
+  if (!command.examples.empty()) text += "\nExamples:\n";
   std::istringstream examples(command.examples);
   for (std::string line; std::getline(examples, line);)
     text += fmt::format("  {}{}\n", program, line.substr(line.find(' ')));

@@ -30,15 +30,16 @@ struct Options {
   int width = 0;  ///< columns of the terminal; 0: as it says
   bool quiet = false;
   bool by_operation = false;  ///< a row for each operation instead of each point
+  bool kernels = false;       ///< what each point runs, kernel by kernel
+  bool json = false;          ///< the result as JSON, on the terminal too and whatever a file's name
 
   /// The program's name without its folder.
   [[nodiscard]] std::string name() const { return std::filesystem::path(program).filename().string(); }
 };
 
 /// Of commands that draw.
-struct PictureOptions {
+struct PictureOptions : reports::PictureStyle {
   std::string chart;  ///< what pictures among the outputs show; empty: their names say
-  reports::PictureStyle picture;
 };
 
 struct FilterOptions {
@@ -48,6 +49,12 @@ struct FilterOptions {
 /// Of commands that judge.
 struct CeilingFileOptions {
   std::optional<std::string> calibration_file;
+};
+
+/// Of commands that look for ceilings.
+struct CeilingOptions : CeilingFileOptions {
+  bool drift_check = true;   ///< of a stored calibration
+  bool accept_load = false;  ///< store a calibration that was measured under load
 };
 
 /// Wrong usage (exit code 64); what() is one sentence.

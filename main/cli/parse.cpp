@@ -108,12 +108,12 @@ struct ParsedWords {
 std::string value_of(const OptionRow& row, const std::vector<std::string>& words, std::size_t& i) {
   const auto equals = words[i].find('=');
   const bool given = equals != std::string::npos, follows = i + 1 < words.size();
-  if (*row.value == '\0') {
+  if (row.value.empty()) {
     if (given) throw UsageError(fmt::format("{} takes no value.", row.flag));
     return {};
   }
   if (given) return words[i].substr(equals + 1);
-  if (*row.implied != '\0') return follows && is_value(words[i + 1]) ? words[++i] : row.implied;
+  if (!row.implied.empty()) return follows && is_value(words[i + 1]) ? words[++i] : row.implied;
   if (!follows) throw UsageError(fmt::format("{} needs a value: {}.", row.flag, usage_of(row)));
   return words[++i];
 }
@@ -151,7 +151,7 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
   }
   for (const auto& [row, value] : parsed.options)
     if (const auto times = std::ranges::count(parsed.options, row, [](const auto& option) { return option.first; });
-        times > 1 && !row->repeatable && *row->value != '\0')
+        times > 1 && !row->repeatable && !row->value.empty())
       throw UsageError(fmt::format("{} is given {} times; it takes one value.", row->flag, times));
   return parsed;
 }
@@ -236,13 +236,13 @@ CommandLine parse_command_line(int argc, char** argv) {
   CommandLine line{&command, command.defaults()};
   *line.options = called;
   for (const OptionRow& row : command.options)
-    if (*row.default_value != '\0') apply(row, row.default_value, *line.options);
+    if (!row.default_value.empty()) apply(row, row.default_value, *line.options);
   for (const auto& [row, value] : parsed.options) apply(*row, value, *line.options);
   if (line.options->text) return line;
   if (!command.is_run() && !called.google_words.empty())
     throw UsageError(fmt::format("{} belongs to a run, not to {}.", called.google_words.front(), quoted_path(command)));
   if (command.check) command.check(*line.options);
-  if (command.writes != Writes::own) check_outputs(*line.options, command.writes);
+  if (!command.formats.empty()) check_outputs(*line.options, command.formats);
   return line;
 }
 

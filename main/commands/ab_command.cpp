@@ -77,11 +77,11 @@ class Alternation {
   [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
 
   compare::Comparison compare() const {
-    compare::CompareOptions compare_options = gpubench::compare_options(options_);
-    compare_options.paired = true;
+    compare::CompareOptions wanted = options_;
+    wanted.paired = true;
     std::vector<Run> base(runs_[0].begin(), runs_[0].begin() + static_cast<std::ptrdiff_t>(pairs()));
     std::vector<Run> next(runs_[1].begin(), runs_[1].begin() + static_cast<std::ptrdiff_t>(pairs()));
-    return compare::compare(base, next, compare_options);
+    return compare::compare(base, next, wanted);
   }
 
   /// Every point narrow or decided. Look k gets the share 6 / (pi k)^2 of the significance, in all 1: no false alarms.
@@ -169,7 +169,6 @@ class Alternation {
 };
 
 int run_ab(const AbOptions& options) {
-  check_comparison_outputs(options);
   for (const std::string& argument : options.program_arguments)
     if (argument.starts_with("--out"))
       throw UsageError(fmt::format(
@@ -199,18 +198,18 @@ OptionRows own_rows() {
 
 extern const CommandFile ab_command{
     20, [] {
-      return std::vector{with(
-          Command{"ab",
-                  "Run two programs in turn and compare them",
-                  "gpubench ab build-old/bench build-new/bench\n"
-                  "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
-                  {"BASE_PROGRAM NEW_PROGRAM", "Two benchmark programs. Their own options follow after --.", 2, 2},
-                  Writes::result,
-                  true,
-                  joined_rows({chosen_rows(comparison_rows(),
-                                           {"--out", "--fail-on", "--min-effect", "--force", "--time", "--operations"}),
-                               own_rows()})},
-          run_ab)};
+      return std::vector{
+          with(Command{"ab",
+                       "Run two programs in turn and compare them",
+                       "gpubench ab build-old/bench build-new/bench\n"
+                       "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
+                       {"BASE_PROGRAM NEW_PROGRAM", "Two benchmark programs. Their own options follow after --.", 2, 2},
+                       ".json .csv .md",
+                       true,
+                       joined_rows({chosen_rows(comparison_rows(),
+                                                {"--fail-on", "--min-effect", "--force", "--time", "--operations"}),
+                                    own_rows()})},
+               run_ab)};
     }};
 
 }  // namespace gpubench

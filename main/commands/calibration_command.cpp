@@ -120,7 +120,6 @@ int list_calibrations(const Options& options) {
 }
 
 int show_calibrations(const Options& options) {
-  for (const std::string& output : options.outputs) storage::check_writable(output);
   Run run;
   run.context = gather_context("gpubench", {});
   run.calibrations = shown(options);
@@ -157,9 +156,7 @@ extern const CommandFile calibration_command{
                         "A name of the list, a device such as cuda:0, or a file. Without it, all that "
                         "fit this machine.",
                         0, 1},
-                       Writes::run,
-                       false,
-                       {run_output_row()}},
+                       reports::known_extensions()},
                show_calibrations)};
     }};
 

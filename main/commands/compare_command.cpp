@@ -49,13 +49,7 @@ Run first_run(const std::string& name, const std::string& filter) {
   return run;
 }
 
-bool is_page(const std::string& output) { return extension_of(output) == ".html"; }
-
 int run_compare(const CompareOptions& options) {
-  CompareOptions others = options;
-  std::erase_if(others.outputs, is_page);
-  check_comparison_outputs(others);
-  for (const std::string& output : options.outputs) storage::check_writable(output);
   const auto [base_names, new_names] = sides_of(options);
   auto [old, next] = read_sides(base_names, new_names);
   for (auto* const side : {&old, &next})
@@ -63,17 +57,12 @@ int run_compare(const CompareOptions& options) {
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, at least two. It got {} and {}.",
                                  old.size(), next.size()));
-  const compare::Comparison comparison = compare::compare(old, next, compare_options(options));
-  const int code = report_comparison(comparison, others);
-  if (others.outputs.size() == options.outputs.size()) return code;
-  const auto labels = reports::labels_of({base_names.front(), new_names.front()});
-  const std::string page =
-      reports::html(comparison, reports::join({{labels[0], first_run(base_names.front(), options.filter)},
-                                               {labels[1], first_run(new_names.front(), options.filter)}}));
-  std::vector<std::string> pages = options.outputs;
-  std::erase_if(pages, std::not_fn(is_page));
-  write_each(pages, options.quiet, [&](const std::string& file) { storage::write_file(file, page); });
-  return code;
+  const compare::Comparison comparison = compare::compare(old, next, options);
+  return report_comparison(comparison, options, [&, base = base_names.front(), next = new_names.front()] {
+    const auto labels = reports::labels_of({base, next});
+    return reports::html(comparison, reports::join({{labels[0], first_run(base, options.filter)},
+                                                    {labels[1], first_run(next, options.filter)}}));
+  });
 }
 
 OptionRows own_rows() {
@@ -85,7 +74,7 @@ OptionRows own_rows() {
       {"--paired", "", "", "", common, once,
        "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps "
        "them.",
-       use::set(&ComparisonOptions::paired)}};
+       use::set(&compare::CompareOptions::paired)}};
 }
 
 }  // namespace
@@ -100,7 +89,7 @@ extern const CommandFile compare_command{
                   "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
                   {"BASE NEW",
                    "Each is a run file, or a folder of run files of one program: one file for each process.", 0, 2},
-                  Writes::result,
+                  ".json .csv .md .html",
                   false,
                   joined_rows({comparison_rows(), own_rows()})},
           run_compare)};

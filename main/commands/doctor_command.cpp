@@ -2,8 +2,6 @@
 // What works on this machine, and what does not.
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "core/storage/storage.h"
 #include "doctor/doctor.h"
 #include "main/cli/command.h"
@@ -15,11 +13,6 @@ namespace gpubench {
 namespace {
 
 int run_doctor(const Options& options) {
-  for (const std::string& output : options.outputs) {
-    if (std::filesystem::path(output).extension() != ".json")
-      throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
-    storage::check_writable(output);
-  }
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
   if (!options.quiet) show(doctor::console(lines, stdout_style(options)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
@@ -36,10 +29,7 @@ extern const CommandFile doctor_command{
                                       "gpubench doctor\n"
                                       "gpubench doctor --out=doctor.json",
                                       {},
-                                      Writes::result,
-                                      false,
-                                      joined_rows({{{"--out", "FILE.json", "", "", Rank::common, repeatable,
-                                                     "Write what was found as JSON.", use::list(&Options::outputs)}}})},
+                                      ".json"},
                               run_doctor)};
     }};
 

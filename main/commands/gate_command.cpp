@@ -162,7 +162,7 @@ int gate_update(const GateOptions& options) {
   entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
   entry.fingerprint = compare::fingerprint_of(runs.front());
-  entry.clock = options.mode;
+  entry.clock = options.clock;
   say_without_clock(runs.front(), entry.clock);
   entry.runs = runs;
   const auto file = storage::BaselineStore(options.store).add(entry);
@@ -175,14 +175,13 @@ int gate_update(const GateOptions& options) {
 }
 
 int gate_check(const GateOptions& options) {
-  check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
   std::vector<Run> runs = read_runs(options.inputs);
   for (Run& run : runs) keep_matching(options.filter, run);
   auto entries = baseline_for(runs.front(), options);
   if (entries.empty()) return options.fail_on == compare::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
   keep_matching(options.filter, entries);
-  const compare::Comparison comparison = compare::check_against(entries, runs, compare_options(options));
+  const compare::Comparison comparison = compare::check_against(entries, runs, options);
   const int code = report_comparison(comparison, options);
   const std::string summary = summary_text(comparison, compare::exit_code(comparison, compare::FailOn::inconclusive));
   if (options.summary_file) storage::write_file(*options.summary_file, summary);
@@ -191,7 +190,6 @@ int gate_check(const GateOptions& options) {
 }
 
 int gate_history(const GateOptions& options) {
-  check_comparison_outputs(options);
   const storage::BaselineStore store(options.store);
   const auto machines = store.newest_of_each();
   if (machines.empty()) throw UsageError(no_baseline(options));
@@ -212,12 +210,6 @@ int gate_history(const GateOptions& options) {
   return exit_codes::fine;
 }
 
-Command gate_command_of(Command command, int (*run)(const GateOptions&)) {
-  command.path = "gate " + command.path;
-  command.writes = Writes::result;
-  return with(std::move(command), run);
-}
-
 }  // namespace
 
 extern const CommandFile gate_command{
@@ -229,43 +221,43 @@ extern const CommandFile gate_command{
                                  use::text(&GateOptions::store)}};
       return std::vector{
           Command{"gate", "Compare runs with a stored baseline, in CI"},
-          gate_command_of(
-              {"update",
-               "Add runs to the baseline of this machine",
-               "gpubench gate update run-*.json\n"
-               "gpubench gate update runs/ --label=v1.4",
-               {"RUN...", run_files, 1, 10'000},
-               Writes::own,
-               false,
-               joined_rows({chosen_rows(comparison_rows(), {"--time"}),
+          with(Command{"gate update",
+                       "Add runs to the baseline of this machine",
+                       "gpubench gate update run-*.json\n"
+                       "gpubench gate update runs/ --label=v1.4",
+                       {"RUN...", run_files, 1, 10'000},
+                       "",
+                       false,
+                       joined_rows(
+                           {chosen_rows(comparison_rows(), {"--time"}),
                             store,
                             {{"--label", "TEXT", "", "", common, once,
                               "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
                               use::text(&GateOptions::label)}}})},
-              gate_update),
-          gate_command_of(
-              {"check",
-               "Compare runs with the baseline of this machine",
-               "gpubench gate check run-*.json\n"
-               "gpubench gate check runs/ --summary=summary.md --out=gate.json",
-               {"RUN...", run_files, 1, 10'000},
-               Writes::own,
-               false,
-               joined_rows({comparison_rows(),
+               gate_update),
+          with(Command{"gate check",
+                       "Compare runs with the baseline of this machine",
+                       "gpubench gate check run-*.json\n"
+                       "gpubench gate check runs/ --summary=summary.md --out=gate.json",
+                       {"RUN...", run_files, 1, 10'000},
+                       ".json .csv .md",
+                       false,
+                       joined_rows(
+                           {comparison_rows(),
                             store,
                             {{"--summary", "FILE.md", "", "", common, once,
                               "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
                               use::text(&GateOptions::summary_file)}}})},
-              gate_check),
-          gate_command_of({"history",
-                           "Name the entry of the store at which the time of a point changed",
-                           "gpubench gate history\n"
-                           "gpubench gate history --min-effect=5",
-                           {},
-                           Writes::own,
-                           false,
-                           joined_rows({chosen_rows(comparison_rows(), {"--filter", "--out", "--min-effect"}), store})},
-                          gate_history)};
+               gate_check),
+          with(Command{"gate history",
+                       "Name the entry of the store at which the time of a point changed",
+                       "gpubench gate history\n"
+                       "gpubench gate history --min-effect=5",
+                       {},
+                       ".json .csv .md",
+                       false,
+                       joined_rows({chosen_rows(comparison_rows(), {"--filter", "--min-effect"}), store})},
+               gate_history)};
     }};
 
 }  // namespace gpubench

@@ -59,7 +59,6 @@ void check(ProfileOptions& options) {
     throw UsageError(
         "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --recording=DIR, "
         "the folder of an earlier recording, instead.");
-  check_outputs(options, Writes::run, is_timeline_file);
 }
 
 using KernelFilter = std::function<bool(const std::string&)>;
@@ -218,7 +217,7 @@ bool report_program(const ProfileOptions& options, const std::filesystem::path& 
     if (is_timeline_file(file))
       timeline::write(recordings.timeline, file);
     else
-      reports::write(run, file, options.chart, options.picture);
+      reports::write(run, file, options.chart, options);
   });
   return true;
 }
@@ -242,7 +241,6 @@ std::filesystem::path kept_folder(const std::string& name) {
 }
 
 int run_profile(const ProfileOptions& options) {
-  for (const std::string& output : options.outputs) storage::check_writable(output);
   (void)filter_of(options.kept_kernels);
   if (options.recording_folder) {
     try {
@@ -290,52 +288,49 @@ int run_profile(const ProfileOptions& options) {
 
 OptionRows own_rows() {
   using enum Rank;
-  return {{"--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
-           "Hardware counters to read around launches of each kernel group, in the same run. core: bytes "
-           "moved and occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s "
-           "and counted in launches of its own. none: times alone.",
-           use::metrics(&ProfileOptions::metrics)},
-          {"--metrics-launches", "N", "", "20", other, once,
-           "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
-           "ever more rarely.",
-           use::count(&ProfileOptions::counted_launches, 1, 100'000)},
-          {"--metrics-budget", "SECONDS", "", "", other, once,
-           "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
-           "else 3 s and a tenth of its time.",
-           use::number(&ProfileOptions::counting_seconds, 0.1, 1e6)},
-          {"--metrics-runs", "N", "", "1", other, once,
-           "Runs the program so often, and counts another part of the metrics in each run. For programs "
-           "whose kernels do not recur; the program must do the same each time.",
-           use::count(&ProfileOptions::metrics_runs, 1, 16)},
-          {"--kernels", "REGEX", "", "", common, once,
-           "Judge only kernels whose name matches (an extended regular expression).",
-           use::text(&ProfileOptions::kept_kernels)},
-          {"--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
-           use::text(&ProfileOptions::kept_range)},
-          {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
-           use::number(&ProfileOptions::start_after_seconds, 0.0, 1e6)},
-          {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
-           use::number(&ProfileOptions::duration_seconds, 0.001, 1e6)},
-          {"--capture-range", "cudaProfilerApi", "", "", other, once,
-           "Record only between cudaProfilerStart and cudaProfilerStop.",
-           [](Options& options, const OptionRow& row, const std::string& value) {
-             if (value != "cudaProfilerApi")
-               throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
-             dynamic_cast<ProfileOptions&>(options).capture_range = true;
-           }},
-          {"--max-recording", "GIB", "", "4", other, once,
-           "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
-           "beyond is not recorded.",
-           use::number(&ProfileOptions::max_recording_gib, 0.001, 10'000.0)},
-          {"--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
-           use::text(&ProfileOptions::keep_folder)},
-          {"--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
-           use::text(&ProfileOptions::recording_folder)},
-          ceiling_file_row(),
-          {"--out", "FILE", "", "", common, repeatable,
-           "Write a report. Repeatable. The extension decides: those of a run, as .html and .json; "
-           ".trace.json holds the timeline.",
-           use::list(&Options::outputs)}};
+  return {
+      {"--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
+       "Hardware counters to read around launches of each kernel group, in the same run. core: bytes "
+       "moved and occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s "
+       "and counted in launches of its own. none: times alone.",
+       use::metrics(&ProfileOptions::metrics)},
+      {"--metrics-launches", "N", "", "20", other, once,
+       "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
+       "ever more rarely.",
+       use::count(&ProfileOptions::counted_launches, 1, 100'000)},
+      {"--metrics-budget", "SECONDS", "", "", other, once,
+       "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
+       "else 3 s and a tenth of its time.",
+       use::number(&ProfileOptions::counting_seconds, 0.1, 1e6)},
+      {"--metrics-runs", "N", "", "1", other, once,
+       "Runs the program so often, and counts another part of the metrics in each run. For programs "
+       "whose kernels do not recur; the program must do the same each time.",
+       use::count(&ProfileOptions::metrics_runs, 1, 16)},
+      {"--kernels", "REGEX", "", "", common, once,
+       "Judge only kernels whose name matches (an extended regular expression).",
+       use::text(&ProfileOptions::kept_kernels)},
+      {"--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
+       use::text(&ProfileOptions::kept_range)},
+      {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
+       use::number(&ProfileOptions::start_after_seconds, 0.0, 1e6)},
+      {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
+       use::number(&ProfileOptions::duration_seconds, 0.001, 1e6)},
+      {"--capture-range", "cudaProfilerApi", "", "", other, once,
+       "Record only between cudaProfilerStart and cudaProfilerStop.",
+       [](Options& options, const OptionRow& row, const std::string& value) {
+         if (value != "cudaProfilerApi")
+           throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
+         dynamic_cast<ProfileOptions&>(options).capture_range = true;
+       }},
+      {"--max-recording", "GIB", "", "4", other, once,
+       "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
+       "beyond is not recorded.",
+       use::number(&ProfileOptions::max_recording_gib, 0.001, 10'000.0)},
+      {"--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
+       use::text(&ProfileOptions::keep_folder)},
+      {"--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+       use::text(&ProfileOptions::recording_folder)},
+  };
 }
 
 }  // namespace
@@ -349,9 +344,10 @@ extern const CommandFile profile_command{
                        "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
                        "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
                        {"", "The program and its arguments follow after --.", 0, 0},
-                       Writes::own,
+                       reports::known_extensions() + " .trace.json",
                        true,
-                       joined_rows({own_rows(), {drift_check_row()}, picture_rows()})},
+                       joined_rows({own_rows(),
+                                    shared_rows({"--calibration", "--drift-check", "--chart", "--title", "--theme"})})},
                run_profile, check)};
     }};
 

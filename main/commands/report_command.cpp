@@ -19,9 +19,7 @@
 namespace gpubench {
 namespace {
 
-struct ReportOptions : Options, FilterOptions, CeilingFileOptions, PictureOptions {
-  bool kernels = false;  ///< what each point runs, kernel by kernel
-};
+struct ReportOptions : Options, FilterOptions, CeilingFileOptions, PictureOptions {};
 
 /// By this gpubench, whichever wrote the file, with the ceilings of the run or with those in another file.
 void judge_anew(const std::optional<std::string>& file, Run& run) {
@@ -68,19 +66,18 @@ int report_several(const ReportOptions& options) {
   if (options.outputs.empty()) return exit_codes::fine;
   const reports::Several several = reports::join(runs);
   write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { reports::write(several, file, options.chart, options.picture); });
+             [&](const std::string& file) { reports::write(several, file, options.chart, options); });
   return exit_codes::fine;
 }
 
 int run_report(const ReportOptions& options) {
-  for (const std::string& output : options.outputs) storage::check_writable(output);
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
   filter_findings(options.filter, run);
   if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options), options.kernels));
   write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
+             [&](const std::string& file) { reports::write(run, file, options.chart, options); });
   return exit_codes::fine;
 }
 
@@ -88,20 +85,18 @@ int run_report(const ReportOptions& options) {
 
 extern const CommandFile report_command{
     60, [] {
-      return std::vector{with(Command{"report",
-                                      "Show stored runs, or write them in other formats",
-                                      "gpubench report run.json\n"
-                                      "gpubench report run.json --out=run.html\n"
-                                      "gpubench report a.json b.json --out=both-roofline.svg",
-                                      {"RUN...", "Run files. Each is judged anew. Several are drawn over one another.",
-                                       1, reports::max_runs},
-                                      Writes::run,
-                                      false,
-                                      joined_rows({{filter_row(), ceiling_file_row(), run_output_row(),
-                                                    kernels_row(use::set(&ReportOptions::kernels))},
-                                                   picture_rows(),
-                                                   {operations_row()}})},
-                              run_report)};
+      return std::vector{with(
+          Command{
+              "report",
+              "Show stored runs, or write them in other formats",
+              "gpubench report run.json\n"
+              "gpubench report run.json --out=run.html\n"
+              "gpubench report a.json b.json --out=both-roofline.svg",
+              {"RUN...", "Run files. Each is judged anew. Several are drawn over one another.", 1, reports::max_runs},
+              reports::known_extensions(),
+              false,
+              shared_rows({"--filter", "--calibration", "--kernels", "--chart", "--title", "--theme", "--operations"})},
+          run_report)};
     }};
 
 }  // namespace gpubench

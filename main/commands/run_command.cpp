@@ -269,7 +269,7 @@ int report(const Run& run, const RunOptions& options, const GoogleOutputs& googl
   if (options.google.out) files.push_back(*options.google.out);
   write_each(files, options.quiet, [&](const std::string& file) {
     if (options.google.out && &file == &files.back()) return google.write_file();
-    reports::write(run, file, options.chart, options.picture);
+    reports::write(run, file, options.chart, options);
   });
   int failed = 0;
   for (const Point& point : run.points)
@@ -446,7 +446,6 @@ int run_operations(const RunOptions& options) {
     return exit_codes::fine;
   }
   // Everything that can be refused is refused before anything is measured.
-  for (const std::string& output : options.outputs) storage::check_writable(output);
   if (options.google.out) storage::check_writable(*options.google.out);
   if (options.cache_state == "cold")
     for (const Device& device : devices)
@@ -584,8 +583,6 @@ OptionRows own_rows() {
        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
        use::metrics(&RunOptions::metrics)},
-      ceiling_file_row(),
-      run_output_row(),
       {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
       {"--adaptive", "SIZES", "16", "", other, once,
@@ -594,8 +591,6 @@ OptionRows own_rows() {
        use::count(&RunOptions::adaptive_sizes, 1, 1000)},
       {"--check", "ncu-rule,...", "activity", "", other, once,
        "ncu-rule: show what the SpeedOfLight rule of Nsight Compute says beside each verdict.", use_checks},
-      kernels_row(use::set(&RunOptions::kernels)),
-      drift_check_row(),
       {"--accept-load", "", "", "", other, once,
        "Store a calibration that was measured while others used more than a tenth of its cores. Without it: not "
        "stored, and --calibrate ends with 4.",
@@ -629,9 +624,10 @@ extern const CommandFile run_command{
                        "gpubench --calibrate full\n"
                        "gpubench --device=cpu --list",
                        {},
-                       Writes::run,
+                       reports::known_extensions(),
                        false,
-                       joined_rows({own_rows(), picture_rows(), {operations_row()}})},
+                       joined_rows({own_rows(), shared_rows({"--calibration", "--drift-check", "--kernels", "--chart",
+                                                             "--title", "--theme", "--operations"})})},
                run_operations, check)};
     }};
 

@@ -281,7 +281,7 @@ extern const CommandFile serve_command{
                   "Show a folder of runs and traces in a browser",
                   "gpubench serve results/",
                   {"DIR", "A folder with runs, calibrations, traces.", 1, 1},
-                  Writes::own,
+                  "",
                   false,
                   {{"--port", "PORT", "", "6970", Rank::common, once, "Where to listen; 0 takes any port that is free.",
                     use::count(&ServeOptions::port, 0, 65535)}}},

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -40,28 +39,18 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_traces = 10'000;
 
-struct TraceOptions : Options, CeilingFileOptions {
+struct TraceOptions : Options, CeilingFileOptions, timeline::Selection {
   const timeline::Analysis* analysis = nullptr;
-  bool json = false;         ///< the result as JSON instead of text
-  std::string by;            ///< a word of the analysis; empty: its first
-  std::string flame_weight;  ///< of flame and diff: "gpu" or "host"; empty: GPU time where there is any
+  std::string by;                                     ///< a word of the analysis; empty: its first
+  std::optional<timeline::FlameWeight> flame_weight;  ///< of flame and diff; absent: GPU time where there is any
   double min_duration_us = 0.0;
   std::size_t max_depth = 512;
   bool group_small_kernels = true;
-  std::string rank, iteration, range, from, to;  ///< of the selection, as given
 };
 
 /// Warnings, and why there may be nothing to say.
 void say_warnings(const timeline::Timeline& timeline) {
   for (const std::string& warning : timeline.warnings) say(warning);
-}
-
-void check_trace_outputs(const TraceOptions& options, const std::vector<std::string>& extensions) {
-  for (const std::string& output : options.outputs) {
-    if (!options.json && std::ranges::none_of(extensions, [&](const auto& one) { return output.ends_with(one); }))
-      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, fmt::join(extensions, ", ")));
-    storage::check_writable(output);
-  }
 }
 
 bool has_gpu_work(const timeline::Timeline& timeline) {
@@ -76,23 +65,10 @@ std::string why_no_gpu(const timeline::Timeline& timeline) {
       plural(static_cast<long long>(timeline.slices.size()), "event"));
 }
 
-template <class Number>
-std::optional<Number> given(const char* flag, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const auto number = number_in<Number>(text);
-  if (!number) throw UsageError(fmt::format("{}={}: give a number.", flag, text));
-  return number;
-}
-
 /// These traces, or what is selected of them, with what is wrong with them said.
 timeline::Timeline read_selected(const TraceOptions& options, const std::vector<std::string>& inputs) {
   timeline::Timeline timeline = read_traces(inputs);
-  timeline::Selection selection;
-  selection.rank = given<std::int64_t>("--rank", options.rank);
-  selection.iteration = given<std::int64_t>("--iteration", options.iteration);
-  selection.range = options.range;
-  selection.from_seconds = given<double>("--from", options.from);
-  selection.to_seconds = given<double>("--to", options.to);
+  const timeline::Selection& selection = options;
   if (!selection.is_all()) try {
       timeline = timeline::selected(std::move(timeline), selection);
     } catch (const std::invalid_argument& error) {
@@ -102,8 +78,7 @@ timeline::Timeline read_selected(const TraceOptions& options, const std::vector<
 }
 
 /// The same of all inputs, with what is wrong with them said.
-timeline::Timeline read_for(const TraceOptions& options, const std::vector<std::string>& extensions) {
-  check_trace_outputs(options, extensions);
+timeline::Timeline read_for(const TraceOptions& options) {
   timeline::Timeline timeline = read_selected(options, options.inputs);
   say_warnings(timeline);
   return timeline;
@@ -168,11 +143,6 @@ WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline:
   return profile::operator_verdicts(timeline, acceptable(calibration, file));
 }
 
-std::optional<timeline::FlameWeight> asked_weight(const TraceOptions& options) {
-  if (options.flame_weight.empty()) return std::nullopt;
-  return options.flame_weight == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
-}
-
 timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread) {
   timeline::FlameOptions result;
   result.min_duration_ns = std::llround(options.min_duration_us * 1e3);
@@ -182,18 +152,12 @@ timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread
   return result;
 }
 
-/// What an analysis writes besides tables.
-std::vector<std::string> extensions_of(std::string_view analysis) {
-  if (analysis == "flame") return {".json", ".csv", ".html", ".svg", ".folded"};
-  return {".json", ".csv", ".html"};
-}
-
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
   if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
     reports::check_can_draw();
-  const timeline::Timeline timeline = read_for(options, extensions_of(analysis.name));
+  const timeline::Timeline timeline = read_for(options);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
     if (analysis.needs_gpu) return exit_codes::operation_failed;
@@ -202,7 +166,7 @@ int trace_analysis(const TraceOptions& options) {
   const reports::AboutTrace about = about_trace(options.inputs, timeline);
   if (is_flame) {
     const timeline::FlameGraph graph = timeline::flame(linked, flame_options(options, true));
-    const timeline::FlameWeight weight = asked_weight(options).value_or(graph.natural_weight());
+    const timeline::FlameWeight weight = options.flame_weight.value_or(graph.natural_weight());
     put(options, analysis.name, {timeline::flame_table(graph, weight)}, timeline.warnings,
         [&](const std::string& file) {
           return file.ends_with(".html")  ? reports::flame_html(graph, weight, about)
@@ -224,7 +188,6 @@ int trace_analysis(const TraceOptions& options) {
 }
 
 int trace_diff(const TraceOptions& options) {
-  check_trace_outputs(options, {".json", ".csv", ".html", ".svg"});
   auto base = std::async(std::launch::async | std::launch::deferred,
                          [&] { return read_selected(options, {options.inputs[0]}); });
   const timeline::Timeline next = read_selected(options, {options.inputs[1]});
@@ -235,16 +198,14 @@ int trace_diff(const TraceOptions& options) {
   const std::vector<ResultTable> tables = timeline::difference_tables(difference);
   put(options, "diff", tables, next.warnings, [&](const std::string& file) {
     return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, flame_options(options, false),
-                     asked_weight(options), file.ends_with(".svg"));
+                     options.flame_weight, file.ends_with(".svg"));
   });
   return exit_codes::fine;
 }
 
 int trace_convert(const TraceOptions& options) {
   if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .trace.json.");
-  check_trace_outputs(options, {".trace.json"});
-  const timeline::Timeline timeline = read_selected(options, options.inputs);
-  say_warnings(timeline);
+  const timeline::Timeline timeline = read_for(options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
   return exit_codes::fine;
 }
@@ -254,18 +215,20 @@ int trace_convert(const TraceOptions& options) {
 extern const CommandFile trace_command{
     40, [] {
       using enum Rank;
-      const OptionRows output = {
-          {"--json", "", "", "", common, once, "Print the result as JSON; with --out, write it there as JSON.",
-           use::set(&TraceOptions::json)},
-          {"--out", "FILE", "", "", common, repeatable,
-           "Write the result. Repeatable. The extension decides: .json, .csv (the first table) or .html; of flame also "
-           ".svg, and .folded (a line a stack); of diff .svg.",
-           use::list(&Options::outputs)}};
+      const OptionRow as_json = {"--json",
+                                 "",
+                                 "",
+                                 "",
+                                 common,
+                                 once,
+                                 "Print the result as JSON; with --out, write it there as JSON.",
+                                 use::set(&Options::json)};
       const OptionRows frames = {
           {"--time", "gpu|host", "", "", common, once,
            "Which time the frames show: that of the kernels, copies and fills they launched, or that of the host's "
            "threads. Without it: the GPU's where there is any. Pages of trace flame have both.",
-           use::choice(&TraceOptions::flame_weight, std::vector<std::string>{"gpu", "host"})},
+           use::choice(&TraceOptions::flame_weight,
+                       std::vector{timeline::FlameWeight::gpu, timeline::FlameWeight::host})},
           {"--min-duration-us", "US", "", "0", other, once,
            "Leave out frames with less time in all; their callers keep it.",
            use::number(&TraceOptions::min_duration_us, 0.0, 1e12)},
@@ -277,14 +240,15 @@ extern const CommandFile trace_command{
            use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
       const OptionRows selection = {
           {"--iteration", "N", "", "", common, once, "Of each process the N-th iteration alone, from 0.",
-           use::text(&TraceOptions::iteration)},
+           use::count(&timeline::Selection::iteration, 0, 1'000'000'000)},
           {"--range", "NAME", "", "", common, once, "What was launched in ranges of this name alone.",
-           use::text(&TraceOptions::range)},
-          {"--rank", "N", "", "", other, once, "This rank alone.", use::text(&TraceOptions::rank)},
+           use::text(&timeline::Selection::range)},
+          {"--rank", "N", "", "", other, once, "This rank alone.",
+           use::count(&timeline::Selection::rank, 0, 1'000'000'000)},
           {"--from", "SECONDS", "", "", other, once, "What ran from then on, since the first event.",
-           use::text(&TraceOptions::from)},
+           use::number(&timeline::Selection::from_seconds, -1e12, 1e12)},
           {"--to", "SECONDS", "", "", other, once, "What ran until then, since the first event.",
-           use::text(&TraceOptions::to)}};
+           use::number(&timeline::Selection::to_seconds, -1e12, 1e12)}};
       const OptionRow ceilings = {
           "--calibration",
           "FILE",
@@ -295,38 +259,36 @@ extern const CommandFile trace_command{
           "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in "
           "this file.",
           use::text(&CeilingFileOptions::calibration_file)};
-      const auto of_traces = [&selection](std::string name, const char* summary, const char* examples,
-                                          const OptionRows& own, int (*run)(const TraceOptions&)) {
-        return with(Command{"trace " + std::move(name),
-                            summary,
-                            examples,
+      const auto of_traces = [&selection](const std::string& name, std::string summary, std::string examples,
+                                          std::string formats, const OptionRows& own, int (*run)(const TraceOptions&)) {
+        return with(Command{"trace " + name,
+                            std::move(summary),
+                            std::move(examples),
                             {"TRACE...",
                              "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
                              "gzip or zstd, SQLite exports of Nsight Systems, recordings of gpubench "
                              "profile. Several are those of one program: a trace for each rank.",
                              1, max_traces},
-                            Writes::own,
+                            std::move(formats),
                             false,
                             joined_rows({own, selection})},
                     run);
       };
       std::vector<Command> commands = {
           Command{"trace", "Say where the time of a recorded program went, from its traces"}};
-      // Texts that the rows of the analyses point to.
-      static std::deque<std::string> texts;
-      const auto kept = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
       for (const timeline::Analysis* const one : timeline::analyses()) {
         const bool is_flame = one->name == "flame", is_summary = one->name == "summary";
-        OptionRows own = output;
+        OptionRows own = {as_json};
         if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
         if (is_summary) own.insert(own.begin(), ceilings);
         if (!one->by.empty() && !is_flame)
-          own.insert(own.begin(),
-                     {"--by", kept(std::string(one->by)), "", kept(std::string(one->by.substr(0, one->by.find('|')))),
-                      common, once, kept(std::string(one->by_help)), use::text(&TraceOptions::by)});
-        const char* const example = kept(fmt::format("gpubench trace {} trace.json.gz{}", one->name,
-                                                     is_flame || one->name == "timeline" ? " --out=page.html" : ""));
-        Command command = of_traces(std::string(one->name), kept(std::string(one->what)), example, own, trace_analysis);
+          own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
+                                   common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
+        Command command =
+            of_traces(std::string(one->name), std::string(one->what),
+                      fmt::format("gpubench trace {} trace.json.gz{}", one->name,
+                                  is_flame || one->name == "timeline" ? " --out=page.html" : ""),
+                      is_flame ? ".json .csv .html .svg .folded" : ".json .csv .html", own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();
           options->analysis = one;
@@ -335,14 +297,12 @@ extern const CommandFile trace_command{
         commands.insert(is_summary ? commands.begin() + 1 : commands.end(), std::move(command));
       }
       commands.push_back(of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
-                                   "gpubench trace diff before.json.gz after.json.gz", joined_rows({output, frames}),
-                                   trace_diff));
+                                   "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html .svg",
+                                   joined_rows({{as_json}, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",
                                    "gpubench trace convert report.sqlite --out=report.trace.json",
-                                   {{"--out", "FILE", "", "", common, repeatable,
-                                     "What to write, with .trace.json. Repeatable.", use::list(&Options::outputs)}},
-                                   trace_convert));
+                                   ".trace.json", {}, trace_convert));
       return commands;
     }};
 

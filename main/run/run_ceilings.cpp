@@ -242,7 +242,7 @@ int calibrate_only(const RunOptions& options, const std::vector<Device>& devices
   compare_several_gpus(options, run);
   for (const std::string& warning : run.warnings) say(warning);
   write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { reports::write(run, file, options.chart, options.picture); });
+             [&](const std::string& file) { reports::write(run, file, options.chart, options); });
   return code;
 }
 

@@ -15,16 +15,4 @@ bench::PointRunner::Settings runner_settings(const RunOptions& options) {
   return settings;
 }
 
-OptionRow drift_check_row() {
-  return {"--drift-check",
-          "on|off",
-          "",
-          "on",
-          Rank::other,
-          once,
-          "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
-          "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
-          use::choice(&CeilingOptions::drift_check, std::vector{true, false})};
-}
-
 }  // namespace gpubench

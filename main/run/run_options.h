@@ -14,12 +14,6 @@
 
 namespace gpubench {
 
-/// Where ceilings come from.
-struct CeilingOptions : CeilingFileOptions {
-  bool drift_check = true;   ///< of a stored calibration
-  bool accept_load = false;  ///< store a calibration that was measured under load
-};
-
 struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::optional<calibrate::Mode> calibrate;
   std::string device;
@@ -33,7 +27,6 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::string cache_state = "warm";  ///< or "cold"
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
-  bool kernels = false;              ///< what each point runs, kernel by kernel
   std::optional<double> isolate_timeout_seconds;
   std::optional<std::string> resume_file;
   std::size_t adaptive_sizes = 0;  ///< maximum to add to an operation; 0: none
@@ -42,8 +35,5 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
 
 /// How points are to be run, as the command line asks for.
 bench::PointRunner::Settings runner_settings(const RunOptions& options);
-
-/// --drift-check, into CeilingOptions.
-OptionRow drift_check_row();
 
 }  // namespace gpubench

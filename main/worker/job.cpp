@@ -210,6 +210,7 @@ std::string filter_for(const std::vector<std::string>& names) {
 
 int run_command_or_job(const Command& command, const Options& options) {
   if (const auto taken = take_job()) return run_job(*taken, options);
+  for (const std::string& output : options.outputs) storage::check_writable(output);
   return command.run(options);
 }
 

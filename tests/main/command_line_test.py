@@ -435,8 +435,8 @@ class CommandLine(CommandLineTest):
         self.assertIn(f'tests="{len(points)}"', (self.folder / "other.junit.xml").read_text())
         self.assert_refused(self.stored("report", f"{self.folder}/other.gbench.json"), "not a gpubench run")
         run = str(self.folder / "run.json")
-        self.assert_refused(self.stored("compare", run, run, "--out=change.gbench.json"), "change.gbench.json", "for runs")
-        self.assert_refused(self.stored("doctor", "--out=doctor.nvbench.json"), "doctor.nvbench.json", "for runs")
+        self.assert_refused(self.stored("compare", run, run, "--out=change.gbench.json"), "change.gbench.json", ".csv")
+        self.assert_refused(self.stored("doctor", "--out=doctor.nvbench.json"), "doctor.nvbench.json", "written as .json")
 
     def test_metrics_without_counters_leave_the_times_and_say_why(self):
         out = self.folder / "metrics.json"

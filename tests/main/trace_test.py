@@ -60,7 +60,7 @@ class Trace(unittest.TestCase):
         self.assertEqual([gpu["rank"] for gpu in json.loads(self.fine("trace", "summary", *ranks, "--rank=1", "--json"))["gpus"]], [1])
         self.assertIn("there is no iteration 99", self.refused("trace", "summary", train, "--iteration=99"))
         self.assertIn("there is no range 'none'", self.refused("trace", "summary", train, "--range=none"))
-        self.assertIn("give a number", self.refused("trace", "summary", train, "--from=x"))
+        self.assertIn("takes a number", self.refused("trace", "summary", train, "--from=x"))
 
     def test_what_was_written_is_said(self):
         for action, ending in (("summary", "json"), ("kernels", "csv"), ("flame", "html"), ("timeline", "html"), ("convert", "trace.json")):

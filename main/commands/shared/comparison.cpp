@@ -9,54 +9,42 @@ namespace gpubench {
 
 OptionRows comparison_rows() {
   using enum Rank;
-  return {
-      filter_row(),
-      {"--out", "FILE", "", "", common, repeatable,
-       "Write the result. Repeatable. The extension decides: .json .csv .md, of compare .html too.",
-       use::list(&Options::outputs)},
-      {"--fail-on", "regression|inconclusive|never", "", "regression", common, once,
-       "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an undecided "
-       "one.",
-       use::choice(&ComparisonOptions::fail_on,
-                   std::vector{compare::FailOn::regression, compare::FailOn::inconclusive, compare::FailOn::never})},
-      {"--min-effect", "PERCENT", "", "1", common, once, "Smaller changes count as the same.",
-       use::number(&ComparisonOptions::min_effect, 0.0, 1000.0, 0.01)},
-      {"--process-noise", "PERCENT", "", "", common, once,
-       "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with one "
-       "run a side, an assumption.",
-       use::number(&ComparisonOptions::process_deviation, 0.0001, 1000.0, 0.01)},
-      {"--force", "", "", "", common, once, "Compare even where the devices or their settings differ too much.",
-       use::set(&ComparisonOptions::force)},
-      {"--same-model", "", "", "", common, once,
-       "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
-       "differ by is part of the noise.",
-       use::set(&ComparisonOptions::same_model)},
-      {"--time", "device|stream|latency", "", "", common, once,
-       "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or where "
-       "the sides differ in that, one that both have. What gate update is given holds for later checks.",
-       use::choice(&ComparisonOptions::mode, std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency})},
-      operations_row(),
-  };
+  return joined_rows(
+      {shared_rows({"--filter", "--operations"}),
+       {
+           {"--fail-on", "regression|inconclusive|never", "", "regression", common, once,
+            "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an "
+            "undecided "
+            "one.",
+            use::choice(
+                &ComparisonOptions::fail_on,
+                std::vector{compare::FailOn::regression, compare::FailOn::inconclusive, compare::FailOn::never})},
+           {"--min-effect", "PERCENT", "", "1", common, once, "Smaller changes count as the same.",
+            use::number(&compare::CompareOptions::min_effect, 0.0, 1000.0, 0.01)},
+           {"--process-noise", "PERCENT", "", "", common, once,
+            "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with "
+            "one "
+            "run a side, an assumption.",
+            use::number(&compare::CompareOptions::process_deviation, 0.0001, 1000.0, 0.01)},
+           {"--force", "", "", "", common, once, "Compare even where the devices or their settings differ too much.",
+            use::set(&compare::CompareOptions::force)},
+           {"--same-model", "", "", "", common, once,
+            "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
+            "differ by is part of the noise.",
+            use::set(&compare::CompareOptions::same_model)},
+           {"--time", "device|stream|latency", "", "", common, once,
+            "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or "
+            "where "
+            "the sides differ in that, one that both have. What gate update is given holds for later checks.",
+            use::choice(&compare::CompareOptions::clock,
+                        std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency})},
+       }});
 }
 
-compare::CompareOptions compare_options(const ComparisonOptions& options) {
-  return {options.min_effect, options.process_deviation, options.force, options.paired, options.mode, false,
-          options.same_model};
-}
-
-void check_comparison_outputs(const ComparisonOptions& options) {
-  for (const std::string& output : options.outputs) {
-    const std::string extension = extension_of(output);
-    if (extension != ".json" && extension != ".csv" && extension != ".md")
-      throw UsageError(
-          fmt::format("--out={}: a comparison can be written as .json, .csv or .md, and by compare as .html.", output));
-    storage::check_writable(output);
-  }
-}
-
-int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options) {
+int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options,
+                      const std::function<std::string()>& page) {
   if (!options.quiet) show(reports::console(comparison, stdout_style(options)));
-  write_results(comparison, options);
+  write_results(comparison, options, page);
   return compare::exit_code(comparison, options.fail_on);
 }
 

@@ -2,7 +2,8 @@
 // What the commands share that compare runs.
 #pragma once
 
-#include <optional>
+#include <functional>
+#include <string>
 
 #include "compare/compare.h"
 #include "core/storage/storage.h"
@@ -13,36 +14,27 @@
 
 namespace gpubench {
 
-struct ComparisonOptions : Options, FilterOptions {
+struct ComparisonOptions : Options, FilterOptions, compare::CompareOptions {
   compare::FailOn fail_on = compare::FailOn::regression;
-  double min_effect = 0.01;
-  std::optional<double> process_deviation;
-  bool force = false;
-  bool paired = false;
-  bool same_model = false;         ///< as compare::CompareOptions::same_model
-  std::optional<TimingMode> mode;  ///< as compare::CompareOptions::clock
 };
 
 /// All of them; a command chooses those that it has.
 OptionRows comparison_rows();
 
-compare::CompareOptions compare_options(const ComparisonOptions& options);
-
-/// Refuses what a comparison cannot be written as. Throws UsageError or storage::WriteError.
-void check_comparison_outputs(const ComparisonOptions& options);
-
-/// Writes a comparison or a history to each output, as its extension says: .json, .csv or .md.
+/// Writes a comparison or a history to each output, as its extension says; `page` makes the .html of it.
 template <class Result>
-void write_results(const Result& result, const Options& options) {
+void write_results(const Result& result, const Options& options, const std::function<std::string()>& page = nullptr) {
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     const std::string extension = extension_of(file);
-    storage::write_file(file, extension == ".json"  ? reports::json(result)
-                              : extension == ".csv" ? reports::csv(result)
-                                                    : reports::markdown(result));
+    storage::write_file(file, extension == ".json"   ? reports::json(result)
+                              : extension == ".csv"  ? reports::csv(result)
+                              : extension == ".html" ? page()
+                                                     : reports::markdown(result));
   });
 }
 
 /// Prints and writes it. Returns the exit code.
-int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options);
+int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options,
+                      const std::function<std::string()>& page = nullptr);
 
 }  // namespace gpubench
