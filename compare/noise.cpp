@@ -296,32 +296,4 @@ void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& qu
   }
 }
 
-std::optional<Settling> runs_to_settle(const Comparison& comparison) {
-  constexpr int fewest = 3;
-  Settling settling;
-  settling.undecided =
-      static_cast<std::size_t>(std::ranges::count(comparison.points, Change::inconclusive, &ComparedPoint::change));
-  if (settling.undecided == 0) return std::nullopt;
-  const double strictest = family_significance / static_cast<double>(comparison.points.size());
-  const double border = std::log1p(comparison.min_effect);
-  StudentQuantiles quantiles;
-  const int now = std::min(comparison.base_processes, comparison.new_processes);
-  for (int runs = std::max(fewest, now + 1); runs <= most_runs_to_settle; ++runs) {
-    const double degrees = 2.0 * (runs - 1);
-    const double changed = quantiles(0.5 * strictest, degrees) + quantiles(0.2, degrees);
-    const double same = quantiles(0.025, degrees);
-    settling.points =
-        static_cast<std::size_t>(std::ranges::count_if(comparison.points, [&](const ComparedPoint& point) {
-          if (point.change != Change::inconclusive) return false;
-          const double error = point.process_deviation * std::sqrt(2.0 / runs);
-          const double beyond = std::abs(std::log(point.ratio.value)) - border;
-          return beyond > 0.0 ? beyond >= changed * error : -beyond >= same * error;
-        }));
-    if (2 * settling.points < settling.undecided) continue;
-    settling.runs = runs;
-    return settling;
-  }
-  return settling;
-}
-
 }  // namespace gpubench::compare

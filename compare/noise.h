@@ -142,14 +142,4 @@ Judged surer_of(Judged by_median, Judged by_fastest, double min_effect);
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);
 
-/// How many runs a side would decide at least half of the inconclusive points.
-struct Settling {
-  int runs = 0;               ///< 0: more than `most_runs_to_settle`
-  std::size_t points = 0;     ///< that would be decided
-  std::size_t undecided = 0;  ///< of so many
-};
-inline constexpr int most_runs_to_settle = 20;
-/// If ratios and noise are as they look now; absent where nothing is inconclusive.
-std::optional<Settling> runs_to_settle(const Comparison& comparison);
-
 }  // namespace gpubench::compare

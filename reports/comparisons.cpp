@@ -136,20 +136,12 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
         "This comparison finds, four times in five, a slow-down of {} at half of the points and one of {} at every "
         "point.",
         slow_down(*comparison.min_seen_by_half), slow_down(*comparison.min_seen_by_all)));
-  if (const auto settling = compare::runs_to_settle(comparison); settling && comparison.comparable) {
-    const std::string of = fmt::format("of the {} inconclusive points", settling->undecided);
-    const std::string_view units = comparison.cards ? "cards" : "runs";
-    sentences.push_back(
-        settling->runs == 0
-            ? fmt::format("Even {} {} a side would decide only {} {}: they are too noisy.",
-                          compare::most_runs_to_settle, units, settling->points, of)
-            : fmt::format("About {0} {1} a side would decide {2} {3}, if they are as they look.{4}", settling->runs,
-                          units, settling->points, of,
-                          comparison.cards ? ""
-                                           : fmt::format(" Measure them in turn: gpubench ab BASE_PROGRAM NEW_PROGRAM "
-                                                         "--pairs={}",
-                                                         settling->runs)));
-  }
+  const bool undecided = std::ranges::find(comparison.points, compare::Change::inconclusive,
+                                           &compare::ComparedPoint::change) != comparison.points.end();
+  if (comparison.comparable && assumed.empty() && undecided)
+    sentences.push_back(comparison.cards ? "More cards a side decide more."
+                                         : "More runs a side decide more. Measure them in turn: gpubench ab "
+                                           "BASE_PROGRAM NEW_PROGRAM");
   const bool changed = std::ranges::any_of(comparison.points, has_changed);
   if (comparison.code == compare::CodeChange::same)
     sentences.emplace_back(changed ? "Code unchanged, time changed: both sides are the same machine code. Look at the "

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <iterator>
 #include <sstream>
 
@@ -87,7 +88,8 @@ std::vector<std::string> choices_of(std::string_view value) {
   std::vector<std::string> choices;
   std::istringstream words{std::string(value)};
   for (std::string word; std::getline(words, word, '|'); choices.push_back(word))
-    if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
+    if (word.empty() || std::isupper(static_cast<unsigned char>(word.front())) != 0 ||
+        std::ranges::any_of(word, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_'; }))
       return {};
   return choices;
 }

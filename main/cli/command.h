@@ -142,7 +142,7 @@ double parsed_count(const OptionRow& row, const std::string& text, double low, d
 template <class Owner, class Value>
 Use number(Value Owner::*member, double low, double high, double unit = 1.0) {
   return [=](Options& options, const OptionRow& row, const std::string& value) {
-    dynamic_cast<Owner&>(options).*member = parsed_number(row, value, low, high) * unit;
+    dynamic_cast<Owner&>(options).*member = static_cast<Value>(parsed_number(row, value, low, high) * unit);
   };
 }
 

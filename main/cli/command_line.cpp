@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,9 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <optional>
 #include <system_error>
-#include <tuple>
 #include <typeinfo>
 
 #include "core/base/text.h"
@@ -81,22 +78,13 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
-/// What tells whether a file is another one than before; absent where there is none.
-std::optional<std::tuple<ino_t, time_t, long>> stamp_of(const std::string& file) {
-  struct stat facts {};
-  if (::stat(file.c_str(), &facts) != 0) return std::nullopt;
-  return std::tuple(facts.st_ino, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
-}
-
 /// Runs it. A file that was asked for and not written is no success.
 int run_and_look(const Command& command, const Options& options) {
-  std::vector<std::optional<std::tuple<ino_t, time_t, long>>> before;
-  for (const std::string& file : options.outputs) before.push_back(stamp_of(file));
   int code = run_command_or_job(command, options);
   if (code != exit_codes::fine || commanding() == 0) return code;  // a worker writes none
-  for (std::size_t i = 0; i < before.size(); ++i)
-    if (const auto now = stamp_of(options.outputs[i]); !now || now == before[i]) {
-      say(fmt::format("{} was not written: there was nothing to write.", options.outputs[i]));
+  for (const std::string& file : options.outputs)
+    if (!written_files().contains(file)) {
+      say(fmt::format("{} was not written: there was nothing to write.", file));
       code = exit_codes::operation_failed;
     }
   return code;

@@ -61,6 +61,11 @@ std::string words_of(const std::exception& error) {
   return remedy.empty() ? error.what() : fmt::format("{}. {}.", error.what(), remedy);
 }
 
+std::set<std::string>& written_files() {
+  static std::set<std::string> files;
+  return files;
+}
+
 void write_each(const std::vector<std::string>& files, bool quiet,
                 const std::function<void(const std::string& file)>& write) {
   std::exception_ptr trouble;
@@ -68,6 +73,7 @@ void write_each(const std::vector<std::string>& files, bool quiet,
   for (const std::string& file : files) {
     try {
       write(file);
+      written_files().insert(file);
       if (!quiet) say(fmt::format("wrote {}", file));
     } catch (const std::exception& error) {
       if (trouble) say(words);

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ void show(std::string_view lines);
 int flush_output();
 /// What an error says, in the user's terms also where the system or a library said it.
 std::string words_of(const std::exception& error);
+/// What write_each wrote in this process.
+std::set<std::string>& written_files();
 /// Writes each file, though one fails: the last error is thrown in the end, those before are said. Says what it wrote,
 /// unless `quiet`.
 void write_each(const std::vector<std::string>& files, bool quiet,

@@ -32,17 +32,11 @@
 namespace gpubench {
 namespace {
 
-struct ProfileOptions : Options, CeilingOptions, PictureOptions {
+struct ProfileOptions : Options, CeilingOptions, PictureOptions, profile::InjectionOptions {
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
-  int counted_launches = 20;
-  double counting_seconds = 0.0;
   int metrics_runs = 1;
   std::string kept_kernels;  ///< a regular expression
   std::string kept_range;
-  double start_after_seconds = 0.0;
-  double duration_seconds = 0.0;  ///< 0: to the end
-  bool capture_range = false;
-  double max_recording_gib = 4.0;  ///< of each process
   std::optional<std::string> keep_folder;
   std::optional<std::string> recording_folder;  ///< of an earlier recording
 };
@@ -176,9 +170,8 @@ std::string why_nothing(const profile::Recordings& recordings, const std::string
   return text;
 }
 
-/// Judges what was recorded, and reports on standard error: standard output is the program's. False where there was
-/// nothing to report.
-bool report_program(const ProfileOptions& options, const std::filesystem::path& folder, const std::string& ended,
+/// Judges what was recorded, and reports on standard error: standard output is the program's.
+void report_program(const ProfileOptions& options, const std::filesystem::path& folder, const std::string& ended,
                     const std::vector<AbsentCounter>& absent) {
   const profile::Recordings recordings = profile::read_recordings(folder);
   if (options.recording_folder && recordings.timeline.processes.empty()) {
@@ -194,8 +187,7 @@ bool report_program(const ProfileOptions& options, const std::filesystem::path& 
   describe_program(options, run.context);
   run.devices = profile::devices_of(recordings, here);
   if (run.devices.empty()) {
-    say(why_nothing(recordings, program));
-    return false;
+    return say(why_nothing(recordings, program));
   }
   find_program_ceilings(options, here, run);
   profile::GroupOptions groups;
@@ -219,14 +211,6 @@ bool report_program(const ProfileOptions& options, const std::filesystem::path& 
     else
       reports::write(run, file, options.chart, options);
   });
-  return true;
-}
-
-/// The exit code where nothing was recorded: a file that was asked for and not written is an error.
-int code_of_nothing(const ProfileOptions& options) {
-  if (options.outputs.empty()) return exit_codes::fine;
-  say(fmt::format("{} not written", joined(options.outputs, ", ")));
-  return exit_codes::operation_failed;
 }
 
 /// The folder of --keep, made where it is not there. Throws UsageError where it holds a recording already.
@@ -244,18 +228,13 @@ int run_profile(const ProfileOptions& options) {
   (void)filter_of(options.kept_kernels);
   if (options.recording_folder) {
     try {
-      return report_program(options, *options.recording_folder, "", {}) ? exit_codes::fine : code_of_nothing(options);
+      report_program(options, *options.recording_folder, "", {});
+      return exit_codes::fine;
     } catch (const profile::RecordingError& error) {
       throw UsageError(fmt::format("{} Give --recording the folder that --keep named.", error.what()));
     }
   }
-  profile::InjectionOptions injected;
-  injected.max_bytes = static_cast<std::uint64_t>(options.max_recording_gib * 1073741824.0);
-  injected.start_after_seconds = options.start_after_seconds;
-  injected.duration_seconds = options.duration_seconds;
-  injected.capture_range = options.capture_range;
-  injected.counting_seconds = options.counting_seconds;
-  injected.counted_launches = static_cast<std::uint32_t>(options.counted_launches);
+  profile::InjectionOptions injected = options;
   std::vector<AbsentCounter> absent;
   const auto sets = plan_counters(options, absent);
   const std::size_t runs = std::clamp<std::size_t>(sets.size(), 1, static_cast<std::size_t>(options.metrics_runs));
@@ -276,7 +255,7 @@ int run_profile(const ProfileOptions& options) {
     }
   }
   try {
-    if (!report_program(options, folder, end.words, absent) && end.exit_code == 0) return code_of_nothing(options);
+    report_program(options, folder, end.words, absent);
   } catch (const std::exception& error) {
     // The program's own failure goes before that of its report.
     say(words_of(error));
@@ -297,11 +276,11 @@ OptionRows own_rows() {
       {"--metrics-launches", "N", "", "20", other, once,
        "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
        "ever more rarely.",
-       use::count(&ProfileOptions::counted_launches, 1, 100'000)},
+       use::count(&profile::InjectionOptions::counted_launches, 1, 100'000)},
       {"--metrics-budget", "SECONDS", "", "", other, once,
        "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
        "else 3 s and a tenth of its time.",
-       use::number(&ProfileOptions::counting_seconds, 0.1, 1e6)},
+       use::number(&profile::InjectionOptions::counting_seconds, 0.1, 1e6)},
       {"--metrics-runs", "N", "", "1", other, once,
        "Runs the program so often, and counts another part of the metrics in each run. For programs "
        "whose kernels do not recur; the program must do the same each time.",
@@ -312,20 +291,16 @@ OptionRows own_rows() {
       {"--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
        use::text(&ProfileOptions::kept_range)},
       {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
-       use::number(&ProfileOptions::start_after_seconds, 0.0, 1e6)},
+       use::number(&profile::InjectionOptions::start_after_seconds, 0.0, 1e6)},
       {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
-       use::number(&ProfileOptions::duration_seconds, 0.001, 1e6)},
+       use::number(&profile::InjectionOptions::duration_seconds, 0.001, 1e6)},
       {"--capture-range", "cudaProfilerApi", "", "", other, once,
        "Record only between cudaProfilerStart and cudaProfilerStop.",
-       [](Options& options, const OptionRow& row, const std::string& value) {
-         if (value != "cudaProfilerApi")
-           throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
-         dynamic_cast<ProfileOptions&>(options).capture_range = true;
-       }},
+       use::choice(&profile::InjectionOptions::capture_range, std::vector{true})},
       {"--max-recording", "GIB", "", "4", other, once,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
        "beyond is not recorded.",
-       use::number(&ProfileOptions::max_recording_gib, 0.001, 10'000.0)},
+       use::number(&profile::InjectionOptions::max_bytes, 0.001, 10'000.0, 1073741824.0)},
       {"--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
        use::text(&ProfileOptions::keep_folder)},
       {"--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",

@@ -39,13 +39,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_traces = 10'000;
 
-struct TraceOptions : Options, CeilingFileOptions, timeline::Selection {
+struct TraceOptions : Options, CeilingFileOptions, timeline::Selection, timeline::FlameOptions {
   const timeline::Analysis* analysis = nullptr;
   std::string by;                                     ///< a word of the analysis; empty: its first
   std::optional<timeline::FlameWeight> flame_weight;  ///< of flame and diff; absent: GPU time where there is any
-  double min_duration_us = 0.0;
-  std::size_t max_depth = 512;
-  bool group_small_kernels = true;
 };
 
 /// Warnings, and why there may be nothing to say.
@@ -143,15 +140,6 @@ WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline:
   return profile::operator_verdicts(timeline, acceptable(calibration, file));
 }
 
-timeline::FlameOptions flame_options(const TraceOptions& options, bool by_thread) {
-  timeline::FlameOptions result;
-  result.min_duration_ns = std::llround(options.min_duration_us * 1e3);
-  result.max_depth = options.max_depth;
-  result.small_kernel_share = options.group_small_kernels ? result.small_kernel_share : 0.0;
-  result.by_thread = by_thread;
-  return result;
-}
-
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
@@ -165,7 +153,7 @@ int trace_analysis(const TraceOptions& options) {
   const timeline::Linked linked(timeline);
   const reports::AboutTrace about = about_trace(options.inputs, timeline);
   if (is_flame) {
-    const timeline::FlameGraph graph = timeline::flame(linked, flame_options(options, true));
+    const timeline::FlameGraph graph = timeline::flame(linked, options);
     const timeline::FlameWeight weight = options.flame_weight.value_or(graph.natural_weight());
     put(options, analysis.name, {timeline::flame_table(graph, weight)}, timeline.warnings,
         [&](const std::string& file) {
@@ -194,11 +182,13 @@ int trace_diff(const TraceOptions& options) {
   const timeline::Timeline old = base.get();
   say_warnings(old);
   say_warnings(next);
+  timeline::FlameOptions frames = options;
+  frames.by_thread = false;
   const timeline::Difference difference = timeline::difference(old, next);
   const std::vector<ResultTable> tables = timeline::difference_tables(difference);
   put(options, "diff", tables, next.warnings, [&](const std::string& file) {
-    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, flame_options(options, false),
-                     options.flame_weight, file.ends_with(".svg"));
+    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, frames, options.flame_weight,
+                     file.ends_with(".svg"));
   });
   return exit_codes::fine;
 }
@@ -231,13 +221,14 @@ extern const CommandFile trace_command{
                        std::vector{timeline::FlameWeight::gpu, timeline::FlameWeight::host})},
           {"--min-duration-us", "US", "", "0", other, once,
            "Leave out frames with less time in all; their callers keep it.",
-           use::number(&TraceOptions::min_duration_us, 0.0, 1e12)},
+           use::number(&timeline::FlameOptions::min_duration_ns, 0.0, 1e12, 1e3)},
           {"--max-depth", "LEVELS", "", "512", other, once,
            "Leave out what is deeper within a thread; the time is that of the last level shown.",
-           use::count(&TraceOptions::max_depth, 1, 512)},
+           use::count(&timeline::FlameOptions::max_depth, 1, 512)},
           {"--group-small-kernels", "yes|no", "", "yes", other, once,
            "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
-           use::choice(&TraceOptions::group_small_kernels, std::vector{true, false})}};
+           use::choice(&timeline::FlameOptions::small_kernel_share,
+                       std::vector{timeline::FlameOptions().small_kernel_share, 0.0})}};
       const OptionRows selection = {
           {"--iteration", "N", "", "", common, once, "Of each process the N-th iteration alone, from 0.",
            use::count(&timeline::Selection::iteration, 0, 1'000'000'000)},
@@ -249,16 +240,10 @@ extern const CommandFile trace_command{
            use::number(&timeline::Selection::from_seconds, -1e12, 1e12)},
           {"--to", "SECONDS", "", "", other, once, "What ran until then, since the first event.",
            use::number(&timeline::Selection::to_seconds, -1e12, 1e12)}};
-      const OptionRow ceilings = {
-          "--calibration",
-          "FILE",
-          "",
-          "",
-          common,
-          once,
-          "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in "
-          "this file.",
-          use::text(&CeilingFileOptions::calibration_file)};
+      const OptionRows ceilings = {
+          {"--calibration", "FILE", "", "", common, once,
+           "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in this file.",
+           use::text(&CeilingFileOptions::calibration_file)}};
       const auto of_traces = [&selection](const std::string& name, std::string summary, std::string examples,
                                           std::string formats, const OptionRows& own, int (*run)(const TraceOptions&)) {
         return with(Command{"trace " + name,
@@ -280,7 +265,7 @@ extern const CommandFile trace_command{
         const bool is_flame = one->name == "flame", is_summary = one->name == "summary";
         OptionRows own = {as_json};
         if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
-        if (is_summary) own.insert(own.begin(), ceilings);
+        if (is_summary) own.insert(own.begin(), ceilings.front());
         if (!one->by.empty() && !is_flame)
           own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
                                    common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
