@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -46,20 +45,6 @@
 namespace gpubench {
 namespace {
 
-/// The longest plain word of a filter: "gemm" in "^gemm/.*".
-std::string longest_word(const std::string& filter) {
-  std::string longest, word;
-  for (const char c : filter + ' ') {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-      continue;
-    }
-    if (word.size() > longest.size()) longest = word;
-    word.clear();
-  }
-  return longest;
-}
-
 std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
   std::vector<std::string> operations;
   for (const Device& device : devices)
@@ -68,7 +53,7 @@ std::string nothing_to_measure(const std::vector<Device>& devices, const std::st
     return fmt::format("This program has no operation for {}. Choose another device with --device.",
                        devices.front().id);
   return fmt::format("No point matches the filter '{}' on {}.{} --list names them all.", filter, devices.front().id,
-                     did_you_mean(longest_word(filter), operations));
+                     did_you_mean(filter, operations));
 }
 
 /// Puts the sizes of each operation, added ones too, in the order of their arguments. `point_of` gives an item's point.
@@ -493,13 +478,24 @@ void add_missing_names(const std::vector<std::string>& names, std::vector<std::s
     if (std::ranges::find(to, name) == to.end()) to.push_back(name);
 }
 
-void check_once(const RunOptions& options) {
-  if (options.once > 0 &&
-      (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
-       options.calibrate || !options.checks.empty() || !options.metrics.empty()))
-    throw UsageError(
-        "--once times nothing and keeps nothing: leave --out, --metrics, --check, --isolate, --resume, --adaptive and "
-        "--calibrate out.");
+/// What is asked for is written and done, or refused.
+void check_pairs(const RunOptions& options) {
+  using Given = std::pair<std::string_view, bool>;
+  const Given out{"--out", !options.outputs.empty()}, google_out{"--benchmark_out", options.google.out.has_value()},
+      isolate{"--isolate", options.isolate}, resume{"--resume", options.resume_file.has_value()},
+      adaptive{"--adaptive", options.adaptive_sizes > 0}, calibrate{"--calibrate", options.calibrate.has_value()},
+      once{"--once", options.once > 0}, metrics{"--metrics", !options.metrics.empty()},
+      checks{"--check", !options.checks.empty()}, cold{"--cache=cold", options.cache_state != "warm"},
+      at_random{"--benchmark_enable_random_interleaving", options.google.interleaves_at_random()};
+  const std::pair<Given, std::vector<Given>> exclusive[] = {
+      {{"--list", options.list}, {out, google_out}},
+      {calibrate, {google_out, isolate, resume, adaptive, cold}},
+      {once, {out, google_out, isolate, resume, adaptive, calibrate, metrics, checks}},
+      {at_random, {isolate, resume, adaptive}}};
+  for (const auto& [one, others] : exclusive)
+    for (const Given& other : others)
+      if (one.second && other.second)
+        throw UsageError(fmt::format("{} and {} do not go together. Leave one of them out.", one.first, other.first));
 }
 
 void take_google_flags(RunOptions& options) {
@@ -508,10 +504,6 @@ void take_google_flags(RunOptions& options) {
   } catch (const bench::GoogleFlagError& error) {
     throw UsageError(error.what());
   }
-  if ((options.isolate || options.resume_file || options.adaptive_sizes > 0) && options.google.interleaves_at_random())
-    throw UsageError(
-        "--isolate, --resume and --adaptive need the points in order. Leave out "
-        "--benchmark_enable_random_interleaving.");
   static_assert(static_cast<std::size_t>(bench::max_exact_samples) == storage::max_array);
   if (options.google.exact_iterations.value_or(0) > bench::max_exact_samples)
     throw UsageError(fmt::format("--benchmark_min_time={}x: a run holds up to {} samples of a point. Ask for fewer.",
@@ -524,23 +516,13 @@ void take_google_flags(RunOptions& options) {
 
 void check(RunOptions& options) {
   take_google_flags(options);
-  // What is asked for is written, or refused.
-  if (options.list && (!options.outputs.empty() || options.google.out))
-    throw UsageError("--list prints names and writes no file. Leave --out and --benchmark_out out.");
-  if ((options.calibrate || options.once > 0) && options.google.out)
-    throw UsageError(
-        "--benchmark_out holds times of operations, which --calibrate and --once do not take. Leave it out.");
-  check_once(options);
+  check_pairs(options);
   if (options.kernels) add_missing_names({"activity"}, options.checks);
   if (options.kernels && !options.metrics.empty()) add_missing_names(bench::parse_metrics("units"), options.metrics);
   if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
     add_missing_names({std::string(classifier::sm_throughput), std::string(classifier::memory_throughput)},
                       options.metrics);
   if (options.isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");
-  if (options.calibrate &&
-      (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
-    throw UsageError(
-        "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
 }
 
 OptionRows own_rows() {
