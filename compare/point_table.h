@@ -2,12 +2,13 @@
 // What each process of a comparison says of each point, in one table.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "compare/noise.h"
@@ -44,7 +45,7 @@ class PointIndex {
   struct RowKey {
     std::string_view device;
     std::string_view name;
-    friend bool operator==(const RowKey&, const RowKey&) = default;
+    friend auto operator<=>(const RowKey&, const RowKey&) = default;
   };
   /// All points of a run become known.
   void add(const Run& run);
@@ -55,13 +56,8 @@ class PointIndex {
   [[nodiscard]] const std::vector<RowKey>& keys() const { return keys_; }
 
  private:
-  struct Hash {
-    std::size_t operator()(const RowKey& key) const {
-      return std::hash<std::string_view>()(key.device) * 31 + std::hash<std::string_view>()(key.name);
-    }
-  };
   std::vector<RowKey> keys_;
-  std::unordered_map<RowKey, std::size_t, Hash> places_;
+  std::map<RowKey, std::size_t> places_;
 };
 
 /// One time of a point in a process, as a logarithm.

@@ -41,13 +41,6 @@ struct ProfileOptions : Options, CeilingOptions, PictureOptions, profile::Inject
   std::optional<std::string> recording_folder;  ///< of an earlier recording
 };
 
-/// Whether an output is the timeline itself, Chrome's ".trace.json".
-bool is_timeline_file(const std::string& file) {
-  if (file.ends_with(".perfetto-trace"))
-    throw UsageError(fmt::format("--out={}: end it in .trace.json; ui.perfetto.dev opens that.", file));
-  return file.ends_with(".trace.json");
-}
-
 void check(ProfileOptions& options) {
   if (options.program_arguments.empty() == !options.recording_folder)
     throw UsageError(
@@ -206,7 +199,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   else
     write_error_stream(without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
-    if (is_timeline_file(file))
+    if (file.ends_with(".trace.json"))
       timeline::write(recordings.timeline, file);
     else
       reports::write(run, file, options.chart, options);

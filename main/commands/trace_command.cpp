@@ -286,8 +286,8 @@ extern const CommandFile trace_command{
                                    joined_rows({{as_json}, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",
-                                   "gpubench trace convert report.sqlite --out=report.trace.json",
-                                   ".trace.json", {}, trace_convert));
+                                   "gpubench trace convert report.sqlite --out=report.trace.json", ".trace.json", {},
+                                   trace_convert));
       return commands;
     }};
 
