@@ -53,7 +53,6 @@ struct ComparedPoint {
   std::string kernels;             ///< in what the kernels differ, as `kernels_text` says
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;
-  std::optional<double> sign_test_p;  ///< for paired processes: the exact sign test over the pairs of this point
 };
 
 /// "gemm" of "gemm/n:64".

@@ -259,12 +259,6 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
   judged.point.base_processes = judged.point.new_processes = static_cast<int>(sides.base.size());
   judged.point.noise = NoiseSource::processes;
   judged.point.process_deviation = rounded(std::sqrt(0.5 * learnt.variance));  // a difference holds the noise of two
-  int up = 0, down = 0;
-  for (std::size_t i = 0; i < sides.base.size(); ++i) {
-    up += sides.next[i] > sides.base[i] ? 1 : 0;
-    down += sides.next[i] < sides.base[i] ? 1 : 0;
-  }
-  judged.point.sign_test_p = statistics::sign_test(up, down);
   fill(judged, mean_of(sides.base), options.min_effect, quantiles);
   return judged;
 }

@@ -179,16 +179,6 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-double sign_test(int positive, int negative) {
-  const int count = positive + negative;
-  const int fewer = std::min(positive, negative);
-  double tail = 0.0;
-  for (int k = 0; k <= fewer; ++k)
-    tail += std::exp(std::lgamma(count + 1.0) - std::lgamma(k + 1.0) - std::lgamma(count - k + 1.0) -
-                     count * std::numbers::ln2);
-  return std::min(1.0, 2.0 * tail);
-}
-
 double digamma(double x) {
   double result = 0.0;
   for (; x < 10.0; x += 1.0) result -= 1.0 / x;

@@ -62,9 +62,6 @@ double student_quantile(double tail, double degrees);
 /// alpha, whatever the dependence (Holm, Scandinavian Journal of Statistics 6, 1979).
 std::vector<double> holm(std::span<const double> p_values);
 
-/// Two-sided exact sign test: the chance that fair coins split at least as unevenly; 1 for none.
-double sign_test(int positive, int negative);
-
 double digamma(double x);           ///< x > 0; Abramowitz and Stegun 6.3.5 and 6.3.18
 double trigamma(double x);          ///< x > 0; Abramowitz and Stegun 6.4.6 and 6.4.12
 double inverse_trigamma(double y);  ///< x with trigamma(x) = y > 0, by bisection of the logarithm

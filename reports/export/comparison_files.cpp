@@ -45,7 +45,6 @@ Json json_of(const compare::ComparedPoint& point) {
   item["change"] = name_of(point.change);
   item["adjusted_p"] = point.p_value;
   if (point.by_fastest) item["by"] = "fastest samples";
-  if (point.sign_test_p) item["sign_test_p"] = *point.sign_test_p;
   item["smallest_slow_down_seen"] = point.min_seen;
   item["base_processes"] = point.base_processes;
   item["new_processes"] = point.new_processes;
