@@ -169,23 +169,6 @@ std::jthread hang_notice(const std::string& name, double seconds, ProgressLine& 
   });
 }
 
-/// Adds a failure for each point of a plan that is not among the points from `first` on.
-void add_missing(const Plan& plan, std::size_t first, Run& run) {
-  std::multiset<std::pair<std::string, int>> measured;
-  for (std::size_t i = first; i < run.points.size(); ++i)
-    measured.emplace(run.points[i].measurement.name, run.points[i].measurement.repetition);
-  for (const bench::PointName& point : plan.points) {
-    if (const auto found = measured.find({point.name, point.repetition}); found != measured.end()) {
-      measured.erase(found);
-      continue;
-    }
-    Measurement missing;
-    missing.device = plan.device.id;
-    missing.failure = Failure{FailureKind::error, "it was planned, but Google Benchmark never ran it"};
-    run.points.push_back({named(std::move(missing), point), std::nullopt});
-  }
-}
-
 /// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again, others only
 /// where that is wanted.
 void measure(const Plan& plan, bool measures_unknown, const Calibration& calibration, const RunOptions& options,
@@ -217,7 +200,6 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
   };
   for (auto& measurement : bench::go_over(plan.device, options.filter, visit, google.sinks(), regime_of))
     run.points.push_back({std::move(measurement), std::nullopt});
-  add_missing(plan, before, run);
 }
 
 /// Checks and counts on every device, once all of them are timed.

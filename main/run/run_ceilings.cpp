@@ -49,101 +49,95 @@ int keep_in_cache(const Calibration& calibration, const CeilingOptions& options)
   }
 }
 
-class CeilingFinder {
- public:
-  CeilingFinder(const Device& device, const CeilingOptions& options, bool quiet, bool in_worker,
-                std::vector<std::string>& warnings)
-      : device_(device), options_(options), quiet_(quiet), in_worker_(in_worker), warnings_(warnings) {}
+struct CeilingFinder {
+  const Device& device;
+  const CeilingOptions& options;
+  bool quiet;
+  bool in_worker;
+  std::vector<std::string>& warnings;
 
   [[nodiscard]] Calibration find(const Run* earlier) const {
-    if (options_.calibration_file) return from_file();
-    const Calibration* const then = earlier != nullptr ? earlier->calibration_of(device_.id) : nullptr;
-    if (then != nullptr && !calibrate::why_not_fitting(*then, device_))
-      return kept_as_it_is(*then);  // one run, one calibration
-    auto cached = calibrate::load_cached(device_);
+    if (options.calibration_file) return from_file();
+    const Calibration* const then = earlier != nullptr ? earlier->calibration_of(device.id) : nullptr;
+    if (then != nullptr && !calibrate::why_not_fitting(*then, device))
+      return kept(*then, drift_of(*then), " It was used anyway.");  // one run, one calibration
+    auto cached = calibrate::load_cached(device);
     if (cached.calibration) return from_cache(*std::move(cached.calibration));
-    say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device_.id, cached.reason));
+    say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device.id, cached.reason));
     return measure_quick();
   }
 
- private:
   [[nodiscard]] Calibration measure_quick() const {
     Calibration calibration =
-        in_worker_ ? calibrate_in_worker(device_) : measure_ceilings(device_, calibrate::Mode::quick, quiet_);
-    if (Interruption::noted() == 0) (void)keep_in_cache(calibration, options_);
+        in_worker ? calibrate_in_worker(device) : measure_ceilings(device, calibrate::Mode::quick, quiet);
+    if (Interruption::noted() == 0) (void)keep_in_cache(calibration, options);
     return calibration;
   }
 
   /// Absent when it is not to be checked or the check itself failed, which is said.
   [[nodiscard]] std::optional<DriftCheck> drift_of(const Calibration& calibration) const {
-    if (!options_.drift_check || Interruption::noted() != 0) return std::nullopt;
-    ProgressLine progress(quiet_);
-    progress.step(fmt::format("checking the calibration of {}", device_.id), 0.0);
+    if (!options.drift_check || Interruption::noted() != 0) return std::nullopt;
+    ProgressLine progress(quiet);
+    progress.step(fmt::format("checking the calibration of {}", device.id), 0.0);
     try {
-      return in_worker_ ? check_drift_in_worker(device_, calibration) : calibrate::check_drift(device_, calibration);
+      return in_worker ? check_drift_in_worker(device, calibration) : calibrate::check_drift(device, calibration);
     } catch (const std::runtime_error& error) {
-      warnings_.push_back(
-          fmt::format("The calibration of {} could not be checked for drift: {}", device_.id, error.what()));
+      warnings.push_back(
+          fmt::format("The calibration of {} could not be checked for drift: {}", device.id, error.what()));
       return std::nullopt;
     }
   }
 
-  /// One that stays whatever the check finds.
-  [[nodiscard]] Calibration kept_as_it_is(Calibration calibration) const {
-    calibration.drift = drift_of(calibration);
-    const std::string text = calibration.drift ? drift_text(*calibration.drift, device_) : "";
-    if (!text.empty()) warnings_.push_back(text + " It was used anyway.");
+  /// With what a check found; `used` says on.
+  [[nodiscard]] Calibration kept(Calibration calibration, std::optional<DriftCheck> check, const char* used) const {
+    const std::string text = check ? drift_text(*check, device) : "";
+    if (!text.empty()) warnings.push_back(text + used);
+    calibration.drift = std::move(check);
     return calibration;
   }
 
   [[nodiscard]] Calibration from_file() const {
-    Calibration calibration = storage::read_calibration_for(*options_.calibration_file, {device_});
-    if (calibration.device.kind != device_.kind)
+    Calibration calibration = storage::read_calibration_for(*options.calibration_file, {device});
+    if (calibration.device.kind != device.kind)
       throw UsageError(
           fmt::format("{} has the ceilings of a {}, {}, but {} is a {}. Give a calibration of its own kind, "
                       "or leave out --calibration.",
-                      *options_.calibration_file, kind_word(calibration.device.kind), calibration.device.name,
-                      device_.id, kind_word(device_.kind)));
+                      *options.calibration_file, kind_word(calibration.device.kind), calibration.device.name, device.id,
+                      kind_word(device.kind)));
     if (const auto reason = calibrate::why_not_acceptable(calibration))
       throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.",
-                                   *options_.calibration_file, *reason));
+                                   *options.calibration_file, *reason));
     calibration.drift.reset();
-    const auto reason = calibrate::why_not_fitting(calibration, device_);
-    calibration.device.id = device_.id;
+    const auto reason = calibrate::why_not_fitting(calibration, device);
+    calibration.device.id = device.id;
     calibration = assessed(std::move(calibration));
-    if (!reason) return kept_as_it_is(std::move(calibration));
-    warnings_.push_back(
+    if (!reason) {
+      auto check = drift_of(calibration);
+      return kept(std::move(calibration), std::move(check), " It was used anyway.");
+    }
+    warnings.push_back(
         fmt::format("{} was not measured on this {} in its present state ({}). Its verdicts may mislead.",
-                    *options_.calibration_file, device_.id, *reason));
+                    *options.calibration_file, device.id, *reason));
     return calibration;
   }
 
   [[nodiscard]] Calibration from_cache(Calibration stored) const {
-    stored.device.id = device_.id;  // the same GPU may be numbered anew
+    stored.device.id = device.id;  // the same GPU may be numbered anew
     stored = assessed(std::move(stored));
     auto check = drift_of(stored);
-    const std::string text = check ? drift_text(*check, device_) : "";
-    if (!check || check->outcome != DriftOutcome::drifted) {
-      if (!text.empty()) warnings_.push_back(text + " The stored calibration was used.");
-      stored.drift = std::move(check);
-      return stored;
-    }
-    say(fmt::format("the stored calibration of {} has drifted; measuring a new one", device_.id));
+    if (!check || check->outcome != DriftOutcome::drifted)
+      return kept(std::move(stored), std::move(check), " The stored calibration was used.");
+    say(fmt::format("the stored calibration of {} has drifted; measuring a new one", device.id));
     std::string aside;
     if (stored.mode == "full")
-      if (const auto file = calibrate::set_aside(device_))
+      if (const auto file = calibrate::set_aside(device))
         aside = fmt::format("; the full one is kept as {}", file->string());
     Calibration fresh = measure_quick();
-    warnings_.push_back(fmt::format("{} A quick calibration was measured in its place{}.", text, aside));
+    warnings.push_back(
+        fmt::format("{} A quick calibration was measured in its place{}.", drift_text(*check, device), aside));
     fresh.drift = std::move(check);
     return fresh;
   }
-
-  const Device& device_;
-  const CeilingOptions& options_;
-  bool quiet_;
-  bool in_worker_;
-  std::vector<std::string>& warnings_;
 };
 
 /// "94.0 % below", or "31 900 times" where a percentage would say little.
@@ -253,7 +247,7 @@ void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, con
   if (!isolated && std::ranges::any_of(run.devices, is_gpu)) interruption.emplace(nullptr);
   for (const Device& device : run.devices) {
     run.calibrations.push_back(
-        CeilingFinder(device, options, quiet, isolated || is_gpu(device), run.warnings).find(earlier));
+        CeilingFinder{device, options, quiet, isolated || is_gpu(device), run.warnings}.find(earlier));
     if (is_under_load(run.calibrations.back()))
       run.warnings.push_back(load_text(run.calibrations.back()) + " Verdicts may mislead.");
   }

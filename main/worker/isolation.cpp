@@ -187,8 +187,10 @@ DriftCheck check_drift_in_worker(const Device& device, const Calibration& stored
   return run_ceilings_job(std::move(job), "The drift check").drift.value_or(DriftCheck{});
 }
 
+namespace {
+
 /// How one process fared with its points.
-struct Isolation::Attempt {
+struct Attempt {
   std::vector<std::size_t> positions;  ///< in the plan
   std::set<std::size_t> done;          ///< indices into `positions`
   std::optional<std::size_t> current;  ///< begun and not finished
@@ -197,7 +199,7 @@ struct Isolation::Attempt {
   bool timed_out = false;
   ProcessEnd end;
 
-  void hear(std::string_view line, const Plan& plan, Checkpoint& kept, const OnPoint& on_point) {
+  void hear(std::string_view line, const Plan& plan, Checkpoint& kept, const Isolation::OnPoint& on_point) {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string_view word = line.substr(0, space), rest = line.substr(std::min(space + 1, line.size()));
     if (word == "error") error = rest;
@@ -229,19 +231,15 @@ struct Isolation::Attempt {
   }
 };
 
-void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt) const {
-  Job job;
-  job.device = plan.device.id;
-  job.planned = plan.points.size();
-  job.points = attempt.positions;
-  job.added = added_;
+void measure_in_worker(const Plan& plan, Checkpoint& kept, const Isolation::OnPoint& on_point, const Job& job,
+                       double limit_seconds, Attempt& attempt) {
   ChildProcess child(job);
-  double deadline = steady_seconds() + limit_seconds_;
+  double deadline = steady_seconds() + limit_seconds;
   while (!child.ended() && Interruption::noted() == 0) {
     const auto line = child.next_line(deadline - steady_seconds());
     if (line) {
       attempt.hear(*line, plan, kept, on_point);
-      deadline = steady_seconds() + limit_seconds_;
+      deadline = steady_seconds() + limit_seconds;
     } else if (!child.ended() && steady_seconds() >= deadline) {
       attempt.timed_out = true;
       child.kill();
@@ -251,6 +249,8 @@ void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_po
   while (const auto line = child.next_line(0.0)) attempt.hear(*line, plan, kept, on_point);
   attempt.end = *child.ended();
 }
+
+}  // namespace
 
 std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point) {
   std::vector<std::string> warnings;
@@ -267,7 +267,8 @@ std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, 
     });
     Attempt result;
     result.positions.assign(pending.begin(), others);
-    attempt(plan, kept, on_point, result);
+    const Job job{.device = plan.device.id, .planned = plan.points.size(), .points = result.positions, .added = added_};
+    measure_in_worker(plan, kept, on_point, job, limit_seconds_, result);
     for (const std::string& warning : result.warnings)
       if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
     if (Interruption::noted() != 0) break;

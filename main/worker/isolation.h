@@ -34,9 +34,6 @@ class Isolation {
   std::vector<std::string> measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point);
 
  private:
-  struct Attempt;
-  void attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt) const;
-
   double limit_seconds_;
   std::vector<AddedSize> added_;
 };
