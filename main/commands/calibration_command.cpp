@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "calibrate/calibrate.h"
@@ -28,20 +29,15 @@ std::vector<Device> devices_here() {
   return devices;
 }
 
-/// Which device of this machine a calibration is of, or why none.
-struct FittingDevice {
-  std::string device;
-  std::string reason;
-};
-
-FittingDevice fit_of(const Calibration& calibration, const std::vector<Device>& devices) {
-  FittingDevice fit{"", fmt::format("this machine has no {}", calibration.device.name)};
+/// Which device of this machine a calibration is of, and why none.
+std::pair<std::string, std::string> fit_of(const Calibration& calibration, const std::vector<Device>& devices) {
+  std::string reason = fmt::format("this machine has no {}", calibration.device.name);
   for (const Device& device : devices) {
     const auto why = calibrate::why_not_fitting(calibration, device);
     if (!why) return {device.id, ""};
-    if (device.name == calibration.device.name) fit.reason = *why;
+    if (device.name == calibration.device.name) reason = *why;
   }
-  return fit;
+  return {"no", reason};
 }
 
 /// The calibrations that a file stands for, a device's id, or the name that `calibration list` shows, or its beginning.
@@ -99,15 +95,12 @@ int list_calibrations(const Options& options) {
     std::string reason = stored.reason;
     if (stored.calibration) {
       const Calibration& one = *stored.calibration;
-      const FittingDevice fit = fit_of(one, devices);
-      reason = fit.reason;
+      std::string fits;
+      std::tie(fits, reason) = fit_of(one, devices);
       const auto driver = one.device.properties.find("driver");
-      cells = {stored.name,
-               one.device.name,
-               one.mode,
-               format_age(one.created_utc, now),
-               reason.empty() ? fit.device : "no",
-               driver == one.device.properties.end() ? "" : driver->second};
+      cells = {stored.name, one.device.name,
+               one.mode,    format_age(one.created_utc, now),
+               fits,        driver == one.device.properties.end() ? "" : driver->second};
     }
     if (!reason.empty())
       notes += paragraph("", fmt::format("{}: {}", printable(stored.name), printable(reason)), color::dim, style);

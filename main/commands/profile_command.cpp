@@ -88,10 +88,7 @@ std::vector<std::vector<std::string>> plan_counters(const ProfileOptions& option
 
 /// Ceilings of the GPUs that are here; of others those of --calibration.
 void find_program_ceilings(const ProfileOptions& options, const std::vector<Device>& here, Run& run) {
-  const auto is_here = [&](const Device& device) {
-    return std::ranges::find(here, device.id, &Device::id) != here.end() &&
-           std::ranges::any_of(here, [&](const Device& other) { return other == device; });
-  };
+  const auto is_here = [&](const Device& device) { return std::ranges::find(here, device) != here.end(); };
   Run known;
   for (const Device& device : run.devices) {
     if (is_here(device)) {

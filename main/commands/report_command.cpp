@@ -39,45 +39,34 @@ void filter_findings(const std::string& filter, Run& run) {
   run.findings = classifier::findings_of(run);
 }
 
-/// Several runs: each as a table, or all in one page or picture.
-int report_several(const ReportOptions& options) {
+/// Each run as a table, or all in one page or picture.
+int run_report(const ReportOptions& options) {
+  const bool several = options.inputs.size() > 1;
   for (const std::string& output : options.outputs)
-    if (!reports::can_write_several(output))
+    if (several && !reports::can_write_several(output))
       throw UsageError(
           fmt::format("--out={}: this format takes one run, not {}. Give one run, or write .html .png .svg .pdf "
                       ".vl.json. To see what changed between two: gpubench compare BASE NEW",
                       output, options.inputs.size()));
   const std::vector<std::filesystem::path> files(options.inputs.begin(), options.inputs.end());
   const std::vector<std::string> labels = reports::labels_of(files);
+  const ConsoleStyle style = stdout_style(options);
   std::vector<reports::NamedRun> runs;
   for (std::size_t i = 0; i < files.size(); ++i) {
     runs.push_back({labels[i], storage::read_run(files[i])});
     judge_anew(options.calibration_file, runs.back().run);
     filter_findings(options.filter, runs.back().run);
+    if (options.quiet || !options.outputs.empty()) continue;
+    const std::string title = printable(fmt::format("{} ({})", labels[i], options.inputs[i]));
+    if (several) show((i > 0 ? "\n" : "") + paragraph("", title, color::bold, style));
+    show(reports::console(runs.back().run, style, options.kernels));
   }
-  if (!options.quiet && options.outputs.empty()) {
-    const ConsoleStyle style = stdout_style(options);
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      show(fmt::format(
-          "{}{}{}", i > 0 ? "\n" : "",
-          paragraph("", printable(fmt::format("{} ({})", labels[i], options.inputs[i])), color::bold, style),
-          reports::console(runs[i].run, style)));
-  }
-  if (options.outputs.empty()) return exit_codes::fine;
-  const reports::Several several = reports::join(runs);
-  write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { reports::write(several, file, options.chart, options); });
-  return exit_codes::fine;
-}
-
-int run_report(const ReportOptions& options) {
-  if (options.inputs.size() > 1) return report_several(options);
-  Run run = storage::read_run(options.inputs.at(0));
-  judge_anew(options.calibration_file, run);
-  filter_findings(options.filter, run);
-  if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options), options.kernels));
-  write_each(options.outputs, options.quiet,
-             [&](const std::string& file) { reports::write(run, file, options.chart, options); });
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
+    if (several)
+      reports::write(reports::join(runs), file, options.chart, options);
+    else
+      reports::write(runs.front().run, file, options.chart, options);
+  });
   return exit_codes::fine;
 }
 
