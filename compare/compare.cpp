@@ -87,7 +87,7 @@ class Comparing {
     std::vector<Judged> judged;
     one_after_the_other_ = one_after_the_other() && !options_.updates;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
-    decide(judged, options_.min_effect, quantiles_);
+    decide(judged, options_.min_effect);
     std::ranges::sort(judged, {}, &Judged::place);  // as the points first appeared, not device by device
     note_remarks();
     note_order();
@@ -304,8 +304,7 @@ class Comparing {
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
     for (std::size_t i = 0; i < points.size(); ++i)
-      keep(judge(sides_of(points[i]), noise.of_point[i], source, kind_of(device), options_, quantiles_), points[i],
-           device, judged);
+      keep(judge(sides_of(points[i]), noise.of_point[i], source, kind_of(device), options_), points[i], device, judged);
   }
 
   void judge_pairs_of(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
@@ -323,9 +322,9 @@ class Comparing {
       const PointSides fastest = paired_sides(points[i], &ProcessPoint::log_fastest);
       const bool both = kind_of(device) == DeviceKind::cpu && of_fastest.of_point[i] && fastest.base.size() > 1;
       const double looks = both ? 2.0 : 1.0;
-      Judged each = judge_pairs(sides, *noise.of_point[i], options_, quantiles_, looks);
+      Judged each = judge_pairs(sides, *noise.of_point[i], options_, looks);
       if (both)
-        each = surer_of(std::move(each), judge_pairs(fastest, *of_fastest.of_point[i], options_, quantiles_, looks),
+        each = surer_of(std::move(each), judge_pairs(fastest, *of_fastest.of_point[i], options_, looks),
                         options_.min_effect);
       if (each.point.by_fastest) remark(Remark::by_fastest, points[i]);
       keep(std::move(each), points[i], device, judged);
@@ -446,7 +445,6 @@ class Comparing {
   bool other_card_ = false;                                     ///< as PointSides::other_card
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
   std::map<Remark, std::vector<std::string>> remarks_;
-  StudentQuantiles quantiles_;
   Comparison result_;
 };
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
 
@@ -99,12 +100,13 @@ bool within(const Estimate& ratio, double min_effect) {
 }
 
 /// From the difference to the figures that are shown.
-void fill(Judged& judged, double base_mean, double min_effect, StudentQuantiles& quantiles) {
+void fill(Judged& judged, double base_mean, double min_effect) {
   ComparedPoint& point = judged.point;
   const Difference& difference = judged.difference;
   point.base_seconds = rounded(std::exp(base_mean));
   point.new_seconds = rounded(std::exp(base_mean + difference.value));
-  point.ratio = ratio_of(difference, quantiles(0.025 / judged.looks, difference.degrees) * difference.standard_error);
+  point.ratio =
+      ratio_of(difference, student_quantile(0.025 / judged.looks, difference.degrees) * difference.standard_error);
   point.p_value = std::min(1.0, judged.looks * p_value_beyond(difference, min_effect));
 }
 
@@ -194,12 +196,13 @@ Change change_of(const Estimate& ratio, double p_value, double min_effect) {
   return within(ratio, min_effect) ? Change::same : Change::inconclusive;
 }
 
-double StudentQuantiles::operator()(double tail, double degrees) {
+double student_quantile(double tail, double degrees) {
   constexpr double whole_from = 30.0;
   constexpr double max = 10'000.0;  // beyond, the normal distribution is as good
   const double step = degrees < whole_from ? 0.1 : 1.0;
   degrees = degrees < max ? std::max(0.1, std::floor(degrees / step) * step) : std::numeric_limits<double>::infinity();
-  const auto [place, is_new] = known_.try_emplace({tail, degrees});
+  static thread_local std::map<std::pair<double, double>, double> known;  // by tail and degrees
+  const auto [place, is_new] = known.try_emplace({tail, degrees});
   if (is_new) place->second = statistics::student_quantile(tail, degrees);
   return place->second;
 }
@@ -214,7 +217,7 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
 }
 
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
-             const CompareOptions& options, StudentQuantiles& quantiles) {
+             const CompareOptions& options) {
   Judged judged;
   Spread spread;
   if (options.process_deviation) {
@@ -243,12 +246,11 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   judged.point.new_processes = static_cast<int>(sides.next.size());
   judged.point.noise = source;
   judged.point.process_deviation = rounded(std::sqrt(spread.variance));
-  fill(judged, mean_of(sides.base), options.min_effect, quantiles);
+  fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }
 
-Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
-                   StudentQuantiles& quantiles, double looks) {
+Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options, double looks) {
   Judged judged;
   judged.looks = looks;
   std::vector<double> differences;
@@ -259,7 +261,7 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
   judged.point.base_processes = judged.point.new_processes = static_cast<int>(sides.base.size());
   judged.point.noise = NoiseSource::processes;
   judged.point.process_deviation = rounded(std::sqrt(0.5 * learnt.variance));  // a difference holds the noise of two
-  fill(judged, mean_of(sides.base), options.min_effect, quantiles);
+  fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }
 
@@ -271,7 +273,7 @@ Judged surer_of(Judged by_median, Judged by_fastest, double min_effect) {
   return std::move(surer);
 }
 
-void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles) {
+void decide(std::vector<Judged>& points, double min_effect) {
   std::vector<double> p_values;
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
@@ -284,8 +286,8 @@ void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& qu
     if (points[i].few_samples || (point.change == Change::same && !points[i].others_same))
       point.change = Change::inconclusive;
     // At the level of Holm's first step, with a power of 80 %.
-    const double reach =
-        quantiles(0.5 * strictest / points[i].looks, difference.degrees) + quantiles(0.2, difference.degrees);
+    const double reach = student_quantile(0.5 * strictest / points[i].looks, difference.degrees) +
+                         student_quantile(0.2, difference.degrees);
     point.min_seen = rounded(std::expm1(std::log1p(min_effect) + reach * difference.standard_error));
   }
 }

@@ -10,10 +10,8 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "compare/compare.h"
@@ -84,13 +82,7 @@ Estimate ratio_of(const Difference& difference, double half_width);
 Change change_of(const Estimate& ratio, double p_value, double min_effect);
 
 /// Quantiles of Student's t, kept. Degrees of freedom are rounded down, to 0.1 (from 30 on to 1), so that they are few.
-class StudentQuantiles {
- public:
-  double operator()(double tail, double degrees);
-
- private:
-  std::map<std::pair<double, double>, double> known_;  ///< by tail and degrees
-};
+double student_quantile(double tail, double degrees);
 
 /// What nobody told: a process's standard deviation, as a fraction, and its degrees of freedom, for such a time.
 struct AssumedNoise {
@@ -129,17 +121,16 @@ struct Judged {
   bool others_same = true;   ///< the interval by the other time is within the least effect, too
 };
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
-             const CompareOptions& options, StudentQuantiles& quantiles);
+             const CompareOptions& options);
 /// For pairs: sides of equal length, `learnt` of their winsorised differences, the ratio from the trimmed mean. Where
 /// the pairs are judged by several times of each process, `looks` says by how many.
-Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
-                   StudentQuantiles& quantiles, double looks = 1.0);
+Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options, double looks = 1.0);
 /// By medians and by fastest samples: the one that is surer of a change. Work of others comes and goes, and only ever
 /// lengthens a sample, so a process's fastest one may tell what its median hides (Chen and Revels, arXiv:1608.04295);
 /// a change of the slower samples alone is in the median. Bonferroni's correction is in `looks`.
 Judged surer_of(Judged by_median, Judged by_fastest, double min_effect);
 
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
-void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);
+void decide(std::vector<Judged>& points, double min_effect);
 
 }  // namespace gpubench::compare

@@ -64,7 +64,6 @@ Rates simulate(std::size_t points, std::size_t processes, double deviation, doub
   std::vector<double> deviations(points);
   for (double& each : deviations) each = deviation * std::exp(0.5 * normal(random));
   Rates rates;
-  StudentQuantiles quantiles;
   for (int i = 0; i < comparisons; ++i) {
     ProcessGroup sides[2];
     for (int side = 0; side < 2; ++side)
@@ -86,7 +85,7 @@ Rates simulate(std::size_t points, std::size_t processes, double deviation, doub
       const Difference known{difference, std::sqrt(2.0 * spread.variance / static_cast<double>(processes)),
                              spread.degrees};
       p_values.push_back(p_value_beyond(known, min_effect));
-      const double half = quantiles(0.025, known.degrees) * known.standard_error;
+      const double half = student_quantile(0.025, known.degrees) * known.standard_error;
       rates.covered += std::abs(difference - effect) <= half ? 1.0 : 0.0;
     }
     const auto adjusted = statistics::holm(p_values);
@@ -136,7 +135,6 @@ TEST(Simulation, PairsWithBurstsRaiseFewAlarmsAndFindMore) {
     int families = 0, found = 0, found_plainly = 0;
     double covered = 0.0;
     constexpr int comparisons = 2000;
-    StudentQuantiles quantiles;
     for (int i = 0; i < comparisons; ++i) {
       ProcessGroup group;
       for (std::size_t j = 0; j < pairs; ++j) {
@@ -164,7 +162,8 @@ TEST(Simulation, PairsWithBurstsRaiseFewAlarmsAndFindMore) {
                                  spread.degrees * mean.degrees_factor};
           p_values.push_back(p_value_beyond(known, 0.0));
           if (trimmed && shift == 0.0)
-            covered += std::abs(mean.value) <= quantiles(0.025, known.degrees) * known.standard_error ? 1.0 : 0.0;
+            covered +=
+                std::abs(mean.value) <= student_quantile(0.025, known.degrees) * known.standard_error ? 1.0 : 0.0;
         }
         const auto adjusted = statistics::holm(p_values);
         return static_cast<int>(std::ranges::count_if(adjusted, [](double p) { return p <= 0.05; }));
