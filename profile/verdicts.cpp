@@ -51,29 +51,6 @@ Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options
   return ceilings;
 }
 
-WorkVerdicts kernel_verdicts(const Recordings& recordings, Run ceilings) {
-  WorkVerdicts verdicts;
-  verdicts.of_kernels = true;
-  verdicts.run = verdicts_of(recordings, std::move(ceilings));
-  const Run& run = verdicts.run;
-  double all = 0.0, counted = 0.0;
-  for (const ProgramKernel& kernel : run.program->kernels) {
-    verdicts.calls.push_back(kernel.launches);
-    verdicts.total_seconds.push_back(kernel.total_seconds);
-    all += kernel.total_seconds;
-    counted += kernel.counted > 0 ? kernel.total_seconds : 0.0;
-  }
-  const std::string& reason = run.program->counters_reason;
-  verdicts.rest = fmt::format(
-      "By the ceilings of {}. Counters were read around launches of kernels with {} of the time on the GPU.{}",
-      run.calibrations.empty() ? "no GPU" : printable(run.calibrations.front().device.name),
-      format_percent(all > 0.0 ? counted / all : 0.0),
-      counted > 0.0    ? ""
-      : reason.empty() ? " Record with gpubench profile --metrics=core."
-                       : " " + printable(reason));
-  return verdicts;
-}
-
 WorkVerdicts operator_verdicts(const timeline::Timeline& timeline, const Calibration& calibration) {
   OperatorShare share;
   WorkVerdicts verdicts;

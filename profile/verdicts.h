@@ -11,9 +11,6 @@ namespace gpubench::profile {
 /// there are of them. Counted are all metrics that the recordings and `options.further` make up.
 Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options = {});
 
-/// The same by kernel, with how much of the time has counters.
-WorkVerdicts kernel_verdicts(const Recordings& recordings, Run ceilings);
-
 /// Of operators whose work the shapes in a trace tell.
 WorkVerdicts operator_verdicts(const timeline::Timeline& timeline, const Calibration& calibration);
 

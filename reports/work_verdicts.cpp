@@ -30,25 +30,23 @@ std::string joined_shapes(std::string_view shapes) {
 }  // namespace
 
 std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts) {
-  const bool kernels = verdicts.of_kernels;
   ResultTable table{"verdicts",
-                    columns_of(std::string(kernels ? "kernel; name; ; =kernel and its launch"
-                                                   : "operator; inputs; type; =operator and shapes") +
-                               "; device; calls:count=calls~2; total_seconds=total; median_seconds=median~1; "
+                    columns_of("operator; inputs; type; =operator and shapes; device; calls:count=calls~2; "
+                               "total_seconds=total; median_seconds=median~1; "
                                "flops; bytes; achieved:share=of ceiling; regime; =regime; limiter; =limiter~3")};
-  table.title = kernels ? "What limits the kernels, by their counters" : "What limits the operators, by their shapes";
+  table.title = "What limits the operators, by their shapes";
   table.notes = {verdicts.rest};
   const Absent none{"no verdict"};
   for (std::size_t i = 0; i < verdicts.run.points.size(); ++i) {
     const Point& point = verdicts.run.points[i];
     const Measurement& of = point.measurement;
-    const auto argument = [&](std::size_t k) { return kernels ? std::string() : of.arguments.at(k).text.value_or(""); };
+    const auto argument = [&](std::size_t k) { return of.arguments.at(k).text.value_or(""); };
     const auto& verdict = point.verdict;
     const auto& seconds = of.seconds();
     const Value achieved = verdict ? or_absent(verdict->achieved, "no verdict") : Value(none);
-    table.add({of.operation, kernels ? of.name : argument(0), argument(1),
-               kernels ? of.name : fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)),
-               of.device, verdicts.calls.at(i), verdicts.total_seconds.at(i),
+    table.add({of.operation, argument(0), argument(1),
+               fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)), of.device,
+               verdicts.calls.at(i), verdicts.total_seconds.at(i),
                seconds ? Value(seconds->median) : Absent{"not measured"}, of.work.total_flops(), of.work.bytes(),
                achieved, verdict ? Value(std::string(name_of(verdict->regime))) : none,
                verdict ? Value(regime_text(*verdict)) : none, verdict ? Value(verdict->limiter) : none,

@@ -10,13 +10,12 @@
 
 namespace gpubench {
 
-/// Of operators, by their shapes, or of kernels, by their counters.
+/// Of operators, by their shapes.
 struct WorkVerdicts {
   Run run;
   std::vector<std::int64_t> calls;    ///< of each of the run's points
   std::vector<double> total_seconds;  ///< likewise
   std::string rest;                   ///< what has no verdict, and why
-  bool of_kernels = false;
 };
 
 }  // namespace gpubench

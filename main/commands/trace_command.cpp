@@ -18,9 +18,6 @@
 #include "main/cli/terminal.h"
 #include "main/commands/shared/traces.h"
 #include "main/run/stored_runs.h"
-#include "profile/program_run.h"
-#include "profile/recording_format.h"
-#include "profile/recording_reader.h"
 #include "profile/verdicts.h"
 #include "reports/charts/picture.h"
 #include "reports/result_table.h"
@@ -97,47 +94,17 @@ void put(const TraceOptions& options, std::string_view name, const std::vector<R
   });
 }
 
-/// Recordings of `gpubench profile --keep`, or folders of nothing else.
-bool are_recordings(const std::vector<std::string>& inputs) {
-  return std::ranges::all_of(inputs, [](const fs::path& place) {
-    if (!fs::is_directory(place)) return profile::is_recording(place);
-    bool any = false;
-    for (const auto& entry : fs::directory_iterator(place)) {
-      if (!profile::has_recording_extension(entry.path())) continue;
-      if (!profile::is_recording(entry.path())) return false;
-      any = true;
-    }
-    return any;
-  });
-}
-
-/// Throws UsageError where they were changed, or do not pass.
-Calibration acceptable(Calibration calibration, const std::string& file) {
-  if (const auto reason = calibrate::why_not_acceptable(calibration))
-    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
-  return calibration;
-}
-
-/// By the ceilings in this file: of our own recordings the verdicts of kernels, else of operators.
-WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const timeline::Timeline& timeline,
-                         const std::string& file) {
-  if (are_recordings(inputs)) {
-    const auto recordings = profile::read_recordings(std::vector<fs::path>(inputs.begin(), inputs.end()));
-    Run ceilings;
-    ceilings.devices = profile::devices_of(recordings, {});
-    for (const Device& device : ceilings.devices) {
-      ceilings.calibrations.push_back(acceptable(storage::read_calibration_for(file, {device}), file));
-      ceilings.calibrations.back().device.id = device.id;
-    }
-    return profile::kernel_verdicts(recordings, std::move(ceilings));
-  }
+/// By the ceilings in this file.
+WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& file) {
   Device gpu;
   gpu.kind = DeviceKind::gpu;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
   if (calibration.device.kind != DeviceKind::gpu)
     throw UsageError(
         fmt::format("--calibration={} has the ceilings of a CPU. Give those of the GPU of the trace.", file));
-  return profile::operator_verdicts(timeline, acceptable(calibration, file));
+  if (const auto reason = calibrate::why_not_acceptable(calibration))
+    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
+  return profile::operator_verdicts(timeline, calibration);
 }
 
 int trace_analysis(const TraceOptions& options) {
@@ -165,7 +132,7 @@ int trace_analysis(const TraceOptions& options) {
   }
   std::vector<ResultTable> tables = timeline::tables_of(linked, analysis.name, options.by);
   if (options.calibration_file)
-    std::ranges::move(reports::verdict_tables(verdicts_of(options.inputs, timeline, *options.calibration_file)),
+    std::ranges::move(reports::verdict_tables(verdicts_of(timeline, *options.calibration_file)),
                       std::back_inserter(tables));
   put(options, analysis.name, tables, timeline.warnings, [&](const std::string&) {
     return analysis.name == "timeline"  ? reports::timeline_html(timeline, about)

@@ -194,18 +194,6 @@ class Kept(Trace):
         for words in ("convolutions and attention", "aten::fancy"):
             self.assertIn(words, summary["verdicts_rest"])
 
-    def test_verdicts_of_own_recordings_are_by_counters(self):
-        recording = DATA.parent.parent / "profile" / "data" / "plain_program.gprec"
-        (self.folder / "kept").mkdir()
-        shutil.copy(recording, self.folder / "kept" / "1.gpspool")
-        for place in (recording, self.folder / "kept"):
-            summary = json.loads(self.fine("trace", "summary", place, f"--calibration={CALIBRATION}", "--json"))
-            regimes = {row["kernel"]: (row["regime"], row["calls"]) for row in summary["verdicts"] if "/in:step" in row["name"]}
-            self.assertEqual(regimes["triad"], ("memory", 6))
-            self.assertEqual(regimes["multiply_add"], ("compute", 6))
-            self.assertIn("Counters were read", summary["verdicts_rest"])
-        self.assertIn("What limits the kernels, by their counters", self.fine("trace", "summary", recording, f"--calibration={CALIBRATION}"))
-
     def test_what_can_be_read_is_kept(self):
         import gzip
         cut = self.folder / "cut.json"
