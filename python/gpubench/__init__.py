@@ -22,7 +22,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import compat, kernel_trace, profile, profiling, pytorch, regime, torch, torch_cli, triton
+    from . import compat, kernel_trace, profile, regime, torch, triton
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
@@ -30,16 +30,8 @@ if TYPE_CHECKING:
                        compare, devices, doctor, load, program)
     from .timelines import Timeline
 
-_PLACES = {
-    "harness": ("Benchmark", "State", "Stream", "benchmark", "benchmarks", "run", "sizes"),
-    "runs": ("Calibration", "Comparison", "OperationFailed", "Point", "Run", "WrongDevice", "calibrate",
-             "calibration", "compare", "devices", "doctor", "load", "program"),
-    "timelines": ("Timeline",),
-    "_core": ("ChartError", "CudaError", "Error", "FlagError", "MetricNameError", "NoSuchDevice", "ReadError",
-              "UsageError", "WriteError"),
-}
-_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_MODULES = ("compat", "kernel_trace", "profile", "profiling", "pytorch", "regime", "torch", "torch_cli", "triton")
+_PLACES = ("runs", "timelines", "harness", "_core")  # in which names are looked for: a run is runs.Run before _core.Run
+_MODULES = ("compat", "kernel_trace", "profile", "regime", "torch", "triton")
 
 __all__ = [  # noqa: F822: found by __getattr__
     "Benchmark", "Calibration", "ChartError", "Comparison", "CudaError", "Error", "FlagError", "MetricNameError",
@@ -56,9 +48,9 @@ else:  # a checker shall find misspelt names
     def __getattr__(name):
         if name == "__version__":
             return importlib.import_module("._core", __name__).version
-        if name in _PLACE_OF:
-            value = getattr(importlib.import_module("." + _PLACE_OF[name], __name__), name)
-            globals()[name] = value
+        if name in __all__:
+            places = (importlib.import_module("." + place, __name__) for place in _PLACES)
+            value = globals()[name] = next(getattr(place, name) for place in places if hasattr(place, name))
             return value
         if name in _MODULES:
             return importlib.import_module("." + name, __name__)

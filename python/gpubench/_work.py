@@ -50,10 +50,6 @@ class Work:
         """Whether anything was seen."""
         return bool(self.operators)
 
-    def touch(self, address: int, size: int) -> None:
-        """Memory that was used."""
-        self._storages[address] = max(size, self._storages.get(address, 0))
-
     def made(self, tensors: Iterable[Any]) -> None:
         """Tensors that the call itself has made: changing those changes nothing for others."""
         self._made.update(filter(None, map(_storage_address, tensors)))
@@ -68,7 +64,8 @@ class Work:
         try:
             storage = tensor.untyped_storage()
             size = min(size, int(storage.nbytes()))
-            self.touch(int(tensor.data_ptr()), size)
+            address = int(tensor.data_ptr())
+            self._storages[address] = max(size, self._storages.get(address, 0))
         except Exception:  # noqa: BLE001: a tensor without storage (sparse, wrapped) keeps its declared size
             pass
         return size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import itertools
+import math
 import numbers
 import os
 import re
@@ -42,14 +43,10 @@ def sizes(start: int, stop: int, step: int = 2) -> list[int]:
 
 def text_of(value: Any) -> str:
     """How a value of an axis is shown: "float32" for torch.float32, numpy.float32 and "float32" alike."""
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, bool):
+    if isinstance(value, bool):
         text = str(value).lower()
-    elif isinstance(value, type) or callable(value):
-        text = getattr(value, "__name__", str(value))
     else:
-        text = str(value)
+        text = getattr(value, "__name__", str(value)) if callable(value) else str(value)
     return text.removeprefix("torch.").replace("/", "|").strip() or "none"
 
 
@@ -383,10 +380,7 @@ class Benchmark:
     @property
     def points(self) -> int:
         """How many there are."""
-        count = 1
-        for values in self.axes.values():
-            count *= len(values)
-        return count
+        return math.prod(map(len, self.axes.values()))
 
     def _register(self, kind: str, on_point: Callable[[str], None], repetitions: int | None) -> None:
         sweeps = {axis: values for axis, values in self.axes.items()
@@ -411,17 +405,6 @@ class Benchmark:
 
 _benchmarks: dict[str, Benchmark] = {}
 _one_at_a_time = threading.Lock()
-_process_with_threads: int | None = None  #: that ran something, and whose threads a fork would wait for
-_has_run = False
-
-
-def _before_a_fork() -> None:
-    global _process_with_threads
-    if _has_run and not _core.end_threads():
-        _process_with_threads = os.getpid()
-
-
-os.register_at_fork(before=_before_a_fork)
 
 
 @overload
@@ -461,26 +444,17 @@ class _Progress:
     def __init__(self, total: int, wanted: bool | None):
         self._total = total
         self._done = 0
-        self._handle: Any = None
-        self._notebook = "ipykernel" in sys.modules
-        self._shown = wanted if wanted is not None else self._notebook or bool(sys.stderr and sys.stderr.isatty())
+        self._shown = wanted if wanted is not None else "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
 
     def point(self, name: str) -> None:
         self._done += 1
         if self._shown:
             self._show(f"[{self._done}/{max(self._total, self._done)}] {name}")
 
-    def _show(self, text: str) -> None:
-        if not self._notebook:
-            sys.stderr.write(f"\r{text}\x1b[K")
-            sys.stderr.flush()
-            return
-        from IPython.display import display
-        bundle = {"text/plain": text}
-        if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._handle.update(bundle, raw=True)
+    @staticmethod
+    def _show(text: str) -> None:
+        sys.stderr.write(f"\r{text}\x1b[K")
+        sys.stderr.flush()
 
     def clear(self) -> None:
         if self._shown and self._done:
@@ -535,10 +509,7 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
             raise TypeError(f"run() takes benchmarks, not {type(each).__name__}; use @gpubench.benchmark")
     if repetitions is not None and not (isinstance(repetitions, int) and 1 <= repetitions <= 2**20):
         raise _core.UsageError(f"repetitions takes a whole number from 1 on, not {repetitions!r}.")
-    refuse_a_fork(device)
-    if _process_with_threads not in (None, os.getpid()):
-        raise _core.UsageError(f"This process was forked from process {_process_with_threads}, which has measured. The OpenMP library that PyTorch "
-                               "brings cannot start threads in a fork. Start it by multiprocessing's method 'spawn', or import gpubench first.")
+    refuse_a_fork()
     here = {each["id"]: each["kind"] for each in devices()}
     device = device or next(iter(here))
     kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]
@@ -553,8 +524,6 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     })
     if not _one_at_a_time.acquire(blocking=False):  # before anything is registered, which would disturb the other
         raise _core.UsageError("A run is in progress in this process. Wait for its end.")
-    global _has_run
-    _has_run = True
     try:
         for each, kind in fitting:
             each._register(kind, line.point, repetitions)

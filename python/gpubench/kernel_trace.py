@@ -42,8 +42,9 @@ class SmProfiler:
         self.enabled, self.name = enabled, name
         self._names: dict[int, str] = {}
         # A range takes two.
-        header, size = _core.KernelTrace.header(num_blocks, num_groups, 2 * max_events_per_group, enabled)
-        self._buffer = torch.zeros(size // 8 if enabled else _HEADER_WORDS, dtype=torch.int64,
+        layout = (num_blocks, num_groups, 2 * max_events_per_group) if enabled else (1, 1, 1)
+        header, size = _core.KernelTrace.header(*layout, enabled)
+        self._buffer = torch.zeros(size // 8, dtype=torch.int64,
                                    device=device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._buffer[:_HEADER_WORDS] = torch.frombuffer(bytearray(header), dtype=torch.int64).to(self._buffer.device)
 
@@ -71,13 +72,7 @@ class SmProfiler:
     def _trace(self) -> Any:
         """What there is now. Waits for the stream."""
         names = [self._names.get(number, "") for number in range(max(self._names, default=-1) + 1)]
-        buffer = self._buffer
-        if not self.enabled:
-            import torch
-            header, size = _core.KernelTrace.header(1, 1, 1, False)  # of a buffer without events
-            buffer = torch.zeros(size // 8, dtype=torch.int64)
-            buffer[:_HEADER_WORDS] = torch.frombuffer(bytearray(header), dtype=torch.int64)
-        return _core.KernelTrace.decode(buffer.cpu().numpy().tobytes(), names, self.name, buffer.is_cuda)
+        return _core.KernelTrace.decode(self._buffer.cpu().numpy().tobytes(), names, self.name, self._buffer.is_cuda)
 
     @property
     def dropped(self) -> int:

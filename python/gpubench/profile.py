@@ -16,15 +16,14 @@ import functools
 import inspect
 import threading
 from contextlib import contextmanager, nullcontext
-from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar, overload
+from typing import Any, Callable, Iterator, Sequence, TypeVar, overload
 
 from . import _core
-from ._frameworks import allocator_counts, handle_of, pool_lines, resident_bytes
+from ._frameworks import allocator_counts, handle_of, pool_lines
 from .harness import address_of, bytes_of, text_of
 
 _engine = _core.profile
 _Range = _engine.Range
-_MOST_RANGES = 10_000  # names kept: to make a range takes longer than to find it
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -45,18 +44,14 @@ class GmpProfiler:
     def __init__(self, metrics: Sequence[str] = (), output: str | None = None):
         self._metrics = list(metrics)
         self._output = output
-        self._enabled = self._records = self._starts_itself = False
+        self._enabled = self._starts_itself = False
         self._allocator: dict[str, dict[str, int]] = {}
-        self._process: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
-        self._ranges: dict[str, Any] = {}
 
     def init(self) -> Status:
         """Starts the session, also after CUDA is in use. What it cannot know, and why, is in the result."""
         self._enabled, self._starts_itself = True, False
-        status = Status(_engine.enable(self._metrics, True))
-        self._records = bool(status)
-        return status
+        return Status(_engine.enable(self._metrics, True))
 
     def _begin(self) -> None:
         if self._starts_itself:
@@ -74,7 +69,6 @@ class GmpProfiler:
     def reset(self) -> None:
         """Forgets all results."""
         self._allocator.clear()
-        self._process.clear()
         _engine.reset()
 
     def status(self) -> Status:
@@ -84,15 +78,9 @@ class GmpProfiler:
     def profile_range(self, name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
         """What this thread launches inside counts for the range. Ranges nest. For `with`."""
         if type == "CONCURRENT_KERNEL":
-            known = self._ranges.get(name)
-            if known is not None:
-                return known
             if not isinstance(name, str):
                 raise TypeError(f"a range's name is a text, not {name.__class__.__name__}")
             self._begin()
-            if len(self._ranges) >= _MOST_RANGES:
-                self._ranges.clear()
-            return self._ranges.setdefault(name, _Range(name))
         return self.profile_memory(name) if type == "MEMORY" else _Range(name, type)
 
     def profile_memory(self, name: str) -> Any:
@@ -102,24 +90,17 @@ class GmpProfiler:
 
     @contextmanager
     def _memory_range(self, name: str) -> Iterator[None]:
-        """A range of the engine. Of PyTorch's allocator the driver sees little, so its own counts come on top; where the engine records
-        nothing, as without a GPU, what the process grew by."""
+        """A range of the engine. Of PyTorch's allocator the driver sees little, so its own counts come on top."""
         before = allocator_counts() or {}
-        resident = 0 if self._records else resident_bytes()
         try:
             with _Range(name, "MEMORY"):
                 yield
         finally:
             if (after := allocator_counts()) is not None:
-                self._sum(self._allocator, name, {key: value - before.get(key, 0) for key, value in after.items()})
-            if resident:
-                self._sum(self._process, name, {"calls": 1, "grown_bytes": resident_bytes() - resident})
-
-    def _sum(self, sums: dict[str, dict[str, int]], name: str, counts: Mapping[str, int]) -> None:
-        with self._lock:
-            mine = sums.setdefault(name, dict.fromkeys(counts, 0))
-            for key, value in counts.items():
-                mine[key] += value
+                with self._lock:
+                    mine = self._allocator.setdefault(name, dict.fromkeys(after, 0))
+                    for key, value in after.items():
+                        mine[key] += value - before.get(key, 0)
 
     @overload
     def profile_function(self, name: Function) -> Function: ...
@@ -167,20 +148,12 @@ class GmpProfiler:
 
     def get_memory_activity(self) -> dict[str, Any]:
         """Memory by kind (`kinds`), by range (`ranges`), and what PyTorch's allocator did in each range (`pytorch`);
-        `reason` says why the driver's part is not known. Then `process` has what the process grew by in each range."""
-        activity = dict(_engine.memory_activity())
-        activity["pytorch"] = {name: dict(counts) for name, counts in self._allocator.items()}
-        activity["process"] = {name: dict(counts) for name, counts in self._process.items()}
-        return activity
+        `reason` says why the driver's part is not known."""
+        return {**_engine.memory_activity(), "pytorch": {name: dict(counts) for name, counts in self._allocator.items()}}
 
     def print_memory_activity(self) -> None:
         """Prints that."""
         print(_engine.memory_activity_text())
-        self._print_sums()
-
-    def _print_sums(self) -> None:
-        for name, counts in self._process.items():
-            print(f"Memory of the process in {name}: {counts['grown_bytes']:+} bytes ({counts['grown_bytes'] / 2**20:+.2f} MiB), {counts['calls']} times")
         for name, counts in self._allocator.items():
             print(f"PyTorch's allocator in {name}:")
             for what, operations, size in (("Allocations", "allocations", "allocated_bytes"),
@@ -276,7 +249,7 @@ _default._starts_itself = True  # with the first range
 profile_range, profile_memory, profile_function = _default.profile_range, _default.profile_memory, _default.profile_function
 print_profiler_ranges, print_memory_activity = _default.print_profiler_ranges, _default.print_memory_activity
 get_memory_activity = _default.get_memory_activity
-device_memory, self_cost = _engine.device_memory, _engine.self_cost
+device_memory = _engine.device_memory
 
 
 def init_global_profiler(metrics: Sequence[str] = (), output: str | None = None) -> GmpProfiler:
@@ -294,7 +267,4 @@ def init() -> Status:
 def print_results(reduction: str = "SUM") -> None:
     """Prints ranges and memory."""
     print_profiler_ranges(reduction)
-    if _default.status():
-        print_memory_activity()
-    else:  # the ranges have said why the engine knows no memory
-        _default._print_sums()
+    print_memory_activity()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import pytest
@@ -20,11 +21,19 @@ import pytest
 if TYPE_CHECKING:
     from .runs import Point, Run
 
-_KEY = "gpubench_measured"
-_WITHOUT_BASELINE = "gpubench_without_baseline"
-_COMPARED = "gpubench_compared"
-_CALIBRATIONS = "gpubench_calibrations"
-_FOLDER = "gpubench_folder"
+
+@dataclass
+class _Session:
+    """What the tests of a session have measured, and what came of it."""
+
+    measured: list[Run] = field(default_factory=list)
+    without_baseline: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    calibrations: dict[str | None, str] = field(default_factory=dict)  #: files, by device
+    folder: tempfile.TemporaryDirectory[str] | None = None  #: of those files
+
+
+_SESSION = pytest.StashKey[_Session]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,17 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where the session's runs go."""
-    setattr(config, _KEY, [])
-    setattr(config, _WITHOUT_BASELINE, [])
-    setattr(config, _COMPARED, [])
-    setattr(config, _CALIBRATIONS, {})
+    config.stash[_SESSION] = _Session()
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Nothing is left behind."""
-    folder = getattr(config, _FOLDER, None)
+    folder = config.stash[_SESSION].folder
     if folder is not None:
         folder.cleanup()
 
@@ -65,6 +71,7 @@ class Measure:
     def __init__(self, request: pytest.FixtureRequest):
         self._request = request
         self._config = request.config
+        self._session = request.config.stash[_SESSION]
         self._calls = 0
 
     def __call__(self, function: Callable[..., Any], *, name: str | None = None, reads: Any = (), writes: Any = (),
@@ -92,18 +99,17 @@ class Measure:
                 options.setdefault(option, given)
         options.setdefault("progress", False)
         # One calibration a session: a machine under load keeps none, and measuring takes longer than the tests.
-        known: dict[str | None, str] = getattr(self._config, _CALIBRATIONS)
+        known = self._session.calibrations
         if options.get("device") in known:
             options.setdefault("calibration", known[options.get("device")])
         measured = run(Benchmark(operation, self._name(name), {}, None), **options)
         if "calibration" not in options and measured.calibrations:
-            if not hasattr(self._config, _FOLDER):
-                setattr(self._config, _FOLDER, tempfile.TemporaryDirectory(prefix="gpubench-"))
-            file = os.path.join(getattr(self._config, _FOLDER).name, f"{len(known)}.json")
+            self._session.folder = self._session.folder or tempfile.TemporaryDirectory(prefix="gpubench-")
+            file = os.path.join(self._session.folder.name, f"{len(known)}.json")
             measured.calibrations[0].save(file)
             known[options.get("device")] = file
         point: Point = measured[0]
-        getattr(self._config, _KEY).append(measured)
+        self._session.measured.append(measured)
         if point.failure:
             pytest.fail(f"{point.name}: {point.failure}", pytrace=False)
         self._hold_against_store(measured, point)
@@ -129,12 +135,12 @@ class Measure:
         compared = json.loads(comparison.to_json())["points"] if comparison is not None else []
         mine = next((each for each in compared if each["name"] == point.name), None)
         if mine is None:
-            getattr(self._config, _WITHOUT_BASELINE).append(point.name)
+            self._session.without_baseline.append(point.name)
             return
         low, high = mine["ratio_ci95"]
         text = f"{mine['ratio']:.3f} x the baseline's time ({low:.3f} to {high:.3f})"
         noise = _NOISE.get(mine["noise_from"], mine["noise_from"])
-        getattr(self._config, _COMPARED).append(
+        self._session.compared.append(
             f"{point.name}: {mine['change']}, {text}; runs differ by {mine['process_deviation']:.1%}, {noise}")
         self._request.node.user_properties.append(("gpubench", f"{mine['change']}, {text}"))
         if threshold is not None and mine["ratio"] > 1.0 + threshold and fail_on != "never":
@@ -162,24 +168,15 @@ def gpubench(request: pytest.FixtureRequest) -> Measure:
     return Measure(request)
 
 
-def _merged(config: pytest.Config) -> Run | None:
-    """All of the session in one run."""
-    measured = getattr(config, _KEY, [])
-    if not measured:
-        return None
-    from .runs import Run
-    data = dict(measured[0].data)
-    data["points"] = [point for each in measured for point in each.data["points"]]
-    data["warnings"] = list(dict.fromkeys(text for each in measured for text in each.data["warnings"]))
-    return Run.from_dict(data)
-
-
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The table of the session; files; the store."""
     from . import _core
-    merged = _merged(config)
-    if merged is None:
+    session = config.stash[_SESSION]
+    if not session.measured:
         return
+    from .runs import Run
+    merged = Run.from_dict({**session.measured[0].data, "points": [point for each in session.measured for point in each.data["points"]],
+                            "warnings": list(dict.fromkeys(text for each in session.measured for text in each.data["warnings"]))})
     terminalreporter.section("gpubench")
     terminalreporter.write_line(merged.table(color=False))
     for file in config.getoption("--gpubench-out"):
@@ -189,12 +186,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(f"gpubench: wrote {file}")
         except (_core.Error, OSError) as error:
             terminalreporter.write_line(f"gpubench: {error}")
-    for line in getattr(config, _COMPARED, []):
+    for line in session.compared:
         terminalreporter.write_line(f"gpubench: {line}")
     store = config.getoption("--gpubench-store")
-    without = getattr(config, _WITHOUT_BASELINE, [])
-    if without:
-        terminalreporter.write_line(f"gpubench: {store} has no baseline of {', '.join(without)} on this machine, so nothing was held against it; "
+    if session.without_baseline:
+        terminalreporter.write_line(f"gpubench: {store} has no baseline of {', '.join(session.without_baseline)} on this machine, so nothing was held against it; "
                                     "--gpubench-update adds one")
     if store and config.getoption("--gpubench-update"):
         terminalreporter.write_line(f"gpubench: wrote {_core.add_to_store(store, merged._core)}")

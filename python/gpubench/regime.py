@@ -9,12 +9,13 @@
 """
 from __future__ import annotations
 
-import argparse
+import functools
 import json
 import os
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
@@ -50,56 +51,25 @@ class _Lightweight(Mapping[str, Any]):
     def __init__(self, seconds: Callable[[], float], launch_seconds: float | None):
         self._seconds = seconds
         self._launch = launch_seconds
-        self._values: dict[str, Any] | None = None
 
-    def _resolved(self) -> dict[str, Any]:
-        if self._values is None:
-            seconds = self._seconds()
-            # Below a few launches, launching is most of what such a call can take.
-            overhead = self._launch is not None and seconds < 4.0 * self._launch
-            self._values = {"runtime_ms": seconds * 1e3, "regime": "OVERHEAD_BOUND" if overhead else "UNDECIDED",
-                            "lightweight": True}
-        return self._values
+    @functools.cached_property
+    def _values(self) -> dict[str, Any]:
+        seconds = self._seconds()
+        # Below a few launches, launching is most of what such a call can take.
+        overhead = self._launch is not None and seconds < 4.0 * self._launch
+        return {"runtime_ms": seconds * 1e3, "regime": "OVERHEAD_BOUND" if overhead else "UNDECIDED", "lightweight": True}
 
     def __getitem__(self, key: str) -> Any:
-        return self._resolved()[key]
+        return self._values[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(("runtime_ms", "regime", "lightweight"))
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return 3
+        return len(self._values)
 
     def __repr__(self) -> str:
-        return repr(self._resolved())
-
-
-class _Events:
-    """Two CUDA events around a call. They go back to where they came from when nobody wants their time any more."""
-
-    __slots__ = ("_free", "_pair", "_stream")
-    _streams: dict[tuple[int, int], Any] = {}  # making a torch.cuda.Stream takes longer than recording an event
-
-    def __init__(self, torch: Any, free: list[tuple[Any, Any]]):
-        self._free = free
-        self._pair = free.pop() if free else tuple(torch.cuda.Event(enable_timing=True) for _ in range(2))
-        device = torch._C._cuda_getDevice()
-        key = device, torch._C._cuda_getCurrentRawStream(device)
-        stream = self._streams.get(key)
-        if stream is None:
-            stream = self._streams[key] = torch.cuda.current_stream()
-        self._stream = stream
-        self._pair[0].record(stream)
-
-    def end(self) -> None:
-        self._pair[1].record(self._stream)
-
-    def __call__(self) -> float:
-        self._pair[1].synchronize()
-        return float(self._pair[0].elapsed_time(self._pair[1])) * 1e-3
-
-    def __del__(self) -> None:
-        self._free.append(self._pair)
+        return repr(self._values)
 
 
 class GPUProfiler:
@@ -115,7 +85,6 @@ class GPUProfiler:
         self._metrics = metrics
         self._check = check
         self.last_run: Run | None = None  #: of the operation profiled last
-        self._events: list[tuple[Any, Any]] = []
         self._launch: float | None = None
         known = calibration(self.device)
         if verbose:
@@ -164,10 +133,7 @@ class GPUProfiler:
         if not lightweight:
             self._refuse_tensors_of_others((arguments, keywords))
 
-        def called() -> Any:
-            return operation(*arguments, **keywords)
-
-        call = settled(called, self._on_gpu())
+        call = settled(lambda: operation(*arguments, **keywords), self._on_gpu())
         if lightweight:
             return self._lightly(call)
         seconds, result, work = self._once(call, (arguments, keywords))
@@ -181,7 +147,7 @@ class GPUProfiler:
 
     def _refuse_tensors_of_others(self, arguments: Any) -> None:
         """Where all tensors lie elsewhere, this device has nothing to do; for a mixture the operation speaks for itself."""
-        refuse_a_fork(self.device)
+        refuse_a_fork()
         places = {str(each.device) for each in _arrays(arguments) if hasattr(each, "device") and hasattr(each, "data_ptr")}
         if places and all(place.split(":")[0] != self.device.split(":")[0] for place in places):
             where = "the CPU" if places == {"cpu"} else ", ".join(sorted(places))
@@ -201,10 +167,16 @@ class GPUProfiler:
             return result, lambda: seconds
         torch = sys.modules.get("torch")
         if torch is not None:  # sooner than a timer of its own for each call
-            events = _Events(torch, self._events)
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
             result = call()
-            events.end()
-            return result, events
+            end.record()
+
+            def elapsed() -> float:
+                end.synchronize()
+                return float(begin.elapsed_time(end)) * 1e-3
+
+            return result, elapsed
         timer = _core.profile.KernelTimer()
         timer.start("call", current_stream())
         result = call()
@@ -218,16 +190,8 @@ class GPUProfiler:
     def _once(self, call: Callable[[], Any], arguments: Any) -> tuple[float, Any, Work]:
         """One call: its time, its result and its work."""
         if hasattr(sys.modules.get("torch"), "Tensor"):
-            kept: list[Work] = []
-
-            def watched() -> Any:
-                result, work = watch(call)
-                kept.append(work)
-                return result
-
             prepare()
-            result, seconds = self._timed(watched)
-            work = kept[0]
+            (result, work), seconds = self._timed(lambda: watch(call))
             if work.known:
                 return seconds(), result, work
         else:
@@ -257,25 +221,18 @@ class GPUProfiler:
             work.declare(state)
             state.measure(call)
 
-        def measure() -> Run:
-            return run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
-                       drift_check=False, progress=False, metrics=metrics, check=self._check)
-
-        if work.draws_random:
-            torch: Any = sys.modules["torch"]
-            with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []):
-                measured = measure()
-        else:
-            measured = measure()
+        torch: Any = sys.modules.get("torch")
+        with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []) if work.draws_random else nullcontext():
+            measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
+                           drift_check=False, progress=False, metrics=metrics, check=self._check)
         self.last_run = measured
         point: Point = measured[0]
         return point
 
     def _judged(self, seconds: float, work: Work, operation: Callable[..., Any]) -> Point:
         """One call, judged by the engine as far as one time goes."""
-        summary = {"count": 1, "mad": 0.0, "median_ci95": [seconds, seconds]}
-        for name in ("minimum", "lower_quartile", "median", "upper_quartile", "maximum", "mean"):
-            summary[name] = seconds
+        summary = {"count": 1, "mad": 0.0, "median_ci95": [seconds, seconds],
+                   **dict.fromkeys(("minimum", "lower_quartile", "median", "upper_quartile", "maximum", "mean"), seconds)}
         name = getattr(operation, "__name__", "operation")
         how = "one call" + (", watched while it ran: the host took longer for it than else" if work.known else "")
         declared: dict[str, Any] = {"bytes_read": float(work.bytes_read), "bytes_written": float(work.bytes_written),
@@ -307,7 +264,7 @@ class GPUProfiler:
                 f"gpubench.calibrate({self.device!r}, mode='full')"]
 
     def _profile(self, point: Point, work: Work, why_once: str) -> dict[str, Any]:
-        seconds = point.seconds() or 0.0
+        seconds, device_seconds = point.seconds() or 0.0, point.seconds("device")
         moved = work.bytes_read + work.bytes_written
         flops = sum(work.flops.values())
         peaks = self.peak_flops
@@ -318,7 +275,7 @@ class GPUProfiler:
         return {
             "runtime_ms": seconds * 1e3,
             "runtime_ms_interval": tuple(each * 1e3 for each in point.interval() or ()),
-            "device_ms": _times_1000(point.seconds("device")),
+            "device_ms": None if device_seconds is None else device_seconds * 1e3,
             "regime": REGIMES[point.regime],
             "limiter": point.limiter,
             "confidence": None if why_once else point.confidence,  # one time says little of how sure it is
@@ -336,10 +293,6 @@ class GPUProfiler:
             "called_once_because": why_once,
             "lightweight": False,
         }
-
-
-def _times_1000(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
 
 
 def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_analysis.png", device: str | None = None,
@@ -362,45 +315,3 @@ def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_ana
     else:
         print(f"wrote {name}")
     return measured
-
-
-def main(words: list[str] | None = None) -> int:
-    """The command gpu-profile."""
-    parser = argparse.ArgumentParser("gpu-profile", description="Says what limits operations of PyTorch on this device.")
-    parser.add_argument("--visualize", action="store_true", help="draw gpu_performance_analysis.png")
-    parser.add_argument("--profile", choices=("cos", "matmul"), help="profile one operation")
-    parser.add_argument("--size", type=int, default=1_000_000, help="elements (default: 1000000)")
-    parser.add_argument("--device", help="cuda:0, cpu (default: the first GPU, else the CPU)")
-    chosen = parser.parse_args(words)
-    if not chosen.visualize and not chosen.profile:
-        parser.print_help()
-        return 64
-    if chosen.size < 1:
-        parser.error("--size takes a positive number")
-    try:
-        if chosen.profile:
-            _show(chosen.profile, chosen.size, chosen.device)
-        if chosen.visualize:
-            create_performance_plots(device=chosen.device)
-    except ImportError:
-        print("gpu-profile needs PyTorch: pip install torch", file=sys.stderr)
-        return 2
-    except _core.Error as error:
-        print(f"gpu-profile: {error}", file=sys.stderr)
-        return 64 if isinstance(error, _core.UsageError) else 2
-    return 0
-
-
-def _show(name: str, size: int, device: str | None) -> None:
-    import torch
-    profiler = GPUProfiler(device)
-    side = max(1, int(size**0.5))
-    x = torch.randn(size if name == "cos" else (side, side), device=profiler.device)
-    profile = profiler.profile_operation(*((torch.cos, x) if name == "cos" else (torch.matmul, x, x)))
-    print(f"Runtime: {profile['runtime_ms']:.4f} ms\nRegime: {profile['regime']}\n"
-          f"FLOPS utilization: {profile['flops_utilization'] * 100:.1f} %\n"
-          f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

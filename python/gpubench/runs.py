@@ -2,6 +2,7 @@
 """Runs, calibrations and comparisons: measured, loaded, shown and written."""
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -43,14 +44,8 @@ class Point:
 
     def __init__(self, data: Mapping[str, Any]):
         self.data: Mapping[str, Any] = data  #: as in the file; docs/reference/json-schema.md
-
-    @property
-    def _measurement(self) -> Mapping[str, Any]:
-        return cast("Mapping[str, Any]", self.data["measurement"])
-
-    @property
-    def _verdict(self) -> Mapping[str, Any]:
-        return cast("Mapping[str, Any]", self.data.get("verdict") or {})
+        self._measurement: Mapping[str, Any] = data["measurement"]
+        self._verdict: Mapping[str, Any] = data.get("verdict") or {}
 
     @property
     def name(self) -> str:
@@ -210,7 +205,6 @@ class Run(Sequence[Point]):
 
     def __init__(self, core: _core.Run):
         self._core = core
-        self._data: dict[str, Any] | None = None
 
     @classmethod
     def load(cls, file: PathLike) -> Run:
@@ -225,12 +219,10 @@ class Run(Sequence[Point]):
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[dict[str, Any]]]:
         return type(self).from_dict, (self.data,)
 
-    @property
+    @functools.cached_property
     def data(self) -> dict[str, Any]:
         """All of it, as in the file."""
-        if self._data is None:
-            self._data = json.loads(self._core.to_json())
-        return self._data
+        return cast("dict[str, Any]", json.loads(self._core.to_json()))
 
     @property
     def points(self) -> list[Point]:
@@ -305,12 +297,6 @@ class Run(Sequence[Point]):
         intensity; "NAME:OPERATION@DEVICE" chooses."""
         return Chart(json.loads(self._core.chart(name)))
 
-    def judge_by(self, calibration_file: PathLike) -> Run:
-        """The same measurements judged by the ceilings in a file."""
-        core = _core.Run.from_json(self._core.to_json())
-        core.judge_by(os.fspath(calibration_file))
-        return Run(core)
-
     def html(self) -> str:
         """The page that report("x.html") writes."""
         return self._core.html()
@@ -362,10 +348,6 @@ class Chart:
         """As one page that draws it, without a network."""
         return _core.chart_html(json.dumps(self.spec))
 
-    def svg(self) -> str:
-        """As a picture. Needs vl-convert-python: ChartError says so."""
-        return _core.draw(json.dumps(self.spec), "svg").decode()
-
     def to_altair(self) -> Any:
         """The same as an altair chart."""
         import altair
@@ -376,12 +358,7 @@ class Chart:
         return f"<gpubench.Chart {title.get('text', title) if isinstance(title, dict) else title or ''}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = _bundle(repr(self), _page(self.html(), 560), lambda: self.spec)
-        try:  # for what shows no scripts
-            bundle["image/svg+xml"] = self.svg()
-        except _core.ChartError:
-            pass
-        return bundle
+        return _bundle(repr(self), _page(self.html(), 560), lambda: self.spec)
 
 
 class Calibration:
@@ -502,23 +479,21 @@ def load(file: PathLike) -> Run:
     return Run.load(file)
 
 
-_gpus_used_by: int | None = None
+_used_by: int | None = None  #: the process that has looked for devices first
 
 
 def devices() -> list[dict[str, Any]]:
     """The devices of this machine, GPUs first."""
-    global _gpus_used_by
-    found = cast("list[dict[str, Any]]", json.loads(_core.devices())["devices"])
-    if _gpus_used_by is None and any(each["kind"] == "cuda" for each in found):
-        _gpus_used_by = os.getpid()
-    return found
+    global _used_by
+    _used_by = _used_by or os.getpid()
+    return cast("list[dict[str, Any]]", json.loads(_core.devices())["devices"])
 
 
-def refuse_a_fork(device: str | None) -> None:
-    """CUDA does not live on in a forked process, but for the CPU's part."""
-    if device != "cpu" and _gpus_used_by not in (None, os.getpid()):
-        raise WrongDevice(f"This process was forked from process {_gpus_used_by}, which uses the GPU, and CUDA does not work in a fork. Start "
-                          "it by multiprocessing's method 'spawn', or measure on device='cpu'.")
+def refuse_a_fork() -> None:
+    """Neither CUDA nor the threads of OpenMP live on in a forked process."""
+    if _used_by not in (None, os.getpid()):
+        raise WrongDevice(f"This process was forked from process {_used_by}, which has used gpubench. Neither CUDA nor OpenMP works in a fork: start "
+                          "it by multiprocessing's method 'spawn'.")
 
 
 def doctor() -> dict[str, Any]:

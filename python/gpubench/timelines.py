@@ -2,11 +2,12 @@
 """Timelines of programs: read from traces, shown and written."""
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, Mapping, cast
 
 from . import _core
-from .runs import Chart, PathLike, Run, _bundle, _page
+from .runs import PathLike, Run, _page
 
 
 def _in_us(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +46,6 @@ class Timeline:
     def __init__(self, *files: PathLike):
         self.file = ", ".join(os.fspath(each) for each in files)
         self._core = _core.Timeline.read([os.fspath(each) for each in files])
-        self._run: Run | None = None
         self._tables: dict[tuple[str, str], Any] = {}
 
     @property
@@ -53,12 +53,10 @@ class Timeline:
         """Where time and memory went: GPUs, gaps, kernels, ranges, findings (docs/reference/json-schema.md)."""
         return cast("Mapping[str, Any]", self.run.data["program"])
 
-    @property
+    @functools.cached_property
     def run(self) -> Run:
         """The same as a run, with its page and its tables."""
-        if self._run is None:
-            self._run = Run(self._core.analyze())
-        return self._run
+        return Run(self._core.analyze())
 
     @property
     def findings(self) -> list[str]:
@@ -116,25 +114,6 @@ class Timeline:
         """Writes it as Chrome's .json, for ui.perfetto.dev."""
         self._core.write(os.fspath(file))
 
-    def chart(self, rows: int = 20) -> Chart:
-        """Time by name as Vega-Lite: of kernels, copies and fills; of a trace without a GPU, of operators and ranges by themselves."""
-        listed = [{"name": each["name"][:80], "ms": each["time_us"] / 1e3, "count": each["count"], "kind": each["kind"]} for each in self.kernels]
-        if not listed:
-            by_name: dict[str, float] = {}
-            stack = [self.flame(weight="host")]
-            while stack:
-                node = stack.pop()
-                by_name[node["name"]] = by_name.get(node["name"], 0.0) + node["self"] / 1e3
-                stack += node.get("children", ())
-            listed = sorted(({"name": name[:80], "ms": ms, "kind": "host"} for name, ms in by_name.items() if ms > 0.0),
-                            key=lambda row: -float(str(row["ms"])))
-        if not listed:
-            raise _core.ChartError(f"{self.file} has nothing that lasts, so that there is no chart of it.")
-        return Chart({"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "width": 600, "title": f"Time by name, {os.path.basename(self.file)}",
-                      "data": {"values": listed[:rows]}, "mark": {"type": "bar", "tooltip": True},
-                      "encoding": {"y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 420}},
-                                   "x": {"field": "ms", "type": "quantitative", "title": "ms"}, "color": {"field": "kind", "type": "nominal"}}})
-
     def html(self) -> str:
         """The timeline as one page, which needs no network."""
         return self._core.html(os.path.basename(self.file))
@@ -146,4 +125,4 @@ class Timeline:
         return f"<gpubench.Timeline of {self.file}: {len(self._core)} slices>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return _bundle(self.run.table(color=False, width=120), _page(self.html()), lambda: self.chart().spec)
+        return {"text/plain": self.run.table(color=False, width=120), "text/html": _page(self.html())}

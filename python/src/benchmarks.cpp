@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations written in Python, timed by the harness. The interpreter's lock is held only while Python runs.
-#include <dlfcn.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -71,20 +68,6 @@ std::uintptr_t working_stream() {
 #else
   return 0;
 #endif
-}
-
-/// Ends this thread's pool of OpenMP: a fork has none of its threads, and would wait for them. False where the library
-/// of OpenMP that is loaded cannot; PyTorch brings one from before OpenMP 5.
-bool end_threads() {
-  constexpr int hard = 2;  // omp_pause_hard
-  Dl_info openmp;
-  if (dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &openmp) == 0) return false;
-  void* const library = dlopen(openmp.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return false;
-  const auto pause = reinterpret_cast<int (*)(int)>(dlsym(library, "omp_pause_resource_all"));
-  const bool ended = pause != nullptr && pause(hard) == 0;
-  dlclose(library);
-  return ended;
 }
 
 std::string text_of(const nb::python_error& error) {
@@ -239,11 +222,8 @@ void register_operation(const std::string& name, const std::string& kind,
   if (repetitions) google->Repetitions(*repetitions);
 }
 
-std::atomic<bool> running = false;
-
 /// The command line of `gpubench`, over the operations registered.
 Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::object say) {
-  if (running.exchange(true)) throw UsageError("A run is in progress in this process. Wait for its end.");
   std::optional<Run> result;
   embedding().worker = std::move(worker);
   embedding().finished = [&result](Run finished) {
@@ -279,7 +259,6 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
   }
   bench::forget_registrations();
   embedding() = {};
-  running = false;
   if (const auto end = std::exchange(ending(), nullptr)) std::rethrow_exception(end);
   if (signal != 0) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
@@ -322,8 +301,6 @@ void bind_benchmarks(nb::module_& module) {
   module.def("current_device", &current_device, "The number of the GPU that this thread uses.");
   module.def("working_stream", &working_stream, "The stream that points are timed on, while they run; 0 on a CPU.");
   module.def("forget", &bench::forget_registrations);
-  module.def("end_threads", &end_threads,
-             "Before a fork, which would wait for threads that it has not got. False where that cannot be.");
   module.attr("with_cuda") =
 #ifdef GPUBENCH_WITH_CUDA
       true;

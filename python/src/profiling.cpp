@@ -3,14 +3,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <list>
+#include <map>
+#include <memory>
 #include <optional>
 #include <thread>
 
 #include "gpubench/profile.h"
+#include "profile/range_profiler/range_reports.h"
 #include "python/src/module.h"
 
 namespace nb = nanobind;
@@ -29,18 +29,11 @@ profile::Reduction reduction_of(const std::string& name) {
   throw std::invalid_argument("a reduction is SUM, MAX or MEAN, not '" + name + "'");
 }
 
-void add(nb::dict&) {}
-template <class Value, class... Others>
-void add(nb::dict& to, const char* key, const Value& value, const Others&... others) {
-  to[key] = value;
-  add(to, others...);
-}
-/// Of keys, each followed by its value. What is absent is None.
-template <class... KeysAndValues>
-nb::dict dict_of(const KeysAndValues&... keys_and_values) {
-  nb::dict result;
-  add(result, keys_and_values...);
-  return result;
+/// As Python has the JSON.
+template <class Object = nb::dict>
+Object python_of(const nlohmann::json& value) {
+  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nb::cast<Object>(nb::module_::import_("json").attr("loads")(text));
 }
 
 template <class Call>
@@ -49,54 +42,60 @@ auto without_lock(const Call& call) {
   return call();
 }
 
-nb::dict as_dict(const profile::Status& s) {
-  return dict_of("enabled", s.enabled, "records", s.records, "records_reason", s.records_reason, "counters", s.counters,
-                 "counters_reason", s.counters_reason, "dropped", s.dropped, "kernels_outside", s.kernels_outside,
-                 "note", s.note, "text", s.text());
+nb::dict status_of(const profile::Status& status) {
+  nlohmann::json value = status;
+  value["enabled"] = status.enabled;
+  value["text"] = status.text();
+  return python_of(value);
 }
 
-nb::dict as_dict(const profile::RangeMemory& m) {
-  return dict_of("allocations", m.allocations, "allocated_bytes", m.allocated_bytes, "releases", m.releases,
-                 "freed_bytes", m.freed_bytes, "live_bytes", m.live_bytes, "peak_bytes", m.peak_bytes);
-}
-
-nb::dict as_dict(const profile::RangeResult& range) {
-  nb::list metrics;
-  for (const profile::RangeMetric& each : range.metrics)
-    metrics.append(dict_of("name", each.name, "unit", each.unit, "inclusive", each.inclusive, "exclusive",
-                           each.exclusive, "note", each.note));
-  return dict_of("name", range.name, "path", range.path, "depth", range.depth, "type",
-                 std::string(range.type == profile::RangeType::memory ? "MEMORY" : "CONCURRENT_KERNEL"), "calls",
-                 range.calls, "host_ms", range.host_ms, "kernels", range.kernels, "exclusive_kernels",
-                 range.exclusive_kernels, "metrics", metrics, "memory",
-                 range.memory ? nb::object(as_dict(*range.memory)) : nb::none());
-}
-
-nb::list as_list(const std::vector<profile::RangeResult>& ranges) {
-  nb::list result;
-  for (const auto& range : ranges) result.append(as_dict(range));
-  return result;
+/// What files leave out is None, or an empty note.
+nlohmann::json full_json_of(const std::vector<profile::RangeResult>& ranges) {
+  nlohmann::json all = profile::json_of(ranges);
+  for (auto& range : all) {
+    range.emplace("memory", nullptr);
+    for (auto& metric : range["metrics"]) metric.emplace("note", "");
+  }
+  return all;
 }
 
 nb::dict device_memory() {
   const profile::DeviceMemory m = profile::device_memory();
-  return dict_of("pool_used", m.pool_used, "pool_used_peak", m.pool_used_peak, "pool_reserved", m.pool_reserved,
-                 "pool_reserved_peak", m.pool_reserved_peak, "used", m.used, "total", m.total, "reason", m.reason);
+  const auto maybe = [](const auto& bytes) { return bytes ? nlohmann::json(*bytes) : nlohmann::json(); };
+  return python_of({{"pool_used", maybe(m.pool_used)},
+                    {"pool_used_peak", maybe(m.pool_used_peak)},
+                    {"pool_reserved", maybe(m.pool_reserved)},
+                    {"pool_reserved_peak", maybe(m.pool_reserved_peak)},
+                    {"used", maybe(m.used)},
+                    {"total", maybe(m.total)},
+                    {"reason", m.reason}});
 }
 
 std::optional<nb::dict> timing_of(profile::KernelTimer& timer, const std::string& name) {
   const auto found = without_lock([&] { return timer.timing(name); });
   if (!found) return std::nullopt;
   const profile::Timing& t = *found;
-  return dict_of("count", t.count, "total", t.total_ms, "exclusive", t.exclusive_ms, "mean", t.mean_ms, "min", t.min_ms,
-                 "max", t.max_ms, "p50", t.p50_ms, "p95", t.p95_ms, "p99", t.p99_ms, "std", t.deviation_ms);
+  return python_of({{"count", t.count},
+                    {"total", t.total_ms},
+                    {"exclusive", t.exclusive_ms},
+                    {"mean", t.mean_ms},
+                    {"min", t.min_ms},
+                    {"max", t.max_ms},
+                    {"p50", t.p50_ms},
+                    {"p95", t.p95_ms},
+                    {"p99", t.p99_ms},
+                    {"std", t.deviation_ms}});
 }
 
 std::optional<nb::dict> info_of(const profile::MemoryTracker& tracker, const std::string& name) {
   const auto info = tracker.info(name);
   if (!info) return std::nullopt;
-  return dict_of("name", info->name, "pointer", reinterpret_cast<std::uintptr_t>(info->pointer), "shape",
-                 nb::tuple(nb::cast(info->shape)), "dtype", info->type, "bytes", info->bytes);
+  nb::dict result = python_of({{"name", info->name},
+                               {"pointer", reinterpret_cast<std::uintptr_t>(info->pointer)},
+                               {"dtype", info->type},
+                               {"bytes", info->bytes}});
+  result["shape"] = nb::tuple(nb::cast(info->shape));
+  return result;
 }
 
 /// A name with Python's `with`, entered as often as one likes: again inside itself, and by several threads. Called with
@@ -109,31 +108,17 @@ class Range {
     if (!known) throw std::invalid_argument("a range's type is CONCURRENT_KERNEL or MEMORY, not '" + type + "'");
     type_ = *known;
   }
-  void enter() {
-    if (first_ || !others_.empty())
-      others_.emplace_back(name_, type_);
-    else
-      first_.emplace(name_, type_);
-  }
+  Range& operator=(Range&&) = delete;  ///< not copied, not moved
+  void enter() { open_[std::this_thread::get_id()].push_back(std::make_unique<profile::Range>(name_, type_)); }
   /// The newest that this thread has entered.
   void exit() {
-    const auto mine = [](const Open& open) { return open.thread == std::this_thread::get_id(); };
-    if (others_.empty()) return first_.reset();
-    const auto newest = std::find_if(others_.rbegin(), others_.rend(), mine);
-    if (newest == others_.rend()) return first_.reset();
-    others_.erase(std::next(newest).base());
+    if (auto& mine = open_[std::this_thread::get_id()]; !mine.empty()) mine.pop_back();
   }
 
  private:
-  struct Open {
-    Open(const std::string& name, profile::RangeType type) : range(name, type) {}
-    std::thread::id thread = std::this_thread::get_id();
-    profile::Range range;
-  };
   std::string name_;
   profile::RangeType type_ = profile::RangeType::kernels;
-  std::optional<Open> first_;
-  std::list<Open> others_;
+  std::map<std::thread::id, std::vector<std::unique_ptr<profile::Range>>> open_;
 };
 
 }  // namespace
@@ -190,16 +175,17 @@ void bind_profile(nb::module_& module) {
   module.def(
       "enable",
       [](const std::vector<std::string>& metrics, bool memory) {
-        return as_dict(without_lock([&] { return profile::enable({metrics, memory}); }));
+        return status_of(without_lock([&] { return profile::enable({metrics, memory}); }));
       },
       "metrics"_a, "memory"_a = true);
   module.def("disable", &profile::disable, Release());
   module.def("reset", &profile::reset, Release());
-  module.def("status", [] { return as_dict(profile::status()); });
+  module.def("status", [] { return status_of(profile::status()); });
   module.def(
       "results",
       [](const std::string& reduction) {
-        return as_list(without_lock([&] { return profile::results(reduction_of(reduction)); }));
+        return python_of<nb::list>(
+            without_lock([&] { return full_json_of(profile::results(reduction_of(reduction))); }));
       },
       "reduction"_a = "SUM");
   module.def(
@@ -213,22 +199,13 @@ void bind_profile(nb::module_& module) {
       "path"_a, "reduction"_a = "SUM", Release());
   module.def("memory_activity", [] {
     const profile::MemoryActivity activity = without_lock([] { return profile::memory_activity(); });
-    nb::dict kinds;
-    for (const auto& kind : activity.kinds) kinds[kind.kind.c_str()] = as_dict(kind.memory);
-    return dict_of("kinds", kinds, "ranges", as_list(activity.ranges), "reason", activity.reason);
+    auto kinds = nlohmann::json::object();
+    for (const auto& kind : activity.kinds) kinds[kind.kind] = kind.memory;
+    return python_of({{"kinds", kinds}, {"ranges", full_json_of(activity.ranges)}, {"reason", activity.reason}});
   });
   module.def("memory_activity_text", &profile::memory_activity_text, Release());
   module.def("device_memory", &device_memory,
              "What the current device says of its memory, and of cudaMallocAsync's pool.");
-  module.def(
-      "self_cost",
-      [] {
-        nb::list list;
-        for (const auto& cost : profile::self_cost())
-          list.append(dict_of("what", cost.what, "nanoseconds", cost.nanoseconds, "reason", cost.reason));
-        return list;
-      },
-      "What these calls cost here, in nanoseconds.");
 }
 
 }  // namespace gpubench::python

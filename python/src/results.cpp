@@ -97,11 +97,6 @@ std::string devices_json() {
   return storage::to_json(run);
 }
 
-Device device_named(const std::string& id) {
-  auto devices = bench::choose_devices(id);
-  return devices.front();
-}
-
 /// Of the medians, base over new, with its 95 % interval (of the two medians' own, by MOVER: Zou and Donner, Statistics
 /// in Medicine 27, 2008); absent below six samples a side, whose median has none.
 std::optional<std::array<double, 3>> ratio_of_medians(const std::vector<double>& base,
@@ -116,23 +111,18 @@ std::optional<std::array<double, 3>> ratio_of_medians(const std::vector<double>&
   return {{ratio, ratio * std::exp(-down), ratio * std::exp(up)}};
 }
 
-template <class Error>
-void bind_error(nb::module_& module, const char* name, nb::handle base) {
-  nb::exception<Error>(module, name, base);
-}
-
 void bind_errors(nb::module_& module) {
   const nb::object error = nb::steal(PyErr_NewExceptionWithDoc(
       "gpubench.Error", "What gpubench cannot do, in one sentence.", PyExc_RuntimeError, nullptr));
   module.attr("Error") = error;
-  bind_error<UsageError>(module, "UsageError", error);
-  bind_error<bench::GoogleFlagError>(module, "FlagError", module.attr("UsageError"));
-  bind_error<bench::MetricNameError>(module, "MetricNameError", module.attr("UsageError"));
-  bind_error<bench::NoSuchDevice>(module, "NoSuchDevice", error);
-  bind_error<storage::ReadError>(module, "ReadError", error);
-  bind_error<storage::WriteError>(module, "WriteError", error);
-  bind_error<reports::PictureError>(module, "ChartError", error);
-  bind_error<CudaError>(module, "CudaError", error);
+  nb::exception<UsageError>(module, "UsageError", error);
+  nb::exception<bench::GoogleFlagError>(module, "FlagError", module.attr("UsageError"));
+  nb::exception<bench::MetricNameError>(module, "MetricNameError", module.attr("UsageError"));
+  nb::exception<bench::NoSuchDevice>(module, "NoSuchDevice", error);
+  nb::exception<storage::ReadError>(module, "ReadError", error);
+  nb::exception<storage::WriteError>(module, "WriteError", error);
+  nb::exception<reports::PictureError>(module, "ChartError", error);
+  nb::exception<CudaError>(module, "CudaError", error);
 }
 
 void bind_run(nb::module_& module) {
@@ -163,15 +153,7 @@ void bind_run(nb::module_& module) {
             return reports::picture(run, file, reports::choice_of(file, chart));
           },
           "chart"_a)
-      .def("classify", [](Run& run) { classifier::classify(run); })
-      .def(
-          "judge_by",
-          [](Run& run, const std::string& file) {
-            const Calibration calibration = storage::read_calibration_for(file, run.devices);
-            if (!classifier::judge_by(calibration, file, run))
-              throw UsageError(file + " has no ceilings of the run's kind of device.");
-          },
-          "file"_a);
+      .def("classify", [](Run& run) { classifier::classify(run); });
 }
 
 void bind_comparison(nb::module_& module) {
@@ -205,7 +187,7 @@ void bind_results(nb::module_& module) {
   module.def(
       "stored_calibration",
       [](const std::string& device) -> std::pair<std::optional<std::string>, std::string> {
-        auto cached = calibrate::load_cached(device_named(device));
+        auto cached = calibrate::load_cached(bench::choose_devices(device).front());
         if (!cached.calibration) return {std::nullopt, cached.reason};
         cached.calibration->device.id = device;
         return {storage::to_json(*cached.calibration), ""};
@@ -228,17 +210,6 @@ void bind_results(nb::module_& module) {
   module.def(
       "chart_html", [](const std::string& specification) { return reports::chart_html(specification); },
       "specification"_a, Release(), "A Vega-Lite specification as a page that needs no network.");
-  module.def(
-      "draw",
-      [](const std::string& specification, const std::string& format) {
-        std::string picture;
-        {
-          const nb::gil_scoped_release unlock;
-          picture = reports::draw(specification, format);
-        }
-        return nb::bytes(picture.data(), picture.size());
-      },
-      "specification"_a, "format"_a, "A Vega-Lite specification as png, svg or pdf.");
 }
 
 }  // namespace gpubench::python

@@ -56,12 +56,11 @@ nb::dict tables_of(const Timeline& timeline, const std::string& analysis, const 
 }
 
 timeline::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
-                              bool group_small_kernels, bool by_thread) {
+                              bool group_small_kernels) {
   timeline::FlameOptions options;
   options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * 1e3);
   options.max_depth = max_depth;
   if (!group_small_kernels) options.small_kernel_share = 0.0;
-  options.by_thread = by_thread;
   return timeline::flame(timeline, options);
 }
 
@@ -102,10 +101,10 @@ void bind_timelines(nb::module_& module) {
           "weight"_a = "", Release())
       .def(
           "html",
-          [](const timeline::FlameGraph& self, const std::string& weight, const std::string& title) {
-            return reports::flame_html(self, weight_of(self, weight), {title, std::string(version), {}});
+          [](const timeline::FlameGraph& self, const std::string& weight) {
+            return reports::flame_html(self, weight_of(self, weight), {"Flame graph", std::string(version), {}});
           },
-          "weight"_a = "", "title"_a = "Flame graph", Release());
+          "weight"_a = "", Release());
   nb::class_<Timeline>(module, "Timeline", "A trace as the engine holds it. gpubench.Timeline is what users have.")
       .def_static(
           "read",
@@ -124,7 +123,7 @@ void bind_timelines(nb::module_& module) {
                     return all;
                   })
       .def("flame", &flame_of, "min_duration_us"_a = 0.0, "max_depth"_a = 512, "group_small_kernels"_a = true,
-           "by_thread"_a = true, Release())
+           Release())
       .def(
           "html",
           [](const Timeline& self, const std::string& title) {

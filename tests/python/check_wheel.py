@@ -16,7 +16,7 @@ import zipfile
 
 NEEDED = ("gpubench/__init__.py", "gpubench/py.typed", "gpubench/_core/__init__.pyi", "gpubench/bin/gpubench", "gpubench/include/gpubench/gpubench.h",
           "gpubench/include/gpubench/profile.h", "gpubench/include/gpubench/kernel_trace.cuh", "gpubench/include/gpubench/version.h",
-          "gpubench/compat/sm_profiler/__init__.py")
+          "gpubench/compat/gmp_python.py")
 IMPORTS = "import time; s = time.process_time(); import gpubench; e = time.process_time(); import sys; " \
           "assert not {'torch', 'numpy', 'cupy'} & set(sys.modules); import gpubench._core; print(e - s, time.process_time() - s, gpubench._core.with_cuda, 'src=\x22http' not in gpubench._core.chart_html('{}'))"
 

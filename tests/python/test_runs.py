@@ -85,10 +85,6 @@ def test_a_notebook_gets_all_it_can_show(run):
     assert "<iframe srcdoc=" in chart._repr_mimebundle_()["text/html"] and "add/n:1024" in chart.html()
     linked = '<script src="http'
     assert (linked in chart.html()) == (linked in run.html()), "where pages have Vega inside, charts have it too"
-    try:
-        assert chart.svg().startswith("<svg") and "image/svg+xml" in chart._repr_mimebundle_()
-    except gpubench.ChartError as error:
-        assert "vl-convert" in str(error) or "vl_convert" in str(error)
 
 
 def test_to_pandas_has_a_row_a_point(run):
@@ -143,7 +139,6 @@ def test_a_chrome_trace_is_a_timeline(tmp_path):
     timeline.write(tmp_path / "again.json")
     assert "kernel" in (tmp_path / "again.json").read_text()
     bundle = timeline._repr_mimebundle_()
-    assert bundle["application/vnd.vegalite.v6+json"]["data"]["values"] == [{"name": "kernel", "ms": 0.005, "count": 1, "kind": "kernel"}]
     assert "<iframe srcdoc=" in bundle["text/html"] and "kernel" in bundle["text/plain"]
 
 

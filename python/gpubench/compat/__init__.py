@@ -14,43 +14,47 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from types import ModuleType
 from typing import Sequence
 
-ROOTS = ("gmp_python", "gpu_regime_profiler", "sm_profiler", "core", "smatrix_2d")
+#: What each module has the names of, in gpubench.
+MODULES = {"gmp_python": "compat.gmp_python", "gpu_regime_profiler": "regime", "sm_profiler": "kernel_trace", "sm_profiler.triton_ops": "triton",
+           "core": "", "core.profiling": "torch", "core.profiling.torch_compile": "torch",
+           "smatrix_2d": "", "smatrix_2d.gpu": "", "smatrix_2d.gpu.profiling": "profile"}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what nobody else finds, here: the modules of this folder under their own names."""
+    """Makes these modules: as gpubench.compat's, or by their bare names where nobody else has them."""
+
+    def __init__(self, prefix: str):
+        self._prefix = prefix
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
         root = fullname.split(".")[0]
-        if root not in ROOTS:
+        if not fullname.startswith(self._prefix) or fullname.removeprefix(self._prefix) not in MODULES:
             return None
         if root == fullname:
             others = (each.find_spec(fullname, path, target) for each in sys.meta_path if each is not self)
             if any(found is not None and found.origin is not None for found in others):  # a mere folder of the name has no origin
                 return None
-        elif not sys.modules[root].__name__.startswith(__name__):
+        elif not self._prefix and getattr(sys.modules[root].__spec__, "loader", None) is not self:
             return None  # that of somebody else
-        if importlib.util.find_spec(f"{__name__}.{fullname}") is None:
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(f"{__name__}.{spec.name}")
-        spec.loader_state = module.__spec__
-        return module
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__spec__ is not None:  # it ran as gpubench.compat's, and is that still
-            module.__spec__ = module.__spec__.loader_state
+        source = MODULES[module.__name__.removeprefix(self._prefix)]
+        if source:
+            names = vars(importlib.import_module(f"gpubench.{source}"))
+            vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+
+
+sys.meta_path.append(_Finder(__name__ + "."))
+_bare_names = _Finder("")
 
 
 def install() -> None:
-    """From now on `import gmp_python`, and the others, find the modules of this folder where no others are installed."""
-    if not any(isinstance(each, _Finder) for each in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    """From now on `import gmp_python`, and the others, find these modules where no others are installed."""
+    if _bare_names not in sys.meta_path:
+        sys.meta_path.insert(0, _bare_names)
