@@ -331,7 +331,7 @@ struct RangeResult {
 /// All ranges since `enable` or `reset`, each followed by those inside it. Waits for the current device.
 [[nodiscard]] std::vector<RangeResult> results(Reduction reduction = Reduction::sum);
 
-/// The ranges of type kernels as text, with what the session itself costs.
+/// The ranges of type kernels as text.
 [[nodiscard]] std::string ranges_text(Reduction reduction = Reduction::sum);
 /// Prints that.
 void print_ranges(Reduction reduction = Reduction::sum);
@@ -359,14 +359,5 @@ struct MemoryActivity {
 [[nodiscard]] std::string memory_activity_text();
 /// Prints that.
 void print_memory_activity();
-
-/// What one of these calls costs on this machine.
-struct SelfCost {
-  std::string what;                   ///< "Range, enabled"
-  std::optional<double> nanoseconds;  ///< of one; absent where it could not be measured
-  std::string reason;                 ///< then why
-};
-/// A range is measured by `enable`, a timer by the first call of this.
-[[nodiscard]] std::vector<SelfCost> self_cost();
 
 }  // namespace gpubench::profile

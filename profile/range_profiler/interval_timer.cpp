@@ -58,12 +58,8 @@ Timing IntervalStatistics::timing() const {
 IntervalTimer::~IntervalTimer() {
   for (const auto& [device, events] : free_events_)
     for (const EventSource::Event event : events) events_->destroy(event);
-  const auto destroy = [&](std::size_t place) {
-    events_->destroy(intervals_[place].begin);
-    events_->destroy(intervals_[place].end);
-  };
-  std::ranges::for_each(open_, destroy);
-  std::ranges::for_each(stopped_, destroy);
+  for (const auto& [id, interval] : intervals_)
+    for (const EventSource::Event event : {interval.begin, interval.end}) events_->destroy(event);
 }
 
 std::size_t IntervalTimer::name_place(std::string_view name) {
@@ -99,106 +95,86 @@ std::uint64_t IntervalTimer::start(std::string_view name, Stream stream) {
     ++lost_;
     return 0;
   }
-  std::size_t place = intervals_.size();
-  if (free_.empty()) {
-    intervals_.emplace_back();
-  } else {
-    place = free_.back();
-    free_.pop_back();
-  }
-  Interval& interval = intervals_[place];
-  interval.id = ++last_id_;
-  interval.name = name_place(name);
-  interval.begin = events.back();
-  interval.end = events[events.size() - 2];
-  interval.device = device;
-  interval.stream = stream;
-  interval.thread = std::this_thread::get_id();
-  interval.parent = 0;
-  interval.nested_ms = 0.0;
-  const auto outer = std::find_if(open_.rbegin(), open_.rend(), [&](std::size_t it) {
-    return intervals_[it].stream == stream && intervals_[it].thread == interval.thread;
+  const auto thread = std::this_thread::get_id();
+  const auto outer = std::find_if(open_.rbegin(), open_.rend(), [&](std::uint64_t id) {
+    const Interval& it = intervals_.at(id);
+    return it.stream == stream && it.thread == thread;
   });
-  if (outer != open_.rend()) {
-    interval.parent = intervals_[*outer].id;
-    interval.parent_place = *outer;
-  }
+  const Interval interval{.name = name_place(name),
+                          .begin = events.back(),
+                          .end = events[events.size() - 2],
+                          .device = device,
+                          .stream = stream,
+                          .thread = thread,
+                          .parent = outer == open_.rend() ? 0 : *outer};
   if (const std::string reason = events_->record(interval.begin, stream); !reason.empty()) {
     trouble(reason, 1);
-    free_.push_back(place);
     return 0;
   }
   events.resize(events.size() - 2);
-  open_.push_back(place);
-  return interval.id;
+  intervals_.emplace(++last_id_, interval);
+  open_.push_back(last_id_);
+  return last_id_;
 }
 
 void IntervalTimer::stop_interval(std::uint64_t interval) {
-  if (interval == 0) return;
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = open_.size(); i-- > 0;)
-    if (intervals_[open_[i]].id == interval) return end(i);
+  if (const auto open = std::ranges::find(open_, interval); open != open_.end()) end(open);
 }
 
 void IntervalTimer::stop(std::string_view name, const Stream* stream) {
   const std::lock_guard lock(mutex_);
   if (unusable_) return;
   const auto found = places_.find(name);
-  const auto place = found == places_.end() ? none : found->second;
-  const auto thread = std::this_thread::get_id();
-  std::size_t others = none;  // the newest of another thread
-  for (std::size_t i = open_.size(); i-- > 0;) {
-    const Interval& interval = intervals_[open_[i]];
-    if (interval.name != place || (stream != nullptr && interval.stream != *stream)) continue;
-    if (interval.thread == thread) return end(i);
-    if (others == none) others = i;
+  auto newest = open_.end();  // of this thread, else of another one
+  for (auto open = open_.begin(); found != places_.end() && open != open_.end(); ++open) {
+    const Interval& interval = intervals_.at(*open);
+    if (interval.name != found->second || (stream != nullptr && interval.stream != *stream)) continue;
+    const auto this_thread = std::this_thread::get_id();
+    if (newest == open_.end() || interval.thread == this_thread || intervals_.at(*newest).thread != this_thread)
+      newest = open;
   }
-  if (others != none) return end(others);
-  ++stops_without_start_;
+  if (newest == open_.end())
+    ++stops_without_start_;
+  else
+    end(newest);
 }
 
-void IntervalTimer::end(std::size_t place_in_open) {
-  const std::size_t place = open_[place_in_open];
-  open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(place_in_open));
-  Interval& interval = intervals_[place];
+void IntervalTimer::end(std::vector<std::uint64_t>::iterator open) {
+  const std::uint64_t id = *open;
+  const Interval interval = intervals_.at(id);
+  open_.erase(open);
   // What began inside and ends later lies inside no longer.
-  for (std::size_t i = place_in_open; i < open_.size(); ++i)
-    if (Interval& inner = intervals_[open_[i]]; inner.parent == interval.id) {
-      inner.parent = interval.parent;
-      inner.parent_place = interval.parent_place;
-    }
+  for (const std::uint64_t inner : open_)
+    if (auto& parent = intervals_.at(inner).parent; parent == id) parent = interval.parent;
   if (const std::string reason = events_->record(interval.end, interval.stream); !reason.empty()) {
     trouble(reason, 1);
-    release(place);
-    return;
+    return release(id);
   }
-  stopped_.push_back(place);
+  stopped_.push_back(id);
 }
 
-void IntervalTimer::release(std::size_t place) {
-  Interval& interval = intervals_[place];
+void IntervalTimer::release(std::uint64_t id) {
+  const Interval interval = intervals_.extract(id).mapped();
   auto& events = free_events_[interval.device];
-  events.push_back(interval.begin);
-  events.push_back(interval.end);
-  interval.id = 0;
-  free_.push_back(place);
+  events.insert(events.end(), {interval.begin, interval.end});
 }
 
 void IntervalTimer::resolve(bool wait) {
   while (!stopped_.empty()) {
-    const std::size_t place = stopped_.front();
-    const Interval interval = intervals_[place];
+    const std::uint64_t id = stopped_.front();
+    const Interval interval = intervals_.at(id);
     const EventSource::Elapsed elapsed = events_->elapsed(interval.begin, interval.end, wait);
     if (elapsed.outcome == EventSource::Outcome::pending) return;
     stopped_.pop_front();
-    release(place);
+    release(id);
     if (elapsed.outcome == EventSource::Outcome::failed) {
       trouble(elapsed.reason, 1);
       continue;
     }
     names_[interval.name].times.add(elapsed.milliseconds, elapsed.milliseconds - interval.nested_ms);
-    if (Interval& outer = intervals_[interval.parent_place]; interval.parent != 0 && outer.id == interval.parent)
-      outer.nested_ms += elapsed.milliseconds;
+    if (const auto outer = intervals_.find(interval.parent); outer != intervals_.end())
+      outer->second.nested_ms += elapsed.milliseconds;
   }
 }
 
@@ -225,7 +201,7 @@ std::string IntervalTimer::problem() const {
   if (!trouble_.empty()) add(fmt::format("{} not timed: {}.", plural(lost_, "interval"), trouble_));
   if (!open_.empty())
     add(fmt::format("{} without a stop, {} first.", plural(static_cast<long long>(open_.size()), "start"),
-                    printable(names_[intervals_[open_.front()].name].name)));
+                    printable(names_[intervals_.at(open_.front()).name].name)));
   if (stops_without_start_ > 0) add(fmt::format("{} without a start.", plural(stops_without_start_, "stop")));
   return text;
 }
@@ -263,8 +239,7 @@ std::string IntervalTimer::report() {
 
 void IntervalTimer::reset() {
   const std::lock_guard lock(mutex_);
-  for (const std::size_t place : open_) release(place);
-  for (const std::size_t place : stopped_) release(place);
+  while (!intervals_.empty()) release(intervals_.begin()->first);
   open_.clear();
   stopped_.clear();
   names_.clear();

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "profile/range_profiler/sources.h"
@@ -52,44 +51,36 @@ class IntervalTimer {
   void reset();
 
  private:
-  static constexpr std::size_t none = ~std::size_t{0};
   struct Name {
     std::string name;
     IntervalStatistics times;
   };
-  /// Open, or stopped and waiting for its events; then the place is used again.
+  /// Open, or stopped and waiting for its events.
   struct Interval {
-    std::uint64_t id = 0;
     std::size_t name = 0;
     EventSource::Event begin = nullptr, end = nullptr;
     int device = 0;
     Stream stream = nullptr;
     std::thread::id thread = {};
-    std::uint64_t parent = 0;  ///< id; 0 for none
-    std::size_t parent_place = 0;
-    double nested_ms = 0.0;  ///< of intervals inside, as far as they are known
-  };
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+    std::uint64_t parent = 0;  ///< 0 for none
+    double nested_ms = 0.0;    ///< of intervals inside, as far as they are known
   };
 
   [[nodiscard]] std::size_t name_place(std::string_view name);
   std::vector<EventSource::Event>& pool(int device);
-  void end(std::size_t place_in_open);
+  void end(std::vector<std::uint64_t>::iterator open);
   void resolve(bool wait);
-  void release(std::size_t place);
+  void release(std::uint64_t id);
   void trouble(const std::string& reason, std::int64_t intervals);
 
   mutable std::mutex mutex_;
   std::unique_ptr<EventSource> events_;
   std::map<int, std::vector<EventSource::Event>> free_events_;
-  std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> places_;
+  std::map<std::string, std::size_t, std::less<>> places_;
   std::deque<Name> names_;
-  std::vector<Interval> intervals_;
-  std::vector<std::size_t> free_;    ///< places of intervals_
-  std::vector<std::size_t> open_;    ///< in the order of starts
-  std::deque<std::size_t> stopped_;  ///< in the order of stops
+  std::map<std::uint64_t, Interval> intervals_;  ///< by id, which counts from 1
+  std::vector<std::uint64_t> open_;              ///< in the order of starts
+  std::deque<std::uint64_t> stopped_;            ///< in the order of stops
   std::uint64_t last_id_ = 0;
   bool unusable_ = false;  ///< there are no events at all
   std::string trouble_;    ///< the first reason

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/range_profiler/memory_tracker.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "core/base/text.h"
+#include "profile/range_profiler/range_reports.h"
 
 namespace gpubench::profile {
 namespace {

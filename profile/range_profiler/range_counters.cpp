@@ -4,31 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/base/text.h"
 
 namespace gpubench::profile {
 
-std::optional<CounterParts> parts_of(std::string_view counter) {
-  struct Quotient {
-    std::string_view counter, numerator, denominator;
-    double factor;
-  };
+const CounterParts* parts_of(std::string_view counter) {
   // What each is by its description in CUPTI's host API.
-  static constexpr auto table = std::to_array<Quotient>({
+  static const std::vector<CounterParts> table = {
       {"lts__t_sector_hit_rate.pct", "lts__t_sectors_lookup_hit.sum", "lts__t_sectors.sum", 100.0},
       {"l1tex__t_sector_hit_rate.pct", "l1tex__t_sectors_lookup_hit.sum", "l1tex__t_sectors.sum", 100.0},
       {"smsp__thread_inst_executed_per_inst_executed.ratio", "smsp__thread_inst_executed.sum",
        "smsp__inst_executed.sum", 1.0},
       {"smsp__issue_active.avg.pct_of_peak_sustained_active", "smsp__issue_active.sum", "smsp__cycles_active.sum",
        100.0},
-  });
-  for (const Quotient& quotient : table)
-    if (quotient.counter == counter)
-      return CounterParts{std::string(quotient.numerator), std::string(quotient.denominator), quotient.factor};
-  return std::nullopt;
+  };
+  const auto found = std::ranges::find(table, counter, &CounterParts::counter);
+  return found == table.end() ? nullptr : &*found;
 }
 
 bool adds_up(const bench::ResolvedMetric& metric) {
@@ -68,8 +61,8 @@ std::optional<double> metric_over(const bench::ResolvedMetric& metric, const std
 std::optional<double> quotient_over(const bench::ResolvedMetric& metric,
                                     const std::vector<const CountedPiece*>& pieces) {
   if (metric.terms.size() != 1) return std::nullopt;
-  const auto parts = parts_of(metric.terms[0].counter);
-  if (!parts) return std::nullopt;
+  const CounterParts* const parts = parts_of(metric.terms[0].counter);
+  if (parts == nullptr) return std::nullopt;
   std::string ignored;
   const auto numerator = sum_over(pieces, parts->numerator, ignored);
   const auto denominator = sum_over(pieces, parts->denominator, ignored);
@@ -169,8 +162,8 @@ void RangeCounters::choose(std::vector<bench::ResolvedMetric> countable) {
     metrics_.push_back(std::move(metric));
   }
   for (const bench::ResolvedMetric& metric : metrics_) {
-    const auto parts = metric.terms.size() == 1 ? parts_of(metric.terms[0].counter) : std::nullopt;
-    if (!parts) continue;
+    const CounterParts* const parts = metric.terms.size() == 1 ? parts_of(metric.terms[0].counter) : nullptr;
+    if (parts == nullptr) continue;
     auto more = counters_;
     for (const std::string& part : {parts->numerator, parts->denominator})
       if (source_->unit(part) && std::ranges::find(more, part) == more.end()) more.push_back(part);

@@ -19,11 +19,11 @@ namespace gpubench::profile {
 
 /// A counter that is a quotient, by what it can be computed from again: factor * numerator / denominator.
 struct CounterParts {
-  std::string numerator, denominator;
+  std::string counter, numerator, denominator;
   double factor = 1.0;
 };
-/// Absent where none are known, as of a counter that is a sum.
-std::optional<CounterParts> parts_of(std::string_view counter);
+/// Null where none are known, as of a counter that is a sum.
+const CounterParts* parts_of(std::string_view counter);
 /// Whether values of several calls may be added: "X.sum", and the names of gpubench that are made of such.
 bool adds_up(const bench::ResolvedMetric& metric);
 

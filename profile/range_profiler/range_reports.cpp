@@ -6,17 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace gpubench::profile {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeMemory, allocations, allocated_bytes, releases, freed_bytes, live_bytes,
-                                   peak_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Status, records, records_reason, counters, counters_reason, dropped, kernels_outside,
-                                   note)
 
 namespace {
 
@@ -107,8 +101,7 @@ std::string Status::text() const {
   return text;
 }
 
-std::string text_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status,
-                    const std::vector<SelfCost>& costs) {
+std::string text_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status) {
   const auto shown = std::ranges::count(ranges, RangeType::kernels, &RangeResult::type);
   std::string upper = name_of(reduction);
   std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
@@ -118,13 +111,7 @@ std::string text_of(const std::vector<RangeResult>& ranges, Reduction reduction,
     if (range.type != RangeType::kernels) continue;
     text += fmt::format("Range {}: {}\n{}", ++number, printable(range.path), table_of(figures_of(range)));
   }
-  text += status.text();
-  if (costs.empty()) return text;
-  text += "What profiling costs by itself, on the host:\n";
-  for (const SelfCost& cost : costs)
-    text += fmt::format("  {:<26}{}\n", cost.what,
-                        cost.nanoseconds ? fmt::format("{:>9.1f} ns", *cost.nanoseconds) : "not known: " + cost.reason);
-  return text;
+  return text + status.text();
 }
 
 std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction) {
@@ -151,7 +138,7 @@ std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction) 
   return text;
 }
 
-std::string json_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status) {
+nlohmann::json json_of(const std::vector<RangeResult>& ranges) {
   using nlohmann::json;
   const auto maybe = [](const auto& value) { return value ? json(*value) : json(nullptr); };
   json all = json::array();
@@ -176,8 +163,12 @@ std::string json_of(const std::vector<RangeResult>& ranges, Reduction reduction,
     if (range.memory) entry["memory"] = *range.memory;
     all.push_back(std::move(entry));
   }
-  const json document = {{"reduction", name_of(reduction)}, {"status", status}, {"ranges", std::move(all)}};
-  return valid_json(document.dump(1, ' ', false, json::error_handler_t::replace)) + "\n";
+  return all;
+}
+
+std::string json_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status) {
+  const nlohmann::json document = {{"reduction", name_of(reduction)}, {"status", status}, {"ranges", json_of(ranges)}};
+  return valid_json(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 std::string text_of(const MemoryActivity& activity) {

@@ -110,7 +110,6 @@ class Summary {
       const timeline::RangeTree::Node& node = tree_.nodes[i];
       RangeResult result;
       result.name = tree_.names.text(node.name);
-      if (result.name == own_range) continue;
       if (result.name.ends_with(memory_mark)) {
         result.type = RangeType::memory;
         result.name.pop_back();

@@ -15,8 +15,6 @@ namespace gpubench::profile {
 
 /// Ends the names of ranges of type memory in a recording.
 inline constexpr char memory_mark = '\x01';
-/// The range with which a session measures what ranges cost: of no result.
-inline constexpr std::string_view own_range = "gpubench: what a range costs";
 
 struct RangeSummary {
   std::vector<RangeResult> ranges;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/range_profiler/record_source.h"
-
 #include <array>
 
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "profile/injection/recorder.h"
+#include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {
 namespace {

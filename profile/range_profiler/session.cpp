@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 
 #include "core/base/files.h"
@@ -44,21 +43,6 @@ using detail::counted;
 /// Of a session between two resets, on disk.
 constexpr std::uint64_t max_recording_bytes = std::uint64_t{4} << 30U;
 
-/// Nanoseconds of one call, the least of some rounds: what interrupts makes a round longer, nothing makes it shorter.
-template <class Call>
-double cost_ns(const Call& call) {
-  constexpr int rounds = 5;
-  constexpr int calls = 200;
-  double least = 0.0;
-  for (int round = 0; round < rounds; ++round) {
-    const std::int64_t start = steady_nanoseconds();
-    for (int i = 0; i < calls; ++i) call();
-    const double one = static_cast<double>(steady_nanoseconds() - start) / calls;
-    least = round == 0 ? one : std::min(least, one);
-  }
-  return least;
-}
-
 class Session {
  public:
   Status enable(const Options& options);
@@ -67,7 +51,6 @@ class Session {
   Status status();
   std::vector<RangeResult> results(Reduction reduction);
   MemoryActivity memory_activity();
-  std::vector<SelfCost> self_cost();
   void use(Sources sources) {
     const std::lock_guard lock(mutex_);
     sources_ = std::move(sources);
@@ -80,7 +63,6 @@ class Session {
   void open_recording();
   void open_records(bool memory);
   void open_counters(const std::vector<std::string>& names);
-  void measure_ranges();
   [[nodiscard]] std::uint64_t now() const;
   [[nodiscard]] Status status_locked() const;
   [[nodiscard]] RangeSummary summary(Reduction reduction);
@@ -104,8 +86,6 @@ class Session {
   std::string records_reason_ = not_enabled;
   std::string counters_reason_;
   std::string note_;
-  std::optional<double> enabled_range_ns_, disabled_range_ns_;
-  std::optional<SelfCost> timer_cost_;
 
   static constexpr const char* not_enabled = "no session was started; call gpubench::profile::enable()";
 };
@@ -118,9 +98,7 @@ Session& session() {
 
 std::uint64_t Session::now() const {
   if (const RecordSource* const source = clock_.load(std::memory_order_acquire)) return source->now();
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(utc_nanoseconds());
 }
 
 std::uint32_t Session::begin(std::string_view name, RangeType type, unsigned& uses) {
@@ -206,21 +184,12 @@ void Session::open_counters(const std::vector<std::string>& names) {
   }
 }
 
-/// The costs of a range, in a range that no result shows. Counters are not on yet.
-void Session::measure_ranges() {
-  const auto uses = detail::range_uses.load();
-  const auto one = [] { const Range range(own_range); };
-  if (uses == 0) disabled_range_ns_ = cost_ns(one);
-  detail::range_uses = uses | by_session;
-  enabled_range_ns_ = cost_ns(one);
-}
-
 Status Session::enable(const Options& options) {
   disable();
   const std::lock_guard lock(mutex_);
   if (recording_ == nullptr) open_recording();
   open_records(options.memory);
-  measure_ranges();
+  detail::range_uses |= by_session;
   open_counters(options.metrics);
   enabled_ = true;
   return status_locked();
@@ -307,25 +276,6 @@ MemoryActivity Session::memory_activity() {
   return activity;
 }
 
-std::vector<SelfCost> Session::self_cost() {
-  const std::lock_guard lock(mutex_);
-  if (!timer_cost_) {
-    constexpr const char* name = "what a timer costs";
-    KernelTimer timer;
-    const auto pair = [&] {
-      timer.start(name);
-      timer.stop(name);
-    };
-    pair();
-    timer_cost_ = {"KernelTimer, start and stop", std::nullopt, timer.problem()};
-    if (timer_cost_->reason.empty()) timer_cost_->nanoseconds = cost_ns(pair);
-  }
-  return {{"Range, disabled", disabled_range_ns_,
-           disabled_range_ns_ ? "" : "measured by enable() where no other tool reads ranges"},
-          {"Range, enabled", enabled_range_ns_, enabled_range_ns_ ? "" : "measured by enable()"},
-          *timer_cost_};
-}
-
 }  // namespace
 
 void use_sources(Sources sources) { session().use(std::move(sources)); }
@@ -359,11 +309,10 @@ void reset() { session().reset(); }
 Status status() { return session().status(); }
 std::vector<RangeResult> results(Reduction reduction) { return session().results(reduction); }
 MemoryActivity memory_activity() { return session().memory_activity(); }
-std::vector<SelfCost> self_cost() { return session().self_cost(); }
 
 std::string ranges_text(Reduction reduction) {
   const auto ranges = results(reduction);
-  return text_of(ranges, reduction, status(), self_cost());
+  return text_of(ranges, reduction, status());
 }
 std::string ranges_csv(Reduction reduction) { return csv_of(results(reduction), reduction); }
 std::string ranges_json(Reduction reduction) {

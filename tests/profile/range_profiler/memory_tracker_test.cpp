@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/range_profiler/memory_tracker.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "profile/range_profiler/range_reports.h"
 
 namespace gpubench::profile {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of ranges from the library that plays CUPTI.
-#include "profile/range_profiler/record_source.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_library.h"
 #include "profile/range_profiler/range_results.h"
+#include "profile/range_profiler/sources.h"
 #include "tests/gpu/cuda/fake_cupti.h"
 
 namespace gpubench::profile {

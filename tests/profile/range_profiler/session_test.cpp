@@ -314,17 +314,6 @@ TEST_F(SessionTest, AnotherProfilerKeepsItsRecords) {
   EXPECT_THAT(at_start.records_reason, HasSubstr("CUDA_INJECTION64_PATH is set"));
 }
 
-TEST_F(SessionTest, TheCostOfARangeIsMeasuredAndShowsInNoResult) {
-  (void)enable();
-  const auto costs = self_cost();
-  ASSERT_EQ(costs.size(), 3U);
-  EXPECT_EQ(costs[0].what, "Range, disabled");
-  EXPECT_TRUE(costs[0].nanoseconds);
-  EXPECT_TRUE(costs[1].nanoseconds);
-  EXPECT_TRUE(results().empty());
-  EXPECT_THAT(ranges_text(), HasSubstr("Range, enabled"));
-}
-
 TEST_F(SessionTest, WritesFilesAndTheirFolders) {
   (void)enable();
   { const Range range("range"); }
