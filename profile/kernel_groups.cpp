@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "bench/counters/counter_pass.h"
-#include "core/base/demangle.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "timeline/range_tree.h"
@@ -120,7 +119,9 @@ class Grouping {
       key.bytes = slice.detail;
     else if (slice.detail >= 0)
       key.shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
-    KernelGroup& group = group_of(key, slice);
+    const auto [place, is_new] = places_.try_emplace(key, groups_.size());
+    if (is_new) groups_.emplace_back().key = key;
+    KernelGroup& group = groups_[place->second];
     if (group.device == nullptr) group.device = device->second.second;
     const auto counted = counted_.find(launch_key(track.process, slice.correlation));
     if (counted == counted_.end() || is_command(slice.kind)) {
@@ -133,19 +134,6 @@ class Grouping {
     }
   }
 
-  /// Most slices have the key of the last one of their shape and path, so a table by these comes before the search.
-  KernelGroup& group_of(const GroupKey& key, const Slice& slice) {
-    const std::uint64_t quick = (static_cast<std::uint64_t>(slice.detail) * 0x9E3779B97F4A7C15ULL) ^
-                                (std::uint64_t{key.path} << 40U) ^ (std::uint64_t{slice.name} << 16U) ^
-                                (std::uint64_t{key.device} << 8U) ^ static_cast<std::uint64_t>(slice.kind);
-    const auto [place, fresh] = quick_.try_emplace(quick, 0);
-    if (!fresh && groups_[place->second].key == key) return groups_[place->second];
-    const auto [sure, is_new] = sure_.try_emplace(key, groups_.size());
-    if (is_new) groups_.emplace_back().key = key;
-    place->second = sure->second;
-    return groups_[sure->second];
-  }
-
   const Timeline& timeline_;
   const GroupOptions& options_;
   const Run& run_;
@@ -153,8 +141,7 @@ class Grouping {
   std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> kept_;  ///< by name and path
   std::vector<KernelGroup> groups_;
-  std::unordered_map<std::uint64_t, std::size_t> quick_;
-  std::map<GroupKey, std::size_t> sure_;
+  std::map<GroupKey, std::size_t> places_;
 };
 
 }  // namespace

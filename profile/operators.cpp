@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/operators.h"
+// From a framework's operators in a trace to what they reach of the GPU's ceilings.
+
+#include "timeline/operators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
+#include "classifier/classifier.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
-#include "profile/recorded_timings.h"
+#include "profile/verdicts.h"
 #include "timeline/operator_work.h"
-#include "timeline/operators.h"
 
 namespace gpubench::profile {
 namespace {
@@ -58,6 +62,16 @@ std::string shapes_text(std::string_view inputs) {
 }
 
 using timeline::Timeline;
+
+/// What of the GPUs' time has a point, and why the rest has none.
+struct OperatorShare {
+  double judged_seconds = 0.0;                 ///< work launched by operators whose work their inputs tell
+  double without_shapes = 0.0;                 ///< by operators without shapes
+  double without_values = 0.0;                 ///< by convolutions and attention without the values they need
+  double unknown_work = 0.0;                   ///< by operators whose shapes do not tell their work
+  double without_operator = 0.0;               ///< by no operator
+  std::vector<std::string> unknown_operators;  ///< the three that take most of that
+};
 
 /// Calls of one operator with one list of inputs on one GPU.
 struct Group {
@@ -150,26 +164,59 @@ Measurement measurement_of(const Group& group, const Timeline& timeline, const C
   return measurement;
 }
 
+/// What the verdicts of operators cover, and why the rest has none.
+std::string rest_of(const OperatorShare& share, const Timeline& timeline, const Calibration& calibration) {
+  std::string other;
+  for (const timeline::GpuModel& traced : timeline.gpus) {
+    if (traced.name == calibration.device.name) {
+      other.clear();
+      break;
+    }
+    other = fmt::format(", but the trace is of {}: give the ceilings of that", printable(traced.name));
+  }
+  const double all =
+      share.judged_seconds + share.without_shapes + share.without_values + share.unknown_work + share.without_operator;
+  const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
+  std::string none;
+  const auto add = [&](double seconds, std::string_view why) {
+    if (seconds > 0.0)
+      none += fmt::format("{} {} launched by {}", none.empty() ? " None have:" : ",", part(seconds), why);
+  };
+  add(share.unknown_work, fmt::format("operators whose shapes do not tell their work (most of it by {})",
+                                      printable(fmt::format("{}", fmt::join(share.unknown_operators, ", ")))));
+  add(share.without_values,
+      "convolutions and attention of which the trace has no \"Concrete Inputs\" (PyTorch writes them from 2.1 on)");
+  add(share.without_shapes, "operators without shapes");
+  add(share.without_operator, "no operator");
+  return fmt::format("By the ceilings of {}{}. Verdicts cover {} of the work on the GPU.{}{}{}",
+                     printable(calibration.device.name), other, part(share.judged_seconds), none,
+                     none.empty() ? "" : ".", share.judged_seconds > 0.0 ? "" : " Record with record_shapes=True.");
+}
+
 }  // namespace
 
-Run run_of_operators(const Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
+WorkVerdicts operator_verdicts(const Timeline& timeline, const Calibration& calibration) {
+  OperatorShare share;
+  WorkVerdicts verdicts;
   std::vector<Group> groups = groups_with_work(timeline, share);
   std::map<std::int64_t, std::string> devices;
   for (const Group& group : groups) devices[group.device] = group.device_id();
-  Run run;
   for (const auto& [number, id] : devices) {
     Calibration own = calibration;
     own.device.id = id;
-    run.devices.push_back(own.device);
-    run.calibrations.push_back(std::move(own));
+    verdicts.run.devices.push_back(own.device);
+    verdicts.run.calibrations.push_back(std::move(own));
   }
   groups.resize(std::min(groups.size(), max_operators));
   for (const Group& group : groups) {
-    share.calls.push_back(static_cast<std::int64_t>(group.calls.size()));
-    share.total_seconds.push_back(seconds_of(group.total_ns));
-    run.points.push_back({.measurement = measurement_of(group, timeline, calibration), .verdict = std::nullopt});
+    verdicts.calls.push_back(static_cast<std::int64_t>(group.calls.size()));
+    verdicts.total_seconds.push_back(seconds_of(group.total_ns));
+    verdicts.run.points.push_back(
+        {.measurement = measurement_of(group, timeline, calibration), .verdict = std::nullopt});
   }
-  return run;
+  if (!groups.empty()) classifier::classify(verdicts.run);
+  verdicts.rest = rest_of(share, timeline, calibration);
+  return verdicts;
 }
 
 }  // namespace gpubench::profile

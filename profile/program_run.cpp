@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/program_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +7,12 @@
 #include <unordered_map>
 
 #include "bench/counters/counter_pass.h"
-#include "core/base/demangle.h"
+#include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
-#include "profile/recorded_timings.h"
+#include "profile/verdicts.h"
 #include "timeline/program/program.h"
 
 namespace gpubench::profile {
@@ -309,6 +307,13 @@ void add_program(const Recordings& recordings, const GroupOptions& options, Run&
     run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
   }
   describe_recording(recordings, options, run);
+}
+
+Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options) {
+  options.metrics = counted_metrics(recordings, options.further);
+  add_program(recordings, options, ceilings);
+  classifier::classify(ceilings);
+  return ceilings;
 }
 
 }  // namespace gpubench::profile

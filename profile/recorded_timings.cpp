@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/recorded_timings.h"
-
 #include <algorithm>
 
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
+#include "profile/verdicts.h"
 
 namespace gpubench::profile {
 namespace {

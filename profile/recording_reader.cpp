@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/base/mapped_file.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "profile/recording_format.h"
@@ -42,9 +42,8 @@ std::string_view call_name(std::string_view name) {
 
 class Reader {
  public:
-  Reader(MappedFile& mapping, std::string origin, bool goes_on, Recordings& recordings)
-      : mapping_(mapping),
-        bytes_(mapping.bytes()),
+  Reader(std::string_view bytes, std::string origin, bool goes_on, Recordings& recordings)
+      : bytes_(bytes),
         origin_(std::move(origin)),
         goes_on_(goes_on),
         recordings_(recordings),
@@ -62,7 +61,6 @@ class Reader {
         warn("is cut off or damaged after {} of {} bytes; what comes before is kept", at_, bytes_.size());
         break;
       }
-      mapping_.pass(at_);
     }
     finish();
   }
@@ -91,25 +89,15 @@ class Reader {
   }
 
   bool one() {
-    switch (static_cast<RecordKind>(bytes_[at_])) {
-      case RecordKind::name: return taken<NameRecord>();
-      case RecordKind::shape: return taken<ShapeRecord>();
-      case RecordKind::property: return taken<PropertyRecord>();
-      case RecordKind::kernel: return taken<KernelRecord>();
-      case RecordKind::command: return taken<CommandRecord>();
-      case RecordKind::call:
-      case RecordKind::overhead:
-      case RecordKind::synchronization: return taken<CallRecord>();
-      case RecordKind::marker: return taken<MarkerRecord>();
-      case RecordKind::memory: return taken<MemoryRecord>();
-      case RecordKind::pool: return taken<PoolRecord>();
-      case RecordKind::counted: return taken<CountedRecord>();
-      case RecordKind::note: return taken<NoteRecord>();
-      case RecordKind::dropped: return taken<DroppedRecord>();
-      case RecordKind::cost: return taken<CostRecord>();
-      case RecordKind::end: return taken<EndRecord>();
-    }
-    return false;
+    const auto kind = static_cast<RecordKind>(bytes_[at_]);
+    if (kind == RecordKind::overhead || kind == RecordKind::synchronization) return taken<CallRecord>();
+    return one_of<KernelRecord, CallRecord, CommandRecord, NameRecord, ShapeRecord, PropertyRecord, MarkerRecord,
+                  MemoryRecord, PoolRecord, CountedRecord, NoteRecord, DroppedRecord, CostRecord, EndRecord>(kind);
+  }
+
+  template <class... Records>
+  bool one_of(RecordKind kind) {
+    return ((kind == Records{}.kind && taken<Records>()) || ...);
   }
 
   template <class Record>
@@ -304,13 +292,11 @@ class Reader {
 
   bool add(const NoteRecord& record) {
     if (!knows(record.name)) return false;
-    auto& notes = record.about_counters != 0 ? recordings_.counter_notes : timeline_.warnings;
-    const auto known = std::ranges::find(notes, text(record.name));
-    const auto place = static_cast<std::size_t>(known - notes.begin());
-    if (known == notes.end()) notes.push_back(text(record.name));
-    if (record.about_counters == 0) return true;
-    recordings_.noted_by.resize(notes.size());
-    if (auto& by = recordings_.noted_by[place]; by.empty() || by.back() != process_) by.push_back(process_);
+    const std::string& note = text(record.name);
+    if (record.about_counters != 0)
+      recordings_.noted_by[note].insert(process_);
+    else if (std::ranges::find(timeline_.warnings, note) == timeline_.warnings.end())
+      timeline_.warnings.push_back(note);
     return true;
   }
 
@@ -359,7 +345,6 @@ class Reader {
     std::erase_if(timeline_.slices, [&](const Slice& slice) { return waits(slice) && !called[slice.correlation]; });
   }
 
-  MappedFile& mapping_;
   std::string_view bytes_;
   std::string origin_;
   bool goes_on_;
@@ -398,19 +383,13 @@ void mark_counted(Recordings& recordings) {
 /// Which ranks or processes have no counters, where others have them.
 void name_processes_of_notes(Recordings& recordings) {
   const auto& processes = recordings.timeline.processes;
-  for (std::size_t i = 0; i < recordings.noted_by.size(); ++i) {
-    const std::vector<std::uint32_t>& by = recordings.noted_by[i];
-    if (by.size() == processes.size()) continue;
+  for (const auto& [note, by] : recordings.noted_by) {
     const bool ranks = std::ranges::all_of(by, [&](std::uint32_t one) { return processes[one].rank.has_value(); });
-    std::vector<std::int64_t> numbers;
-    numbers.reserve(by.size());
-    for (const std::uint32_t one : by) numbers.push_back(ranks ? *processes[one].rank : processes[one].id);
-    std::ranges::sort(numbers);
-    recordings.counter_notes[i] = fmt::format("{}{} {}: {}", ranks ? "rank" : "process",
-                                              numbers.size() == 1 ? ""
-                                              : ranks             ? "s"
-                                                                  : "es",
-                                              fmt::join(numbers, ", "), recordings.counter_notes[i]);
+    std::set<std::int64_t> numbers;
+    for (const std::uint32_t one : by) numbers.insert(ranks ? *processes[one].rank : processes[one].id);
+    const std::string_view ending = by.size() == 1 ? "" : ranks ? "s" : "es";
+    const std::string who = fmt::format("{}{} {}: ", ranks ? "rank" : "process", ending, fmt::join(numbers, ", "));
+    recordings.counter_notes.push_back((by.size() == processes.size() ? "" : who) + note);
   }
 }
 
@@ -426,12 +405,12 @@ std::optional<std::int64_t> RecordedDevice::number(std::string_view property) co
 }
 
 void read_recording(const std::filesystem::path& file, Recordings& recordings, bool goes_on) {
-  MappedFile mapping(file);
+  const MappedFile mapping(file);
   if (!mapping.error().empty()) throw RecordingError(mapping.error());
   // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
   auto& slices = recordings.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));
-  Reader(mapping, file.filename().string(), goes_on, recordings).read();
+  Reader(mapping.bytes(), file.filename().string(), goes_on, recordings).read();
 }
 
 bool is_recording(const std::filesystem::path& file) {

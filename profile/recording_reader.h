@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,8 +42,8 @@ struct Recordings {
   timeline::Timeline timeline;
   std::vector<RecordedDevice> devices;
   std::vector<CountedLaunch> counted;
-  std::vector<std::string> counter_notes;            ///< why there are no counters, or fewer
-  std::vector<std::vector<std::uint32_t>> noted_by;  ///< of each of these notes the processes
+  std::map<std::string, std::set<std::uint32_t>> noted_by;  ///< why there are no counters, or fewer: in these processes
+  std::vector<std::string> counter_notes;                   ///< these, with what the processes are
   struct Cost {
     std::string what;
     std::int64_t count = 0;

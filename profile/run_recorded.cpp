@@ -2,9 +2,7 @@
 #include "profile/run_recorded.h"
 
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -53,25 +51,15 @@ class Signals {
 };
 
 std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder) {
-  const std::array<std::pair<std::string, std::string>, 3> ours = {{{"CUDA_INJECTION64_PATH", library.string()},
-                                                                    {"NVTX_INJECTION64_PATH", library.string()},
-                                                                    {recording_folder_variable, folder.string()}}};
-  std::vector<std::string> environment;
-  for (const std::string& entry : Spawn::environ_now()) {
-    bool replaced = false;
-    for (const auto& [name, value] : ours) replaced = replaced || entry.starts_with(name + "=");
-    if (!replaced) environment.push_back(entry);
+  std::vector<std::string> environment = Spawn::environ_now();
+  for (const auto& [name, value] : {std::pair("CUDA_INJECTION64_PATH", library),
+                                    {"NVTX_INJECTION64_PATH", library},
+                                    {recording_folder_variable, folder}}) {
+    const std::string beginning = fmt::format("{}=", name);
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(beginning); });
+    environment.push_back(beginning + value.string());
   }
-  for (const auto& [name, value] : ours) environment.push_back(fmt::format("{}={}", name, value));
   return environment;
-}
-
-/// As execve takes them.
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 }  // namespace
@@ -100,25 +88,15 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
     file << to_text(options);
     if (!file.flush()) throw StartError(fmt::format("{} cannot be written.", folder.string()));
   }
-  std::vector<std::string> environment = environment_with(library, folder), copies = words;
-  const auto entries = pointers_to(environment), arguments = pointers_to(copies);
-
-  // The program starts with the signals as they are for this process now, not as the handlers below make them.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  const Signals signals;
-  for (const int number : Signals::numbers) sigaddset(&defaults, number);
-  for (const int number : {SIGXFSZ, SIGPIPE}) sigaddset(&defaults, number);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  Spawn spawn(fmt::format("{} cannot be started", words.front()));
+  spawn.keep_in_foreground();
   pid_t process = 0;
-  const int error =
-      posix_spawnp(&process, words.front().c_str(), nullptr, &attributes, arguments.data(), entries.data());
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0)
-    throw StartError(fmt::format("{} cannot be started: {}.", words.front(), std::generic_category().message(error)));
+  try {
+    process = spawn.start(words.front().c_str(), words, environment_with(library, folder));
+  } catch (const std::system_error& error) {
+    throw StartError(fmt::format("{}.", error.what()));
+  }
+  const Signals signals;
   running = process;
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "core/model/run.h"
 #include "core/model/table.h"
-#include "core/model/work_verdicts.h"
 
 namespace gpubench::reports {
 

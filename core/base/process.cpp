@@ -108,15 +108,16 @@ pid_t Spawn::start(const char* program, std::vector<std::string> words, std::vec
 
 /// Returns only with an error.
 int Spawn::become(const char* program, char* const* words, char* const* environment, pid_t parent) const {
-  if (setpgid(0, 0) != 0) return errno;
-  const int nothing = ::open("/dev/null", O_RDONLY);
-  if (nothing < 0) return errno;
-  if (nothing != STDIN_FILENO && (dup2(nothing, STDIN_FILENO) < 0 || ::close(nothing) != 0)) return errno;
+  if (!in_foreground_) {
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+    if (getppid() != parent) return ECANCELED;  // it has ended already
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    if (nothing < 0) return errno;
+    if (nothing != STDIN_FILENO && (dup2(nothing, STDIN_FILENO) < 0 || ::close(nothing) != 0)) return errno;
+  }
   for (const auto& [here, there] : given_)
     if ((here == there ? fcntl(there, F_SETFD, 0) : dup2(here, there)) < 0) return errno;
   for (const int number : {SIGXFSZ, SIGPIPE}) (void)::signal(number, SIG_DFL);  // which this process may ignore
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
-  if (getppid() != parent) return ECANCELED;  // it has ended already
   execvpe(program, words, environment);
   return errno;
 }

@@ -51,6 +51,8 @@ class Spawn {
   explicit Spawn(std::string failure) : failure_(std::move(failure)) {}
   /// The process's file `number` is this open file; standard input and output are else /dev/null and this process's.
   void give(int number, const Descriptor& file) { given_.emplace_back(file.number(), number); }
+  /// It gets this process's group, so the terminal's signals, and its standard input, and may outlive it.
+  void keep_in_foreground() { in_foreground_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
   pid_t start(const char* program, std::vector<std::string> words,
               std::vector<std::string> environment = environ_now()) const;
@@ -61,6 +63,7 @@ class Spawn {
   [[nodiscard]] int become(const char* program, char* const* words, char* const* environment, pid_t parent) const;
 
   std::string failure_;
+  bool in_foreground_ = false;
   std::vector<std::pair<int, int>> given_;  ///< number here, number there
 };
 

@@ -22,7 +22,6 @@
 #include "main/cli/terminal.h"
 #include "main/run/context.h"
 #include "main/run/run_ceilings.h"
-#include "profile/program_run.h"
 #include "profile/recording_format.h"
 #include "profile/run_recorded.h"
 #include "profile/verdicts.h"

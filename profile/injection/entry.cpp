@@ -14,7 +14,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -269,9 +268,7 @@ void record_stretch() {
 }
 
 void begin(const std::filesystem::path& folder) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const RecordingHeader header{.start_ns = static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec,
+  const RecordingHeader header{.start_ns = utc_nanoseconds(),
                                .process = static_cast<std::uint32_t>(getpid()),
                                .parent = static_cast<std::uint32_t>(getppid())};
   injection = new Injection;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/launch_counter.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
+#include <thread>
 
 #include "bench/counters/metrics.h"
 #include "profile/injection/recorder.h"
@@ -15,6 +20,13 @@ namespace {
 
 using bench::MetricsUnavailable;
 using bench::sized;
+
+/// A function of the driver that the program uses.
+template <class Function>
+Function driver(const char* name) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
+}
 
 /// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
 constexpr double max_wait_seconds = 5.0;
@@ -45,11 +57,56 @@ bool waits_for_others(const char* name) {
 
 }  // namespace
 
-std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
-  std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
-  for (const std::uint32_t part : key.shape) hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
-  hash = (hash ^ key.ranges) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ (hash >> 29U);
+struct DeviceWaiter::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  CUcontext wanted = nullptr;
+  bool done = true;
+  bool well = false;
+  bool quit = false;
+  std::uint32_t number = 0;
+};
+
+DeviceWaiter::DeviceWaiter() : state_(std::make_shared<State>()) {
+  std::thread([state = state_] {
+    const auto set_current = driver<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
+    const auto synchronize = driver<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
+    std::unique_lock lock(state->mutex);
+    state->number = static_cast<std::uint32_t>(gettid());
+    state->changed.notify_all();
+    while (true) {
+      state->changed.wait(lock, [&] { return state->quit || !state->done; });
+      if (state->quit) break;
+      auto* const context = state->wanted;
+      lock.unlock();
+      const bool well = set_current != nullptr && synchronize != nullptr && set_current(context) == CUDA_SUCCESS &&
+                        synchronize() == CUDA_SUCCESS;
+      lock.lock();
+      state->well = well;
+      state->done = true;
+      state->changed.notify_all();
+    }
+  }).detach();
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->number != 0; });
+  thread_number_ = state_->number;
+}
+
+DeviceWaiter::~DeviceWaiter() {
+  const std::lock_guard lock(state_->mutex);
+  state_->quit = true;
+  state_->changed.notify_all();
+}
+
+bool DeviceWaiter::wait(CUcontext context, double max_seconds) {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->done) return false;
+  state_->wanted = context;
+  state_->done = false;
+  state_->changed.notify_all();
+  const bool in_time =
+      state_->changed.wait_for(lock, std::chrono::duration<double>(max_seconds), [&] { return state_->done; });
+  return in_time && state_->well;
 }
 
 LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording,
@@ -297,16 +354,6 @@ void LaunchCounter::finish() {
   put("of which waiting for the GPU", costs_[waiting].count, costs_[waiting].nanoseconds);
   put("of which reading counters out", costs_[reading_out].count, costs_[reading_out].nanoseconds);
   put("setting the counters up and giving them back", costs_[setting_up].count, costs_[setting_up].nanoseconds);
-  std::map<std::string, std::pair<std::size_t, double>> calls;
-  for (const auto& [context, device] : devices_)
-    if (device.profiler)
-      for (const auto& [name, call] : device.profiler->effort().calls) {
-        calls[name].first += call.first;
-        calls[name].second += call.second;
-      }
-  for (const auto& [name, call] : calls)
-    put(("CUPTI's part of counting: " + name).c_str(), static_cast<std::uint32_t>(call.first),
-        static_cast<std::uint64_t>(call.second * 1e9));
 }
 
 }  // namespace gpubench::profile

@@ -8,22 +8,40 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "gpu/cuda/cupti_range_profiler.h"
 #include "profile/injection/counting_plan.h"
-#include "profile/injection/device_waiter.h"
 #include "profile/injection/options.h"
 #include "profile/recording_writer.h"
 
 namespace gpubench::profile {
+
+/// Waits for the GPU on a thread of its own, so that a kernel that waits for the host does not hold the program up.
+class DeviceWaiter {
+ public:
+  DeviceWaiter();
+  ~DeviceWaiter();
+  DeviceWaiter& operator=(DeviceWaiter&&) = delete;  ///< not copied, not moved
+  /// True once the context's work is done; false after the time-out, or on an error of CUDA.
+  bool wait(CUcontext context, double max_seconds);
+  /// The system's number of the thread, for records that are to be passed over.
+  [[nodiscard]] std::uint32_t thread_number() const { return thread_number_; }
+
+ private:
+  void work();
+
+  struct State;  // outlives this object where the thread hangs in the driver
+  std::shared_ptr<State> state_;
+  std::uint32_t thread_number_ = 0;
+};
 
 /// A launch as the driver is asked for it.
 struct Launch {
@@ -59,10 +77,7 @@ class LaunchCounter {
     CUfunction function = nullptr;
     std::array<std::uint32_t, 7> shape = {};
     std::uint64_t ranges = 0;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
+    friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Device {
     std::optional<bench::CuptiProfilerHost> host;
@@ -97,8 +112,8 @@ class LaunchCounter {
   bool rests_ = false;                ///< the profilers are off until the next launch that is due
   std::string busy_;                  ///< why the counters could not be had the last time
   std::uint64_t next_try_ns_ = 0, pause_ns_ = 0;
-  std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
-  std::unordered_map<Key, std::uint32_t, Hash> ranges_of_;  ///< groups by function and shape
+  std::map<Key, CountingPlan::Group> groups_;
+  std::map<Key, std::uint32_t> ranges_of_;  ///< groups by function and shape
   std::map<CUcontext, Device> devices_;
   DeviceWaiter waiter_;
   std::uint32_t counted_ = 0;

@@ -4,52 +4,19 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
-#include <sstream>
-#include <string_view>
+#include <nlohmann/json.hpp>
 
 namespace gpubench::profile {
 
-namespace {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(InjectionOptions, max_bytes, start_after_seconds, duration_seconds,
+                                                capture_range, counting_seconds, counted_launches, counter_sets)
 
-/// Each with its key.
-template <class Options, class Use>
-void for_each_value(Options& options, const Use& use) {
-  use("max_bytes", options.max_bytes);
-  use("start_after", options.start_after_seconds);
-  use("duration", options.duration_seconds);
-  use("capture_range", options.capture_range);
-  use("counted_launches", options.counted_launches);
-  use("counting_seconds", options.counting_seconds);
-}
-
-}  // namespace
-
-std::string to_text(const InjectionOptions& options) {
-  std::ostringstream text;
-  for_each_value(options, [&](const char* key, const auto& value) { text << key << '=' << value << '\n'; });
-  for (const auto& set : options.counter_sets) {
-    text << "counters=";
-    for (const std::string& counter : set) text << (&counter == &set.front() ? "" : ",") << counter;
-    text << '\n';
-  }
-  return text.str();
-}
+std::string to_text(const InjectionOptions& options) { return nlohmann::json(options).dump(); }
 
 InjectionOptions read_injection_options(const std::filesystem::path& file) {
-  InjectionOptions options;
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string key;
-    std::getline(words, key, '=');
-    for_each_value(options, [&](std::string_view known, auto& value) {
-      if (key == known) words >> value;
-    });
-    if (key != "counters") continue;
-    auto& set = options.counter_sets.emplace_back();
-    for (std::string name; std::getline(words, name, ',');) set.push_back(name);
-  }
-  return options;
+  std::ifstream stream(file);
+  const auto value = nlohmann::json::parse(stream, nullptr, false);
+  return value.is_object() ? value.get<InjectionOptions>() : InjectionOptions();
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the profiled program's side is told, in a file of lines "key=value".
+// What the profiled program's side is told, in a file.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct InjectionOptions {
 };
 
 std::string to_text(const InjectionOptions& options);
-/// Lines that are not known are passed over; a missing file gives the defaults.
+/// What the file does not have has its default.
 InjectionOptions read_injection_options(const std::filesystem::path& file);
 
 /// Of a distributed program, as torchrun, Open MPI, MPICH and Slurm tell them in the environment; empty where none

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/program_run.h"
-
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "core/model/points.h"
+#include "profile/verdicts.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {

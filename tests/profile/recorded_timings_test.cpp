@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/recorded_timings.h"
-
 #include <gmock/gmock.h>
+
+#include "profile/verdicts.h"
 
 namespace gpubench::profile {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "profile/injection/options.h"
-#include "profile/program_run.h"
+#include "profile/verdicts.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/storage/storage.h"
-#include "profile/program_run.h"
 
 namespace gpubench::profile {
 namespace {
