@@ -16,7 +16,6 @@
 #include "bench/memory/host_memory.h"
 #include "bench/timing/conditions.h"
 #include "bench/timing/host_timer.h"
-#include "core/base/demangle.h"
 #include "core/base/load.h"
 #include "core/base/text.h"
 #include "core/statistics/statistics.h"

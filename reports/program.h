@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/gpu_time.h"
+#include "core/model/program.h"
 #include "core/model/run.h"
 
 namespace gpubench::reports {

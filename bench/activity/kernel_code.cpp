@@ -12,8 +12,8 @@
 #include <set>
 #include <vector>
 
-#include "core/base/demangle.h"
 #include "core/base/elf_image.h"
+#include "core/base/text.h"
 
 namespace gpubench::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/mapped_file.h"
+#include "core/base/files.h"
 
 namespace gpubench {
 

@@ -54,28 +54,11 @@ Descriptor memory_file() {
   return Descriptor(file.open() ? fcntl(file.number(), F_DUPFD_CLOEXEC, 3) : -1);
 }
 
-namespace {
-
-std::filesystem::path random_name_in(const std::filesystem::path& folder) {
+TemporaryFile::TemporaryFile(const std::filesystem::path& folder) {
+  constexpr int tries = 100;
   std::random_device random;
-  return folder / fmt::format(".gpubench-{:08x}{:08x}.tmp", random(), random());
-}
-
-constexpr int tries = 100;
-
-/// Links a file without a name. Returns 0 or errno.
-int link_as(const Descriptor& file, const std::filesystem::path& name) {
-  const std::string place = fmt::format("/proc/self/fd/{}", file.number());
-  return ::linkat(AT_FDCWD, place.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-}
-
-}  // namespace
-
-TemporaryFile::TemporaryFile(const std::filesystem::path& folder, bool nameless) : folder_(folder) {
-  nameless = nameless && ::access("/proc/self/fd", X_OK) == 0;  // without it none can get a name
-  if (nameless) descriptor_ = Descriptor(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
-  for (int i = 0; i < tries && !descriptor_.open(); ++i) {
-    path_ = random_name_in(folder_);
+  for (int i = 0; i < tries; ++i) {
+    path_ = folder / fmt::format(".gpubench-{:08x}{:08x}.tmp", random(), random());
     // Not mkstemp, whose files only their owner can read: here the umask decides, without reading (and setting) it.
     descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     error_ = descriptor_.open() ? 0 : errno;
@@ -90,13 +73,6 @@ TemporaryFile::~TemporaryFile() {
 }
 
 int TemporaryFile::keep_as(const std::filesystem::path& target) {
-  if (path_.empty()) {
-    // A link never replaces what is there; a rename does.
-    if (link_as(descriptor_, target) == 0) return descriptor_.close();
-    const auto name = random_name_in(folder_);
-    if (const int error = link_as(descriptor_, name); error != 0) return error;
-    path_ = name;
-  }
   if (const int error = descriptor_.close(); error != 0) return error;
   if (std::rename(path_.c_str(), target.c_str()) != 0) return errno;
   path_.clear();
@@ -120,6 +96,30 @@ PrivateFolder::PrivateFolder() {
 PrivateFolder::~PrivateFolder() {
   std::error_code error;
   std::filesystem::remove_all(path_, error);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& file) {
+  const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (input.open() && fstat(input.number(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      error_ = file.string() + " is no file.";
+      return;
+    }
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size == 0) return;
+    void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, input.number(), 0);
+    if (start != MAP_FAILED) {
+      (void)madvise(start, size, MADV_SEQUENTIAL);
+      bytes_ = {static_cast<const char*>(start), size};
+      return;
+    }
+  }
+  error_ = file.string() + " cannot be read: " + std::generic_category().message(errno) + ".";
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace gpubench

@@ -38,27 +38,40 @@ std::string read_all(const Descriptor& file);
 /// A file without a name, in memory. Not open on failure, with errno set.
 Descriptor memory_file();
 
-/// A new, empty file in a folder, gone when it goes out of scope unless `keep_as` was called. Where the file system
-/// can, it has no name until then, so that a killed process leaves nothing; elsewhere a random one.
+/// A new, empty file of a random name in a folder, gone when it goes out of scope unless `keep_as` was called.
 class TemporaryFile {
  public:
   /// Permissions are 0644 less the umask. On failure `error()` is errno.
-  explicit TemporaryFile(const std::filesystem::path& folder, bool nameless = true);
+  explicit TemporaryFile(const std::filesystem::path& folder);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
   [[nodiscard]] int error() const { return error_; }
   [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
-  [[nodiscard]] bool has_name() const { return !path_.empty(); }
   /// Closes and puts it in the target's place at once. Returns 0 or errno.
   int keep_as(const std::filesystem::path& target);
 
  private:
-  std::filesystem::path folder_;
   std::filesystem::path path_;
   Descriptor descriptor_;
   int error_ = 0;
+};
+
+/// The bytes of a regular file, mapped; none where it cannot be read.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  /// Why it cannot be read, as a sentence; empty where it can.
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  std::string_view bytes_;
+  std::string error_;
 };
 
 /// A folder of this user alone, removed with its content.

@@ -48,6 +48,9 @@ std::string valid_json(std::string_view text);
 
 std::string lower(std::string text);
 
+/// A function's name as in the source, with its parameters. A name that is not mangled stays as it is.
+std::string demangled(const std::string& name);
+
 /// Columns on a terminal: combining marks take none, wide East Asian characters and emoji two. For printable text.
 std::size_t display_width(std::string_view text);
 

@@ -20,9 +20,7 @@ namespace gpubench {
 enum class DriftOutcome { unchecked, agrees, unsteady, disturbed, drifted };
 inline constexpr auto drift_outcome_names =
     std::to_array<std::string_view>({"unchecked", "agrees", "unsteady", "disturbed", "drifted"});
-constexpr std::string_view name_of(DriftOutcome outcome) {
-  return drift_outcome_names[static_cast<std::size_t>(outcome)];
-}
+constexpr const auto& names_of(DriftOutcome) { return drift_outcome_names; }
 
 struct DriftReading {
   std::string resource;
@@ -53,7 +51,7 @@ struct DriftCheck {
 /// Where a ceiling lies beside what is known of its kind, intervals considered.
 enum class Standing { inside, below, above };
 inline constexpr auto standing_names = std::to_array<std::string_view>({"inside", "below", "above"});
-constexpr std::string_view name_of(Standing standing) { return standing_names[static_cast<std::size_t>(standing)]; }
+constexpr const auto& names_of(Standing) { return standing_names; }
 
 struct BandCheck {
   std::string resource;
@@ -93,7 +91,7 @@ struct GpuSpread {
 /// burst: a few milliseconds after idling. sustained: so long that power and clocks have settled.
 enum class Load { burst, sustained };
 inline constexpr auto load_names = std::to_array<std::string_view>({"burst", "sustained"});
-constexpr std::string_view name_of(Load load) { return load_names[static_cast<std::size_t>(load)]; }
+constexpr const auto& names_of(Load) { return load_names; }
 
 /// Whether the device's own counters saw the work that a probe declares.
 struct Confirmation {

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number with its uncertainty.
+// A number with its uncertainty, and the names of enumerations.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+
 namespace gpubench {
+
+/// What files call an enumerator, of an enumeration that has `names_of`: a table in its order.
+template <class Enum>
+constexpr auto name_of(Enum value) -> decltype(std::string_view(names_of(value)[0])) {
+  return names_of(value)[static_cast<std::size_t>(value)];
+}
 
 /// A closed interval [low, high] in the unit of the number it belongs to.
 struct Interval {

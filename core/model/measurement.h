@@ -22,7 +22,7 @@ namespace gpubench {
 /// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU.
 enum class TimingMode { device, stream, latency, host };
 inline constexpr auto timing_mode_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
-constexpr std::string_view name_of(TimingMode clock) { return timing_mode_names[static_cast<std::size_t>(clock)]; }
+constexpr const auto& names_of(TimingMode) { return timing_mode_names; }
 
 /// With a smaller share of its cores, or of its GPU, something was measured under load.
 inline constexpr double min_core_share = 0.9;
@@ -67,19 +67,6 @@ struct KernelLaunch {
 enum class Agreement { not_compared, agrees, disagrees };
 inline constexpr auto agreement_names = std::to_array<std::string_view>({"not_compared", "agrees", "disagrees"});
 
-/// One recording that was held against a device time.
-struct ActivityLook {
-  double seconds = 0.0;
-  double expected_seconds = 0.0;
-  double tolerance_seconds = 0.0;
-  bool one_by_one = false;
-  /// Of one execution while nothing is recorded, by the host's clock over chains of two lengths; only where the
-  /// recording contradicts. It holds the kernel overhead.
-  std::optional<double> unrecorded_seconds = std::nullopt;
-  std::optional<double> unrecorded_overhead_seconds = std::nullopt;  ///< that overhead, measured right after
-  friend bool operator==(const ActivityLook&, const ActivityLook&) = default;
-};
-
 /// The driver's own records of a point's kernels. They hold the kernel overhead, so the device time gets it for this.
 struct ActivityCheck {
   Agreement agreement = Agreement::not_compared;
@@ -105,16 +92,8 @@ struct ActivityCheck {
   std::optional<Estimate> usual_gap_seconds = std::nullopt;
   std::optional<double> clock_hz = std::nullopt;  ///< of the multiprocessors while it was recorded
   bool one_by_one = false;  ///< recorded so that kernels wait for each other, because else their blocks take longer
-  /// All of them: it is looked at again, set up anew, while it contradicts. The last is the one above.
-  std::vector<ActivityLook> looks = {};
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
-
-/// What was recorded less what was expected, in seconds; absent when the two were not compared.
-inline std::optional<double> difference_seconds(const ActivityCheck& check) {
-  if (check.agreement == Agreement::not_compared || !check.seconds || !check.expected_seconds) return std::nullopt;
-  return check.seconds->value - check.expected_seconds->value;
-}
 
 /// Location and spread of samples, all in the unit of the samples.
 struct Summary {
@@ -231,6 +210,15 @@ struct Launches {
 
 enum class CommandKind { kernel, copy, fill, others };
 inline constexpr auto command_kind_names = std::to_array<std::string_view>({"kernel", "copy", "fill", "others"});
+
+/// What copies and fills are called, wherever they come from: records, graphs, ceilings.
+namespace command_name {
+inline constexpr std::string_view copy = "copy";  ///< of a kind that is not told
+inline constexpr std::string_view device_to_device = "copy, device to device";
+inline constexpr std::string_view host_to_device = "copy, host to device";
+inline constexpr std::string_view device_to_host = "copy, device to host";
+inline constexpr std::string_view fill = "fill";
+}  // namespace command_name
 
 /// Groups of one operation; what is beyond is summed up in one more, of the kind `others`.
 inline constexpr std::size_t max_kernel_groups = 64;

@@ -22,7 +22,19 @@ namespace gpubench {
 enum class IdleCause { launch, host, synchronization, copy, device, recording, edges, unknown };
 inline constexpr auto idle_cause_names = std::to_array<std::string_view>(
     {"launch", "host", "synchronization", "copy", "device", "recording", "edges", "unknown"});
-constexpr std::string_view name_of(IdleCause cause) { return idle_cause_names[static_cast<std::size_t>(cause)]; }
+constexpr const auto& names_of(IdleCause) { return idle_cause_names; }
+/// In words: "late launches".
+constexpr std::string_view text_of(IdleCause cause) {
+  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {"late launches",
+                                                                           "host at other work",
+                                                                           "host waiting for the GPU",
+                                                                           "host waiting for a copy",
+                                                                           "launched but not started",
+                                                                           "the recording itself",
+                                                                           "before the first and after the last work",
+                                                                           "cause not known"};
+  return texts[static_cast<std::size_t>(cause)];
+}
 
 /// A stretch of idle time, summed up by its cause.
 struct Idle {
@@ -50,6 +62,10 @@ struct GpuTime {
   std::optional<double> launch_period_seconds;  ///< median from one launch call's start to the next on one thread
   friend bool operator==(const GpuTime&, const GpuTime&) = default;
 };
+/// "cuda:0 of python3 (rank 1)"
+inline std::string name_of(const GpuTime& gpu) {
+  return gpu.process.empty() ? gpu.device : gpu.device + " of " + gpu.process;
+}
 
 /// What an expert would say, and what it could gain.
 struct Finding {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/estimate.h"
 #include "gpubench/work.h"
 
 namespace gpubench {
@@ -16,7 +17,7 @@ namespace gpubench {
 enum class CeilingGroup { memory, latency, compute, overhead, link, atomics };
 inline constexpr auto ceiling_group_names =
     std::to_array<std::string_view>({"memory", "latency", "compute", "overhead", "link", "atomics"});
-constexpr std::string_view name_of(CeilingGroup group) { return ceiling_group_names[static_cast<std::size_t>(group)]; }
+constexpr const auto& names_of(CeilingGroup) { return ceiling_group_names; }
 
 /// How a resource enters the time of an operation.
 enum class ResourceKind {

@@ -84,4 +84,12 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
+/// What the operators in a trace reach of a GPU's ceilings, by their shapes.
+struct WorkVerdicts {
+  Run run;
+  std::vector<std::int64_t> calls;    ///< of each of the run's points
+  std::vector<double> total_seconds;  ///< likewise
+  std::string rest;                   ///< what has no verdict, and why
+};
+
 }  // namespace gpubench

@@ -17,12 +17,12 @@ namespace gpubench {
 enum class Regime { overhead, latency, memory, compute, unknown };
 inline constexpr auto regime_names =
     std::to_array<std::string_view>({"overhead", "latency", "memory", "compute", "unknown"});
-constexpr std::string_view name_of(Regime regime) { return regime_names[static_cast<std::size_t>(regime)]; }
+constexpr const auto& names_of(Regime) { return regime_names; }
 
 /// certain: confidence >= 0.95; likely: >= 0.8; boundary: less.
 enum class Certainty { certain, likely, boundary };
 inline constexpr auto certainty_names = std::to_array<std::string_view>({"certain", "likely", "boundary"});
-constexpr std::string_view name_of(Certainty certainty) { return certainty_names[static_cast<std::size_t>(certainty)]; }
+constexpr const auto& names_of(Certainty) { return certainty_names; }
 
 /// The share of a point's measured time that one resource accounts for; a verdict's shares add to 1.
 struct Share {
@@ -54,7 +54,7 @@ inline constexpr auto advice_code_names = std::to_array<std::string_view>(
     {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "even_last_wave", "more_bytes_in_flight",
      "more_independent_work", "coalesce", "smaller_format", "tensor_cores", "relieve_unit", "fewer_barriers",
      "less_power", "fewer_spills", "combine_updates", "look_at_kernels"});
-constexpr std::string_view name_of(AdviceCode code) { return advice_code_names[static_cast<std::size_t>(code)]; }
+constexpr const auto& names_of(AdviceCode) { return advice_code_names; }
 
 /// What could be done about the limit, why, and what that could gain.
 struct Advice {
@@ -69,16 +69,14 @@ struct Advice {
 
 enum class Outcome { agrees, disagrees, undecided };
 inline constexpr auto outcome_names = std::to_array<std::string_view>({"agrees", "disagrees", "undecided"});
-constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
+constexpr const auto& names_of(Outcome) { return outcome_names; }
 
 /// An experiment that does not rest on the model.
 /// Elasticity and batching stand in runs of earlier versions only.
 enum class Experiment { elasticity, batching, ablation, clock, ncu_rule };
 inline constexpr auto experiment_names =
     std::to_array<std::string_view>({"elasticity", "batching", "perturbation", "clock", "ncu-rule"});
-constexpr std::string_view name_of(Experiment experiment) {
-  return experiment_names[static_cast<std::size_t>(experiment)];
-}
+constexpr const auto& names_of(Experiment) { return experiment_names; }
 
 /// What an experiment says of a verdict.
 struct CrossCheck {
@@ -109,7 +107,7 @@ struct Verdict {
 /// How a boundary's figure is meant: there, or somewhere beyond it, outside of what was measured.
 enum class Placement { at, above, below };
 inline constexpr auto placement_names = std::to_array<std::string_view>({"at", "above", "below"});
-constexpr std::string_view name_of(Placement placement) { return placement_names[static_cast<std::size_t>(placement)]; }
+constexpr const auto& names_of(Placement) { return placement_names; }
 
 /// Where an operation changes regime along its first varying argument.
 struct Boundary {

@@ -8,44 +8,10 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <unsupported/Eigen/SpecialFunctions>
 
 namespace gpubench::statistics {
 namespace {
-
-/// Its continued fraction, where x is below the mean of the distribution and it converges fast.
-double beta_fraction(double a, double b, double x) {
-  constexpr double tiny = 1e-300;
-  constexpr int max_terms = 10'000;
-  double c = 1.0;
-  double d = 1.0 - (a + b) * x / (a + 1.0);
-  d = 1.0 / (std::abs(d) < tiny ? tiny : d);
-  double fraction = d;
-  for (int m = 1; m < max_terms; ++m) {
-    double change = 1.0;
-    const double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-    for (const double term : {even, odd}) {
-      d = 1.0 + term * d;
-      c = 1.0 + term / c;
-      d = 1.0 / (std::abs(d) < tiny ? tiny : d);
-      if (std::abs(c) < tiny) c = tiny;
-      change = c * d;
-      fraction *= change;
-    }
-    if (std::abs(change - 1.0) < 1e-15) break;
-  }
-  return fraction;
-}
-
-/// The regularised incomplete beta function, with 1 - x given apart so that it keeps its digits.
-double incomplete_beta(double a, double b, double x, double rest) {
-  if (x <= 0.0) return 0.0;
-  if (rest <= 0.0) return 1.0;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log(rest));
-  return x < (a + 1.0) / (a + b + 2.0) ? front * beta_fraction(a, b, x) / a
-                                       : 1.0 - front * beta_fraction(b, a, rest) / b;
-}
 
 constexpr std::size_t min_for_median_interval = 6;
 
@@ -69,6 +35,12 @@ double mean(std::span<const double> samples) {
   return result;
 }
 
+double squares_about(double centre, std::span<const double> samples) {
+  double sum = 0.0;
+  for (const double x : samples) sum += (x - centre) * (x - centre);
+  return sum;
+}
+
 /// Largest rank j, counted from 1, with P(Binomial(n, 1/2) <= j - 1) <= 0.025; 0 when there is none.
 std::size_t lower_rank(std::size_t n) {
   const auto trials = static_cast<double>(n);
@@ -86,59 +58,31 @@ std::size_t lower_rank(std::size_t n) {
 /// The 0.975 quantile of Student's t.
 double student_975(std::size_t degrees) { return student_quantile(0.025, static_cast<double>(degrees)); }
 
-/// Draws from a sample of blocks, as ranks among all values, so that the median of a draw is found by counting.
-class BlockResampler {
- public:
-  BlockResampler(std::span<const double> samples, std::span<const std::int64_t> block_sizes)
-      : sorted_(sorted_copy(samples)), counts_(samples.size()) {
-    std::vector<std::size_t> order(samples.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return samples[a] < samples[b]; });
-    ranks_.resize(order.size());
-    for (std::size_t rank = 0; rank < order.size(); ++rank) ranks_[order[rank]] = rank;
-    std::size_t start = 0;
-    for (const std::int64_t size : block_sizes) {
-      blocks_.push_back({start, static_cast<std::size_t>(size)});
-      start += static_cast<std::size_t>(size);
-    }
-  }
-
-  double draw_median() {
-    std::ranges::fill(counts_, 0U);
-    std::size_t drawn = 0;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const Block& block = blocks_[below(blocks_.size())];
-      for (std::size_t j = 0; j < block.size; ++j) ++counts_[ranks_[block.start + below(block.size)]];
-      drawn += block.size;
-    }
-    return 0.5 * (drawn_value((drawn - 1) / 2) + drawn_value(drawn / 2));
-  }
-
- private:
-  struct Block {
-    std::size_t start;
-    std::size_t size;
+/// Medians of so many draws, first of blocks and then of the samples of each.
+std::vector<double> resampled_medians(std::span<const double> samples, std::span<const std::int64_t> block_sizes,
+                                      std::size_t draws) {
+  std::mt19937 engine;  // its standard seed
+  // Uniform in [0, bound), by Lemire's multiplication; its bias of bound / 2^32 does not matter here. Unlike the
+  // standard's distributions it is the same with every library.
+  const auto below = [&](std::size_t bound) {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(engine()) * bound) >> 32U);
   };
-  /// Uniform in [0, bound), by Lemire's multiplication; its bias of bound / 2^32 does not matter here. Unlike the
-  /// standard's distributions it is the same with every library.
-  std::size_t below(std::size_t bound) {
-    return static_cast<std::size_t>((static_cast<std::uint64_t>(engine_()) * bound) >> 32U);
-  }
-  [[nodiscard]] double drawn_value(std::size_t index) const {
-    std::size_t passed = 0;
-    for (std::size_t rank = 0; rank < counts_.size(); ++rank) {
-      passed += counts_[rank];
-      if (passed > index) return sorted_[rank];
+  std::vector<std::size_t> starts(block_sizes.size());
+  std::exclusive_scan(block_sizes.begin(), block_sizes.end(), starts.begin(), std::size_t{0});
+  std::vector<double> drawn, medians(draws);
+  for (double& median : medians) {
+    drawn.clear();
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::size_t block = below(starts.size());
+      const auto size = static_cast<std::size_t>(block_sizes[block]);
+      for (std::size_t j = 0; j < size; ++j) drawn.push_back(samples[starts[block] + below(size)]);
     }
-    return sorted_.back();
+    const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
+    std::ranges::nth_element(drawn, middle);
+    median = 0.5 * (*middle + (drawn.size() % 2 == 1 ? *middle : *std::max_element(drawn.begin(), middle)));
   }
-
-  std::vector<double> sorted_;
-  std::vector<std::size_t> ranks_;
-  std::vector<unsigned> counts_;
-  std::vector<Block> blocks_;
-  std::mt19937 engine_;  // its standard seed
-};
+  return medians;
+}
 
 }  // namespace
 
@@ -148,9 +92,10 @@ double student_tail(double t, double degrees) {
   constexpr double as_good_as_normal = 1e7;
   if (std::isinf(degrees) || degrees > as_good_as_normal) return normal_below(-t);
   const double square = t * t;
-  const double half = std::isinf(square) ? 0.0
-                                         : 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + square),
-                                                                 square / (degrees + square));
+  // Of its two forms the one whose argument keeps its digits.
+  const double half = square > 1.0
+                          ? 0.5 * Eigen::numext::betainc(0.5 * degrees, 0.5, degrees / (degrees + square))
+                          : 0.5 - 0.5 * Eigen::numext::betainc(0.5, 0.5 * degrees, square / (degrees + square));
   return t >= 0.0 ? half : 1.0 - half;
 }
 
@@ -179,19 +124,8 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-double digamma(double x) {
-  double result = 0.0;
-  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
-  const double s = 1.0 / (x * x);
-  return result + std::log(x) - 0.5 / x - s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240))));
-}
-
-double trigamma(double x) {
-  double result = 0.0;
-  for (; x < 10.0; x += 1.0) result += 1.0 / (x * x);
-  const double s = 1.0 / (x * x);
-  return result + 1.0 / x + 0.5 * s + s / x * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30))));
-}
+double digamma(double x) { return Eigen::numext::digamma(x); }
+double trigamma(double x) { return Eigen::numext::polygamma(1.0, x); }
 
 double inverse_trigamma(double y) {
   double low = std::log(1e-8);
@@ -229,9 +163,7 @@ Interval interquartile_mean_ci95(std::span<const double> sorted) {
   if (inside < 2) return {centre, centre};
   std::vector<double> winsorised(sorted.begin(), sorted.end());
   for (double& x : winsorised) x = std::clamp(x, sorted[outside], sorted[sorted.size() - 1 - outside]);
-  const double middle = mean(winsorised);
-  double squares = 0.0;
-  for (const double x : winsorised) squares += (x - middle) * (x - middle);
+  const double squares = squares_about(mean(winsorised), winsorised);
   const auto n = static_cast<double>(sorted.size());
   const double error = std::sqrt(squares / (n - 1.0) / n) * n / static_cast<double>(inside);
   const double half_width = student_975(inside - 1) * error;
@@ -246,19 +178,12 @@ Interval median_ci95(std::span<const double> sorted) {
 
 Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes) {
   require_samples(samples, "median_ci95");
-  std::size_t total = 0;
-  for (const std::int64_t size : block_sizes) {
-    if (size < 1 || static_cast<std::size_t>(size) > samples.size() - total)
-      throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
-    total += static_cast<std::size_t>(size);
-  }
-  if (total != samples.size()) throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
+  std::int64_t left = static_cast<std::int64_t>(samples.size());
+  for (const std::int64_t size : block_sizes) left = size < 1 || size > left ? -1 : left - size;
+  if (left != 0) throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
   if (block_sizes.size() < 2) return median_ci95(sorted_copy(samples));
   constexpr std::size_t draws = 600;  // percentiles are then known to about a tenth of the interval's width
-  BlockResampler resampler(samples, block_sizes);
-  std::vector<double> medians(draws);
-  for (double& value : medians) value = resampler.draw_median();
-  std::ranges::sort(medians);
+  const std::vector<double> medians = sorted_copy(resampled_medians(samples, block_sizes, draws));
   const double centre = median(samples);
   const auto blocks = static_cast<double>(block_sizes.size());
   const double widened = student_975(block_sizes.size() - 1) / normal_975 * std::sqrt(blocks / (blocks - 1.0));
@@ -301,9 +226,7 @@ Interval mean_ci95(std::span<const double> repeats) {
   const double centre = mean(repeats);
   const auto n = repeats.size();
   if (n == 1) return {centre, centre};
-  double squares = 0.0;
-  for (const double x : repeats) squares += (x - centre) * (x - centre);
-  const double variance = squares / static_cast<double>(n - 1);
+  const double variance = squares_about(centre, repeats) / static_cast<double>(n - 1);
   const double half = student_975(n - 1) * std::sqrt(variance / static_cast<double>(n));
   return {centre - half, centre + half};
 }

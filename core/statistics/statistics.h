@@ -52,7 +52,7 @@ Interval mean_ci95(std::span<const double> repeats);
 double normal_below(double z);
 
 /// P(T > t) of Student's t, by the incomplete beta function (Abramowitz and Stegun 26.7.1 and 26.5.8), right to about
-/// 1e-12. `degrees` > 0, or infinity for the normal distribution.
+/// 1e-10. `degrees` > 0, or infinity for the normal distribution.
 double student_tail(double t, double degrees);
 
 /// The t with P(T > t) = `tail`, 0 < tail < 1, by bisection.
@@ -62,8 +62,8 @@ double student_quantile(double tail, double degrees);
 /// alpha, whatever the dependence (Holm, Scandinavian Journal of Statistics 6, 1979).
 std::vector<double> holm(std::span<const double> p_values);
 
-double digamma(double x);           ///< x > 0; Abramowitz and Stegun 6.3.5 and 6.3.18
-double trigamma(double x);          ///< x > 0; Abramowitz and Stegun 6.4.6 and 6.4.12
+double digamma(double x);           ///< x > 0
+double trigamma(double x);          ///< x > 0
 double inverse_trigamma(double y);  ///< x with trigamma(x) = y > 0, by bisection of the logarithm
 
 /// Where the level of a series changes: the index of the first value of each new level, ascending. The partition into

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of every structure that files hold, in the order in which they are written. docs/reference/json-schema.md
 // says what they mean.
-#include "core/storage/json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "core/model/points.h"
 #include "core/storage/baselines.h"
 #include "core/storage/document.h"
+#include "core/storage/storage.h"
 #include "core/storage/visitors.h"
 
 namespace gpubench::storage {
@@ -229,12 +228,9 @@ PLAIN(Phase, OF(name), OF(share), OF(mean_seconds), OF(ranges), OF(uneven))
 PLAIN(KernelLaunch, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
       OF(launches), OF(local_bytes), FILLED(code), FILLED(code_absent_reason))
 
-PLAIN(ActivityLook, ANY(seconds), ANY(expected_seconds), OF(tolerance_seconds), FILLED(one_by_one),
-      ANY(unrecorded_seconds), ANY(unrecorded_overhead_seconds))
 PLAIN(ActivityCheck, OF(agreement), FILLED(reason), FILLED(source), OF(executions), ANY(seconds), ANY(span_seconds),
       FILLED(kernels), OF(copies), ANY(expected_seconds), OF(tolerance_seconds), ANY(recording_seconds),
-      FILLED(recording_reason), ANY(gap_seconds), ANY(usual_gap_seconds), OF(clock_hz), FILLED(one_by_one),
-      FILLED(looks))
+      FILLED(recording_reason), ANY(gap_seconds), ANY(usual_gap_seconds), OF(clock_hz), FILLED(one_by_one))
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {
   visit.field(FILLED(kind));

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs by simdjson, one point at a time: all of them as a document would take much memory.
+// Runs by simdjson, and each point by itself from there: all of them as a document of nlohmann would take much memory.
 #include <simdjson.h>
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cstdint>
 #include <utility>
 
 #include "core/storage/document.h"
-#include "core/storage/json.h"
+#include "core/storage/storage.h"
 
 namespace gpubench::storage {
 namespace {
-
-using simdjson::ondemand::json_type;
-using simdjson::ondemand::number_type;
 
 /// Of a slim run, and of each of its points, by the names in a file.
 constexpr std::array<std::string_view, 3> left_out = {"calibrations", "boundaries", "findings"};
@@ -31,69 +28,46 @@ class RunReader {
 
   /// Throws simdjson_error, ReadError or Odd.
   Run read(const simdjson::padded_string& text) {
-    simdjson::ondemand::parser parser;
-    simdjson::ondemand::document json = parser.iterate(text);
-    Document document{nlohmann::json::object(), 0};
-    std::optional<std::vector<Point>> points;
-    for (auto field : json.get_object()) {
-      const std::string key(field.unescaped_key().value());
-      if (key != "points") {
-        const bool is_left_out = slim_ && std::ranges::find(left_out, key) != left_out.end();
-        document.json[key] = is_left_out ? nlohmann::json::array() : json_of(field.value().value(), 1);
-        continue;
-      }
-      // Points are read as the schema says, which stands first in what gpubench writes.
-      if (points || !document.json.contains("schema")) throw Odd();
-      const nlohmann::json schema = {{"schema", document.json["schema"]}};
-      document.version = document_of(schema, origin_, run_schema, Run::schema_version).version;
-      points.emplace();
-      in_points_ = slim_;
-      for (auto element : field.value().get_array()) {
-        const nlohmann::json part = json_of(element.value(), 2);
-        points->push_back(point_at(Node(part, origin_, document.version)));
-      }
-      in_points_ = false;
+    simdjson::dom::parser parser;
+    const simdjson::dom::object root = parser.parse(text);
+    nlohmann::json json = nlohmann::json::object();
+    for (const auto& [key, value] : root) {
+      const bool is_left_out = key == "points" || (slim_ && std::ranges::find(left_out, key) != left_out.end());
+      json[std::string(key)] = is_left_out ? nlohmann::json::array() : json_of(value, 1);
     }
-    if (!points || json.current_location().error() != simdjson::OUT_OF_BOUNDS) throw Odd();
-    document.json["points"] = nlohmann::json::array();
+    const Document document = document_of(std::move(json), origin_, run_schema, Run::schema_version);
     Run run = run_at(document.root(origin_));
-    run.points = std::move(*points);
+    in_points_ = slim_;
+    for (const simdjson::dom::element element : root["points"].get_array()) {
+      const nlohmann::json part = json_of(element, 2);
+      run.points.push_back(point_at(Node(part, origin_, document.version)));
+    }
     return run;
   }
 
  private:
-  nlohmann::json json_of(simdjson::ondemand::value value, int depth) {
+  nlohmann::json json_of(simdjson::dom::element value, int depth) {
+    using simdjson::dom::element_type;
     if (depth > deepest_nesting || ++values_ > max_values) throw Odd();
+    nlohmann::json result;
     switch (value.type()) {
-      case json_type::object: {
-        nlohmann::json result = nlohmann::json::object();
-        for (auto field : value.get_object()) {
-          std::string key(field.unescaped_key().value());
+      case element_type::OBJECT:
+        result = nlohmann::json::object();
+        for (const auto& [key, member] : simdjson::dom::object(value))
           if (!in_points_ || std::ranges::find(left_out_of_points, key) == left_out_of_points.end())
-            result[std::move(key)] = json_of(field.value().value(), depth + 1);
-        }
+            result[std::string(key)] = json_of(member, depth + 1);
         return result;
-      }
-      case json_type::array: {
-        nlohmann::json result = nlohmann::json::array();
-        for (auto element : value.get_array()) result.push_back(json_of(element.value(), depth + 1));
+      case element_type::ARRAY:
+        result = nlohmann::json::array();
+        for (const simdjson::dom::element element : simdjson::dom::array(value))
+          result.push_back(json_of(element, depth + 1));
         return result;
-      }
-      case json_type::number: {
-        simdjson::ondemand::number number = value.get_number();
-        switch (number.get_number_type()) {
-          case number_type::floating_point_number: return number.get_double();
-          case number_type::signed_integer: return number.get_int64();
-          case number_type::unsigned_integer: return number.get_uint64();
-          default: throw Odd();
-        }
-      }
-      case json_type::string: return std::string(value.get_string().value());
-      case json_type::boolean: return value.get_bool().value();
-      case json_type::null:
-        if (!value.is_null()) throw Odd();
-        return nullptr;
-      default: throw Odd();
+      case element_type::DOUBLE: return double(value);
+      case element_type::INT64: return std::int64_t(value);
+      case element_type::UINT64: return std::uint64_t(value);
+      case element_type::STRING: return std::string_view(value);
+      case element_type::BOOL: return bool(value);
+      default: return nullptr;
     }
   }
 

@@ -29,23 +29,11 @@ namespace gpubench::storage {
 inline constexpr auto device_kind_names = std::to_array<std::string_view>({"cpu", "cuda"});
 
 constexpr const auto& names_of(DeviceKind) { return device_kind_names; }
-constexpr const auto& names_of(TimingMode) { return timing_mode_names; }
 constexpr const auto& names_of(StopReason) { return stop_reason_names; }
 constexpr const auto& names_of(FailureKind) { return failure_kind_names; }
 constexpr const auto& names_of(Ablation) { return ablation_names; }
 constexpr const auto& names_of(Agreement) { return agreement_names; }
 constexpr const auto& names_of(CommandKind) { return command_kind_names; }
-constexpr const auto& names_of(CeilingGroup) { return ceiling_group_names; }
-constexpr const auto& names_of(Load) { return load_names; }
-constexpr const auto& names_of(DriftOutcome) { return drift_outcome_names; }
-constexpr const auto& names_of(Standing) { return standing_names; }
-constexpr const auto& names_of(Regime) { return regime_names; }
-constexpr const auto& names_of(Certainty) { return certainty_names; }
-constexpr const auto& names_of(Outcome) { return outcome_names; }
-constexpr const auto& names_of(AdviceCode) { return advice_code_names; }
-constexpr const auto& names_of(Experiment) { return experiment_names; }
-constexpr const auto& names_of(Placement) { return placement_names; }
-constexpr const auto& names_of(IdleCause) { return idle_cause_names; }
 constexpr const auto& names_of(WorkKind) { return work_kind_names; }
 
 using Json = nlohmann::ordered_json;  ///< for writing alone: its look-up is linear, so reading goes through Node

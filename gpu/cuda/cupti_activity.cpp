@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/demangle.h"
-#include "core/model/command_names.h"
+#include "core/base/text.h"
+#include "core/model/measurement.h"
 #include "gpu/cuda/cupti_buffers.h"
 #include "gpu/cuda/cupti_records.h"
 #include "gpu/cuda/cupti_sources.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "core/model/command_names.h"
+#include "core/model/measurement.h"
 #include "gpu/cuda/handles.h"
 
 namespace gpubench::bench {

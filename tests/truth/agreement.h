@@ -16,6 +16,12 @@ namespace gpubench::bench {
 /// cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
+/// What was recorded less what was expected, in seconds; absent when the two were not compared.
+inline std::optional<double> difference_seconds(const ActivityCheck& check) {
+  if (check.agreement == Agreement::not_compared || !check.seconds || !check.expected_seconds) return std::nullopt;
+  return check.seconds->value - check.expected_seconds->value;
+}
+
 /// How many kernels one execution runs; one where that is not known.
 double kernels_of(const ActivityCheck& check, const Measurement& measurement);
 

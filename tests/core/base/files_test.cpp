@@ -3,10 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -31,33 +28,15 @@ class Temporary : public ::testing::Test {
   std::filesystem::path folder_ = private_.path();
 };
 
-TEST_F(Temporary, AKilledProcessLeavesNoTemporaryFile) {
-  if (TemporaryFile(folder_).has_name()) GTEST_SKIP() << "this file system has no files without a name";
-  std::ofstream(folder_ / "run.json") << "old";
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const TemporaryFile beside(folder_);
-    (void)write_all(beside.descriptor(), "half of it");
-    (void)::raise(SIGKILL);
+TEST_F(Temporary, TheTargetIsMadeAndReplaced) {
+  for (const char* text : {"new", "replaced"}) {
+    TemporaryFile beside(folder_);
+    ASSERT_EQ(beside.error(), 0);
+    ASSERT_EQ(write_all(beside.descriptor(), text), 0);
+    ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
+    EXPECT_EQ(contents(), text);
+    EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(contents(), "old");
-  EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
-}
-
-TEST_F(Temporary, TheTargetIsReplacedWithAndWithoutAName) {
-  for (const bool nameless : {false, true})
-    for (const char* text : {"new", "replaced"}) {
-      TemporaryFile beside(folder_, nameless);
-      ASSERT_EQ(beside.error(), 0);
-      ASSERT_EQ(write_all(beside.descriptor(), text), 0);
-      ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
-      EXPECT_EQ(contents(), text);
-      EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
-    }
 }
 
 TEST(PrivateFolder, IsForThisUserAloneAndGoesWithAllInIt) {
@@ -69,6 +48,18 @@ TEST(PrivateFolder, IsForThisUserAloneAndGoesWithAllInIt) {
     std::ofstream(path / "file") << "text";
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(MappedFile, HasTheBytesOrSaysWhyNot) {
+  const PrivateFolder folder;
+  const auto file = folder.path() / "file";
+  EXPECT_EQ(MappedFile(file).error(), file.string() + " cannot be read: No such file or directory.");
+  std::ofstream(file) << "";
+  EXPECT_TRUE(MappedFile(file).error().empty());
+  EXPECT_TRUE(MappedFile(file).bytes().empty());
+  std::ofstream(file) << "hello";
+  EXPECT_EQ(MappedFile(file).bytes(), "hello");
+  EXPECT_EQ(MappedFile(folder.path()).error(), folder.path().string() + " is no file.");
 }
 
 }  // namespace

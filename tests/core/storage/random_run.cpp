@@ -295,10 +295,6 @@ ActivityCheck activity_check(Random& random) {
   result.usual_gap_seconds = estimate();
   result.clock_hz = random.maybe();
   result.one_by_one = random.flip();
-  result.looks = random.list(3, [&] {
-    return ActivityLook{random.any(),  random.any(),   random.not_negative(),
-                        random.flip(), random.maybe(), random.maybe()};
-  });
   return result;
 }
 
