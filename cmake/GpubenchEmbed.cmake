@@ -17,12 +17,12 @@ function(gpubench_base64 hex result)
   set(${result} "${text}=" PARENT_SCOPE)
 endfunction()
 
-# gpubench_embed(OUTPUT NAME=FILE...): a C++ source that holds the files, with functions page::NAME() and page::NAME_hash(). They come in
+# gpubench_embed(OUTPUT NAME=FILE...): a C++ source that holds the files, with functions page::NAME(). They come in
 # with .incbin, for large string literals are slow to compile; the hashes are as a Content-Security-Policy wants them. Written when
 # configuring: a file made by the build would hold back all objects of programs that link it until all libraries before it are there.
 function(gpubench_embed output)
   set(files "")
-  set(source "// Made by cmake/GpubenchEmbed.cmake; do not edit.\n#include <string_view>\n\n")
+  set(source "// Made by cmake/GpubenchEmbed.cmake; do not edit.\n#include \"reports/html/page.h\"\n\n")
   foreach(entry IN LISTS ARGN)
     string(REGEX MATCH "^([^=]+)=(.*)$" _ "${entry}")
     set(name ${CMAKE_MATCH_1})
@@ -37,11 +37,10 @@ function(gpubench_embed output)
         "asm(R\"(.pushsection .rodata\n.globl ${symbol}_begin\n.hidden ${symbol}_begin\n${symbol}_begin:\n.incbin \"${file}\"\n"
         ".globl ${symbol}_end\n.hidden ${symbol}_end\n${symbol}_end:\n.byte 0\n.popsection)\");\n"
         "extern \"C\" {\nextern const char ${symbol}_begin[];\nextern const char ${symbol}_end[];\n}\n"
-        "${space}std::string_view ${name}() {\n"
-        "  return {${symbol}_begin, static_cast<std::string_view::size_type>(${symbol}_end - ${symbol}_begin)};\n}\n"
-        "std::string_view ${name}_hash() { return \"sha256-${hash}\"; }\n}\n\n")
+        "${space}File ${name}() {\n"
+        "  return {{${symbol}_begin, static_cast<std::string_view::size_type>(${symbol}_end - ${symbol}_begin)}, \"sha256-${hash}\"};\n}\n}\n\n")
     else()
-      string(APPEND source "${space}std::string_view ${name}() { return {}; }\nstd::string_view ${name}_hash() { return {}; }\n}\n\n")
+      string(APPEND source "${space}File ${name}() { return {}; }\n}\n\n")
     endif()
   endforeach()
   # Writes when something changed, so that nothing is compiled in vain.

@@ -183,32 +183,17 @@ ShownPoints shown_points(const compare::Comparison& comparison) {
   return shown;
 }
 
-std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison) {
-  using Key = std::pair<std::string_view, std::string_view>;  // device and operation
-  const auto key_of = [](const compare::ComparedPoint& point) {
-    return Key{point.device, compare::operation_of(point.name)};
-  };
-  std::map<Key, std::vector<const compare::ComparedPoint*>> points;
-  for (const auto* point : by_effect(comparison)) points[key_of(*point)].push_back(point);
-  std::map<Key, const compare::ComparedOperation*> wholes;
-  for (const auto& each : comparison.operations) wholes[{each.device, each.operation}] = &each;
-  const bool several = !points.empty() && points.begin()->first.first != points.rbegin()->first.first;
-  std::vector<OperationPoints> result;
-  const auto take = [&](const compare::ComparedPoint& point) {
-    const auto found = points.find(key_of(point));
-    if (found == points.end()) return;
-    const auto& [device, operation] = found->first;
-    OperationPoints each{fmt::format("{}{}", operation, several ? fmt::format(" on {}", device) : ""), "",
-                         std::move(found->second), nullptr};
-    if (const auto whole = wholes.find(found->first); whole != wholes.end()) each.whole = whole->second;
-    each.counts = counts_of(each.points);
-    points.erase(found);
-    result.push_back(std::move(each));
-  };
-  for (const auto* point : by_effect(comparison))
-    if (has_changed(*point)) take(*point);
-  for (const auto& point : comparison.points) take(point);
-  return result;
+Rows comparison_rows(const std::vector<const compare::ComparedPoint*>& points) {
+  Rows rows;
+  for (const auto* point : points) {
+    std::string limit = bound_change(*point);
+    if (limit.empty()) limit = regime_change(*point);
+    if (is_change(point->change) && !point->kernels.empty()) limit += "; " + point->kernels;
+    rows.push_back({point->name, point->device, std::string(name_of(point->clock)),
+                    format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4), change_text(*point),
+                    interval_text(point->ratio), limit});
+  }
+  return rows;
 }
 
 std::vector<std::string> changed_operations(const compare::Comparison& comparison) {

@@ -9,6 +9,7 @@
 #include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/table.h"
+#include "reports/export/tables.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -58,15 +59,9 @@ struct ShownPoints {
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 
-/// The points of one operation, as `by_effect`, and the judgement of the whole, null where there is none.
-struct OperationPoints {
-  std::string name;    ///< with " on DEVICE" where there are several
-  std::string counts;  ///< "2 slower, 14 inconclusive"
-  std::vector<const compare::ComparedPoint*> points;
-  const compare::ComparedOperation* whole = nullptr;
-};
-/// Those with a point that changed first; then as their points stand in the comparison.
-std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison);
+/// A row each: name, device, clock, both times, change, its interval; the limit in words where the verdicts give any,
+/// else the regimes, and of what changed what is known of its kernels.
+Rows comparison_rows(const std::vector<const compare::ComparedPoint*>& points);
 
 /// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % of new/base [1.040, 1.060]".
 std::vector<std::string> changed_operations(const compare::Comparison& comparison);

@@ -134,38 +134,32 @@ std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
 }
 
 std::string html(const ResultTable& table) {
-  using markup::escape;
+  using nlohmann::json;
   const Shown shown = shown_of(table);
-  std::string text = "<section class=\"result\">\n";
-  if (!table.title.empty() || shown.is_list())
-    text += fmt::format("<h2>{}</h2>\n", escape(table.title.empty() ? shown.columns.front()->title : table.title));
+  json values = {{"title", table.title}, {"text", ""}, {"none", ""}, {"notes", json::array()}};
   if (shown.rows == 0) {
-    text += fmt::format("<p><strong>{}</strong></p>\n", escape(table.none));
+    values["none"] = table.none;
   } else if (table.name.empty()) {
-    text += fmt::format("<p>{}</p>\n", escape(facts_text(shown)));
+    values["text"] = facts_text(shown);
   } else if (shown.is_list()) {
-    for (const std::string& item : shown.cells.front()) text += fmt::format("<li>{}</li>\n", escape(item));
-    text = text.insert(text.find("<li>"), "<ol>") + "</ol>\n";
+    if (table.title.empty()) values["title"] = shown.columns.front()->title;
+    values["list"]["items"] = shown.cells.front();
   } else {
-    text += fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table><thead><tr>",
-                        escape(shown.columns.front()->title));
+    json columns = json::array(), rows = json::array();
     for (const ValueColumn* const column : shown.columns)
-      text += fmt::format("<th scope=\"col\"{}>{}</th>", is_words(column->kind) ? "" : " class=\"number\"",
-                          escape(column->title));
-    text += "</tr></thead><tbody>\n";
+      columns.push_back({{"name", column->title}, {"number", !is_words(column->kind)}});
     for (std::size_t r = 0; r < shown.rows; ++r) {
-      text += "<tr>";
-      for (std::size_t c = 0; c < shown.columns.size(); ++c)
-        text += fmt::format("<{0}{1}>{2}</{3}>", c == 0 ? "th scope=\"row\"" : "td",
-                            is_words(shown.columns[c]->kind) ? "" : " class=\"number\"", escape(shown.cells[c][r]),
-                            c == 0 ? "th" : "td");
-      text += "</tr>\n";
+      json cells = json::array();
+      for (std::size_t c = 1; c < shown.columns.size(); ++c)
+        cells.push_back({{"text", shown.cells[c][r]}, {"number", !is_words(shown.columns[c]->kind)}});
+      rows.push_back({{"head", json::array({shown.cells.front()[r]})}, {"cells", std::move(cells)}});
     }
-    text += "</tbody></table></div>\n";
+    values["table"] = {
+        {"label", shown.columns.front()->title}, {"columns", std::move(columns)}, {"rows", std::move(rows)}};
   }
-  if (!shown.rest.empty()) text += fmt::format("<p>{}</p>\n", escape(shown.rest));
-  for (const std::string& note : table.notes) text += fmt::format("<p>{}</p>\n", escape(note));
-  return text + "</section>\n";
+  if (!shown.rest.empty()) values["notes"].push_back(shown.rest);
+  for (const std::string& note : table.notes) values["notes"].push_back(note);
+  return markup::part("result", values);
 }
 
 nlohmann::ordered_json json_of(const Value& value) {

@@ -360,6 +360,22 @@ std::vector<std::pair<CeilingGroup, std::vector<const Ceiling*>>> ceilings_by_gr
   return groups;
 }
 
+std::vector<Heading> ceiling_headings() {
+  return headings("resource; ceiling>; 95 % interval>; of limit>; clock>; method");
+}
+
+Rows ceiling_rows(const std::vector<const Ceiling*>& ceilings) {
+  Rows rows;
+  for (const Ceiling* const ceiling : ceilings) {
+    const auto share = share_of_limit(*ceiling);
+    rows.push_back({ceiling->resource, format_value(ceiling->value, ceiling->unit, 4),
+                    format_interval(ceiling->ci95, ceiling->unit, 4), share ? format_percent(*share) : "",
+                    ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "",
+                    ceiling->method + (ceiling->caveats.empty() ? "" : ". Caveat: " + joined(ceiling->caveats, "; "))});
+  }
+  return rows;
+}
+
 std::optional<double> share_of_limit(const Ceiling& ceiling) {
   if (!ceiling.theoretical_limit || !(*ceiling.theoretical_limit > 0.0)) return std::nullopt;
   return ceiling.value / *ceiling.theoretical_limit;

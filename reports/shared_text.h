@@ -13,6 +13,7 @@
 #include "core/model/points.h"
 #include "core/model/run.h"
 #include "core/statistics/statistics.h"
+#include "reports/export/tables.h"
 
 namespace gpubench::reports {
 
@@ -120,6 +121,10 @@ Regime regime_of(CeilingGroup group);
 
 /// The ceilings in the order of the groups, within them as measured. Groups without any are left out.
 std::vector<std::pair<CeilingGroup, std::vector<const Ceiling*>>> ceilings_by_group(const Calibration& calibration);
+
+/// A table of ceilings: raw text, the caveats beside the method.
+std::vector<Heading> ceiling_headings();
+Rows ceiling_rows(const std::vector<const Ceiling*>& ceilings);
 
 /// The value over the theoretical limit, where there is one.
 std::optional<double> share_of_limit(const Ceiling& ceiling);

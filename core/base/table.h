@@ -11,9 +11,8 @@ namespace gpubench {
 
 struct ConsoleStyle {
   bool color = false;
-  int width = 100;            ///< columns of the terminal
-  bool whole_names = false;   ///< names of points are never shortened, though a line gets wider: for pipes and files
-  bool by_operation = false;  ///< tables of points have a row for each operation instead
+  int width = 100;           ///< columns of the terminal
+  bool whole_names = false;  ///< names of points are never shortened, though a line gets wider: for pipes and files
 };
 
 /// Parameters of the SGR control sequence (ECMA-48, section 8.3.117).

@@ -168,10 +168,7 @@ OptionRows shared_rows(std::initializer_list<std::string_view> flags) {
         use::text(&reports::PictureStyle::title)},
        {"--theme", "light|dark", "", "light", Rank::other, once,
         "Colours of pictures: for white paper or for a dark page.",
-        use::choice(&reports::PictureStyle::dark, std::vector{false, true})},
-       {"--operations", "", "", "", Rank::other, once,
-        "Print one row for each operation instead of each point. Files that --out writes have all points.",
-        use::set(&Options::by_operation)}},
+        use::choice(&reports::PictureStyle::dark, std::vector{false, true})}},
       flags);
 }
 

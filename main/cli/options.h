@@ -29,7 +29,6 @@ struct Options {
   ColorChoice color = ColorChoice::automatic;
   int width = 0;  ///< columns of the terminal; 0: as it says
   bool quiet = false;
-  bool by_operation = false;  ///< a row for each operation instead of each point
   bool kernels = false;       ///< what each point runs, kernel by kernel
   bool json = false;          ///< the result as JSON, on the terminal too and whatever a file's name
 

@@ -72,7 +72,6 @@ ConsoleStyle style_of(int descriptor, const Options& options) {
   style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color(descriptor));
   style.whole_names = isatty(descriptor) == 0 && options.width == 0;
   style.width = options.width > 0 ? options.width : std::clamp(terminal_width(descriptor), 40, 400);
-  style.by_operation = options.by_operation;
   return style;
 }
 

@@ -207,7 +207,7 @@ extern const CommandFile ab_command{
                        ".json .csv .md",
                        true,
                        joined_rows({chosen_rows(comparison_rows(),
-                                                {"--fail-on", "--min-effect", "--force", "--time", "--operations"}),
+                                                {"--fail-on", "--min-effect", "--force", "--time"}),
                                     own_rows()})},
                run_ab)};
     }};

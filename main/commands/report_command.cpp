@@ -84,7 +84,7 @@ extern const CommandFile report_command{
               {"RUN...", "Run files. Each is judged anew. Several are drawn over one another.", 1, reports::max_runs},
               reports::known_extensions(),
               false,
-              shared_rows({"--filter", "--calibration", "--kernels", "--chart", "--title", "--theme", "--operations"})},
+              shared_rows({"--filter", "--calibration", "--kernels", "--chart", "--title", "--theme"})},
           run_report)};
     }};
 

@@ -591,7 +591,7 @@ extern const CommandFile run_command{
                        reports::known_extensions(),
                        false,
                        joined_rows({own_rows(), shared_rows({"--calibration", "--drift-check", "--kernels", "--chart",
-                                                             "--title", "--theme", "--operations"})})},
+                                                             "--title", "--theme"})})},
                run_operations, check)};
     }};
 

@@ -189,7 +189,7 @@ class Site {
       const Timeline before = timeline(base), after = timeline(next);
       return diff_page({*before, *after, base.path, next.path},
                        timeline::difference_tables(timeline::difference(*before, *after)), {.by_thread = false},
-                       asked_weight(request), false);
+                       asked_weight(request));
     });
     get("/compare", html, [this](const auto& request) {
       const Run base = storage::read_run(place_of(file(request, {FileKind::run}, false, "base")));

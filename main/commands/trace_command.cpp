@@ -19,7 +19,6 @@
 #include "main/commands/shared/traces.h"
 #include "main/run/stored_runs.h"
 #include "profile/verdicts.h"
-#include "reports/charts/picture.h"
 #include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "reports/work_verdicts.h"
@@ -110,8 +109,6 @@ WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& 
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
-  if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
-    reports::check_can_draw();
   const timeline::Timeline timeline = read_for(options);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
@@ -124,9 +121,7 @@ int trace_analysis(const TraceOptions& options) {
     const timeline::FlameWeight weight = options.flame_weight.value_or(graph.natural_weight());
     put(options, analysis.name, {timeline::flame_table(graph, weight)}, timeline.warnings,
         [&](const std::string& file) {
-          return file.ends_with(".html")  ? reports::flame_html(graph, weight, about)
-                 : file.ends_with(".svg") ? reports::flame_svg(graph, weight, about)
-                                          : timeline::folded(graph, weight);
+          return file.ends_with(".html") ? reports::flame_html(graph, weight, about) : timeline::folded(graph, weight);
         });
     return exit_codes::fine;
   }
@@ -153,9 +148,8 @@ int trace_diff(const TraceOptions& options) {
   frames.by_thread = false;
   const timeline::Difference difference = timeline::difference(old, next);
   const std::vector<ResultTable> tables = timeline::difference_tables(difference);
-  put(options, "diff", tables, next.warnings, [&](const std::string& file) {
-    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, frames, options.flame_weight,
-                     file.ends_with(".svg"));
+  put(options, "diff", tables, next.warnings, [&](const std::string&) {
+    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, frames, options.flame_weight);
   });
   return exit_codes::fine;
 }
@@ -240,7 +234,7 @@ extern const CommandFile trace_command{
             of_traces(std::string(one->name), std::string(one->what),
                       fmt::format("gpubench trace {} trace.json.gz{}", one->name,
                                   is_flame || one->name == "timeline" ? " --out=page.html" : ""),
-                      is_flame ? ".json .csv .html .svg .folded" : ".json .csv .html", own, trace_analysis);
+                      is_flame ? ".json .csv .html .folded" : ".json .csv .html", own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();
           options->analysis = one;
@@ -249,7 +243,7 @@ extern const CommandFile trace_command{
         commands.insert(is_summary ? commands.begin() + 1 : commands.end(), std::move(command));
       }
       commands.push_back(of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
-                                   "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html .svg",
+                                   "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html",
                                    joined_rows({{as_json}, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",

@@ -21,7 +21,7 @@ namespace gpubench::reports::charts {
 namespace {
 
 const Json& file() {
-  static const Json parsed = Json::parse(page::charts());
+  static const Json parsed = Json::parse(page::charts().text);
   return parsed;
 }
 

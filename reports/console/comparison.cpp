@@ -47,25 +47,6 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
          (shown.folded.empty() ? "" : paragraph("", shown.folded, color::dim, style)) + "\n";
 }
 
-/// A row for each operation: what became of its points, and it as a whole, as far as that can be judged.
-std::string operations_text(const compare::Comparison& comparison, const ConsoleStyle& style) {
-  if (comparison.points.empty()) return "";
-  std::vector<Column> columns = {{"operation"}, {"points"}, {"as a whole"}, {"95 % of new/base"}, {"changed most"}};
-  for (const OperationPoints& each : points_by_operation(comparison)) {
-    const compare::ComparedOperation* const whole = each.whole;
-    const compare::ComparedPoint& most = *each.points.front();
-    add_row(columns,
-            {{printable(each.name)},
-             {each.counts, color_of(most.change)},
-             whole != nullptr ? Cell{change_text(*whole), color_of(whole->change)} : Cell{"not judged", color::dim},
-             {whole != nullptr ? interval_text(whole->ratio) : ""},
-             is_change(most.change)
-                 ? Cell{printable(fmt::format("{} at {}", change_text(most), most.name)), color_of(most.change)}
-                 : Cell{}});
-  }
-  return table_text(columns, min_name, style, {{"95 % of new/base"}, {"changed most"}}) + "\n";
-}
-
 /// Of changed points: the limit, where it is another one now, and what is known of the kernels.
 std::string stories(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
@@ -92,8 +73,7 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
   std::string text = list("forbids: ", comparison.forbidding, color::red, style);
   text += list("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
-  text += style.by_operation ? operations_text(comparison, style) : points_text(comparison, style);
-  if (!style.by_operation) text += stories(comparison, style);
+  text += points_text(comparison, style) + stories(comparison, style);
   for (const compare::LeftOutPoint& point : comparison.left_out)
     text += paragraph("left out: ", printable(fmt::format("{}: {}", point.name, point.reason)), color::yellow, style);
   text += list("failed in the new run: ", comparison.failed_in_new, color::red, style);

@@ -353,67 +353,6 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, 
   return text;
 }
 
-/// "memory 7, overhead 10, 1 failed", in the order of first appearance.
-std::string regimes_of(const Group& group) {
-  std::vector<std::pair<std::string, std::size_t>> counts;
-  for (const Point* point : group.points) {
-    const Status status = status_of(point->measurement);
-    const std::string text(status != Status::timed ? name_of(status)
-                           : point->verdict        ? name_of(point->verdict->regime)
-                                                   : "no verdict");
-    const auto found = std::ranges::find(counts, text, &std::pair<std::string, std::size_t>::first);
-    if (found == counts.end())
-      counts.emplace_back(text, 1);
-    else
-      ++found->second;
-  }
-  return joined(counts, ", ", [](const auto& each) { return fmt::format("{} {}", each.first, each.second); });
-}
-
-/// A row for each operation: its points, times, regimes, the highest share of a ceiling, and where the regime changes.
-std::string operations_text(const Run& run, const ConsoleStyle& style) {
-  const auto groups = groups_of(run);
-  const bool several =
-      std::ranges::any_of(groups, [&](const Group& group) { return group.device != groups[0].device; });
-  std::vector<Column> columns = {{"operation"},        {"points", true},   {"shortest", true}, {"longest", true},
-                                 {"points by regime"}, {"max of a limit"}, {"changes at"}};
-  for (const Group& group : groups) {
-    const Point *shortest = nullptr, *longest = nullptr, *best = nullptr;
-    for (const Point* point : group.points) {
-      if (status_of(point->measurement) != Status::timed) continue;
-      const double seconds = point->measurement.seconds()->median;
-      if (shortest == nullptr || seconds < shortest->measurement.seconds()->median) shortest = point;
-      if (longest == nullptr || seconds > longest->measurement.seconds()->median) longest = point;
-      const bool has_share = point->verdict && point->verdict->achieved;
-      if (has_share && (best == nullptr || *point->verdict->achieved > *best->verdict->achieved)) best = point;
-    }
-    const auto time = [](const Point* point) {
-      return point != nullptr ? format_seconds(point->measurement.seconds()->median, 4) : "";
-    };
-    const std::string changes = joined(group.boundaries, ", ", [](const Boundary* boundary) {
-      return fmt::format("{} -> {} at {}", printable(label_of(boundary->from)), printable(label_of(boundary->to)),
-                         boundary_at_text(*boundary));
-    });
-    add_row(columns, {{printable(several ? group.operation + " on " + group.device : group.operation)},
-                      {fmt::format("{}", group.points.size())},
-                      {time(shortest)},
-                      {time(longest)},
-                      {regimes_of(group)},
-                      {best != nullptr ? fmt::format("{} of {}", format_percent(*best->verdict->achieved),
-                                                     printable(label_of(best->verdict->limiter)))
-                                       : ""},
-                      {changes}});
-  }
-  if (!Table({columns[0], columns[4]}, 0, min_shown_name).fits(usable_width(style))) {
-    std::string text = "\n";
-    for (std::size_t i = 0; i < groups.size(); ++i)
-      text += paragraph("", columns[0].cells[i].text + ": " + columns[4].cells[i].text, color::none, style);
-    return text;
-  }
-  return "\n" + table_text(columns, min_shown_name, style,
-                           {{"changes at"}, {"shortest", "points"}, {"max of a limit"}, {"longest"}});
-}
-
 std::string legend(const Run& run, const ConsoleStyle& style) {
   const auto any = [&](Certainty certainty) {
     return std::ranges::any_of(run.points, [&](const Point& point) {
@@ -486,10 +425,8 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 
 std::string console(const Run& run, const ConsoleStyle& style, bool kernels, const compare::Comparison* since) {
   return heading_of_run(run, style) +
-         (run.program          ? program_text(run, style)
-          : style.by_operation ? operations_text(run, style)
-                               : table_text(run, style, kernels, changes_of(since))) +
-         "\n" + (style.by_operation ? "" : own_figures_lines(run, style) + legend(run, style)) + summary(run, style) +
+         (run.program ? program_text(run, style) : table_text(run, style, kernels, changes_of(since))) + "\n" +
+         own_figures_lines(run, style) + legend(run, style) + summary(run, style) +
          summary_line(since_text(since), style) + warning_lines(run, style) +
          summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
 }

@@ -22,17 +22,6 @@ std::string markdown_list(std::string_view title, const std::vector<std::string>
   return text;
 }
 
-std::string markdown_change(const compare::ComparedPoint& point) {
-  return is_change(point.change) ? fmt::format("**{}**", change_text(point)) : change_text(point);
-}
-
-/// The limit in words where the verdicts give any, else the regimes.
-std::string limit_text(const compare::ComparedPoint& point) {
-  std::string text = bound_change(point);
-  if (text.empty()) text = regime_change(point);
-  return is_change(point.change) && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
-}
-
 Json json_of(const compare::ComparedPoint& point) {
   Json item;
   item["name"] = point.name;
@@ -110,22 +99,13 @@ std::string markdown(const compare::Comparison& comparison) {
   const auto wholes = changed_operations(comparison);
   for (std::size_t i = 0; i < wholes.size(); ++i)
     text += fmt::format("{}- As a whole, {}\n", i == 0 ? "\n" : "", markdown_text(wholes[i]));
-  std::vector<std::vector<std::string>> rows;
   const ShownPoints shown = shown_points(comparison);
-  for (const auto* point : shown.points)
-    rows.push_back({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
-                    format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
-                    markdown_change(*point), interval_text(point->ratio), markdown_text(limit_text(*point))});
+  Rows rows = comparison_rows(shown.points);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (is_change(shown.points[i]->change)) rows[i][5] = fmt::format("**{}**", rows[i][5]);
   if (!rows.empty())
-    text += "\n" + markdown_table({{"point"},
-                                   {"device"},
-                                   {"timed by"},
-                                   {"base", true},
-                                   {"new", true},
-                                   {"change"},
-                                   {"95 % of new/base"},
-                                   {"limit"}},
-                                  rows);
+    text += "\n" +
+            markdown_table(headings("point; device; timed by; base>; new>; change*; 95 % of new/base*; limit"), rows);
   if (!shown.folded.empty()) text += "\n" + markdown_text(shown.folded) + "\n";
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
@@ -192,14 +172,12 @@ std::string json(const compare::Comparison& comparison) {
 std::string markdown(const compare::History& history) {
   std::string summary = summary_of(history) + "\n";
   if (history.steps.empty()) return summary;
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const compare::LevelChange& step : history.steps)
-    rows.push_back({markdown_text(step.name), markdown_text(step.device), markdown_text(entry_text(step)),
-                    markdown_text(step.added_utc), format_seconds(step.before_seconds, 4),
+    rows.push_back({step.name, step.device, entry_text(step), step.added_utc, format_seconds(step.before_seconds, 4),
                     format_seconds(step.after_seconds, 4), change_text(step), std::string(name_of(step.code))});
-  const std::vector<Heading> headings = {{"point"},        {"device"},      {"from entry"}, {"added"},
-                                         {"before", true}, {"after", true}, {"change"},     {"code"}};
-  return summary + "\n" + markdown_table(headings, rows);
+  return summary + "\n" +
+         markdown_table(headings("point; device; from entry; added; before>; after>; change; code"), rows);
 }
 
 std::string csv(const compare::History& history) {

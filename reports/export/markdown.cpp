@@ -21,73 +21,53 @@ namespace gpubench::reports {
 namespace {
 
 void add_verdict(const Run& run, const Point& point, std::vector<std::string>& cells) {
-  if (!point.verdict) {
-    cells.insert(cells.end(), 4, "");
-    return;
-  }
+  if (!point.verdict) return cells.resize(cells.size() + 4);
   const Verdict& verdict = *point.verdict;
-  cells.emplace_back(name_of(verdict.regime));
-  cells.push_back(markdown_text(label_of(verdict.limiter)));
-  cells.push_back(markdown_text(of_ceiling_text(run, point)));
   const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
+  cells.emplace_back(name_of(verdict.regime));
+  cells.emplace_back(label_of(verdict.limiter));
+  cells.push_back(of_ceiling_text(run, point));
   cells.push_back(verdict.regime == Regime::unknown ? ""
                                                     : fmt::format("{}{}", name_of(verdict.certainty),
                                                                   runner_up.empty() ? "" : ", else " + runner_up));
 }
 
-/// Which columns a table has besides those that all have.
-struct Shown {
-  bool device = false;     ///< there are several
-  bool on_device = false;  ///< some point has a time by that clock besides its own
-  bool clock = false;      ///< some point's clock was held down
-};
-
-std::vector<std::string> row_of(const Run& run, const Point& point, const Shown& shown) {
-  const Measurement& measurement = point.measurement;
-  std::vector<std::string> cells = {markdown_text(label(measurement))};
-  if (shown.device) cells.push_back(markdown_text(measurement.device));
-  if (status_of(measurement) != Status::timed) {
-    cells.push_back(fmt::format("**{}**: {}", name_of(status_of(measurement)), markdown_text(reason_of(measurement))));
-    cells.insert(cells.end(), 7 + (shown.on_device ? 1 : 0) + (shown.clock ? 1 : 0), "");
-    return cells;
-  }
-  const auto bandwidth = bytes_per_second(measurement);
-  const auto flops = flops_per_second(measurement);
-  cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
-  cells.push_back(spread_text(measurement));
-  if (shown.on_device) {
-    const Summary* const on_device = seconds_by(measurement, TimingMode::device);
-    cells.push_back(on_device != nullptr ? format_seconds(on_device->median, 4) : "");
-  }
-  cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
-  cells.push_back(flops ? format_flops_per_second(*flops) : "");
-  if (shown.clock) cells.push_back(markdown_text(clock_text(measurement)));
-  add_verdict(run, point, cells);
-  return cells;
-}
-
 std::string table(const Run& run) {
   if (run.points.empty()) return "No points.\n";
-  Shown shown;
+  bool several = false, on_device = false, clock = false, loaded = false;
   for (const Point& point : run.points) {
     const Measurement& measurement = point.measurement;
-    shown.device = shown.device || measurement.device != run.points.front().measurement.device;
-    shown.on_device = shown.on_device || has_time_on_device(measurement);
-    shown.clock = shown.clock || is_held(measurement);
+    several = several || measurement.device != run.points.front().measurement.device;
+    on_device = on_device || has_time_on_device(measurement);
+    clock = clock || is_held(measurement);
+    loaded = loaded || share_under_load(measurement);
   }
-  std::vector<Heading> headings = {{"point"}};
-  if (shown.device) headings.push_back({"device"});
-  headings.insert(headings.end(), {{"time", true}, {"\u00b1", true}});
-  if (shown.on_device) headings.push_back({"on device", true});
-  headings.insert(headings.end(), {{"bandwidth", true}, {"FLOP rate", true}});
-  if (shown.clock) headings.push_back({"clock"});
-  headings.insert(headings.end(), {{"regime"}, {"limiter"}, {"of ceiling"}, {"confidence"}});
-  std::vector<std::vector<std::string>> rows;
+  const std::string columns =
+      fmt::format("point{}; time>*; \u00b1>{}; bandwidth>; FLOP rate>{}; regime; limiter; of ceiling; confidence",
+                  several ? "; device" : "", on_device ? "; on device>" : "", clock ? "; clock" : "");
+  const auto names = headings(columns);
+  Rows rows;
+  const auto add = [&](const Point& point) {
+    const Measurement& measurement = point.measurement;
+    auto& cells = rows.emplace_back(std::vector{label(measurement)});
+    if (several) cells.push_back(measurement.device);
+    if (const Status status = status_of(measurement); status != Status::timed) {
+      cells.push_back(fmt::format("**{}**: {}", name_of(status), markdown_text(reason_of(measurement))));
+      return cells.resize(names.size());
+    }
+    const auto bandwidth = bytes_per_second(measurement), flops = flops_per_second(measurement);
+    const Summary* const device_time = seconds_by(measurement, TimingMode::device);
+    cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
+    cells.push_back(spread_text(measurement));
+    if (on_device) cells.push_back(device_time != nullptr ? format_seconds(device_time->median, 4) : "");
+    cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
+    cells.push_back(flops ? format_flops_per_second(*flops) : "");
+    if (clock) cells.push_back(clock_text(measurement));
+    add_verdict(run, point, cells);
+  };
   for (const Group& group : groups_of(run))
-    for (const Point* point : group.points) rows.push_back(row_of(run, *point, shown));
-  const bool loaded = std::ranges::any_of(
-      run.points, [](const Point& point) { return share_under_load(point.measurement).has_value(); });
-  return markdown_table(headings, rows) + (loaded ? "\n! measured under load\n" : "");
+    for (const Point* point : group.points) add(*point);
+  return markdown_table(names, rows) + (loaded ? "\n! measured under load\n" : "");
 }
 
 /// What to fix first.
@@ -118,29 +98,20 @@ std::string program_text(const Run& run) {
   if (!program.counters_reason.empty())
     text += fmt::format("- no counters: {}\n", markdown_text(program.counters_reason));
   text += "\n";
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const ProgramRow& row : program_rows(run)) {
     const ProgramKernel& kernel = *row.kernel;
     const auto mean = mean_seconds(kernel);
-    rows.push_back({markdown_text(row.name), markdown_text(kernel.range),
-                    format_count(static_cast<double>(kernel.launches)), format_seconds(kernel.total_seconds),
-                    format_percent(kernel.share), mean ? format_seconds(*mean) : "",
-                    format_seconds(kernel.p95_seconds)});
+    rows.push_back({row.name, kernel.range, format_count(static_cast<double>(kernel.launches)),
+                    format_seconds(kernel.total_seconds), format_percent(kernel.share),
+                    mean ? format_seconds(*mean) : "", format_seconds(kernel.p95_seconds)});
     add_verdict(run, row.point != nullptr ? *row.point : Point{}, rows.back());
   }
   if (rows.empty()) return text + "No kernel was recorded.\n";
-  return text + markdown_table({{"kernel"},
-                                {"range"},
-                                {"launches", true},
-                                {"total", true},
-                                {"share", true},
-                                {"mean", true},
-                                {"p95", true},
-                                {"regime"},
-                                {"limiter"},
-                                {"of ceiling"},
-                                {"confidence"}},
-                               rows);
+  return text +
+         markdown_table(
+             headings("kernel; range; launches>; total>; share>; mean>; p95>; regime; limiter; of ceiling; confidence"),
+             rows);
 }
 
 /// A list under its title; nothing where it is empty.
@@ -204,22 +175,6 @@ std::string devices(const Run& run) {
   return text;
 }
 
-std::string group_table(const std::vector<const Ceiling*>& ceilings) {
-  std::vector<std::vector<std::string>> rows;
-  for (const Ceiling* const ceiling : ceilings) {
-    const auto share = share_of_limit(*ceiling);
-    std::string method = ceiling->method;
-    if (!ceiling->caveats.empty()) method += fmt::format(". Caveat: {}", fmt::join(ceiling->caveats, "; "));
-    rows.push_back({markdown_text(ceiling->resource), markdown_text(format_value(ceiling->value, ceiling->unit, 4)),
-                    markdown_text(format_interval(ceiling->ci95, ceiling->unit, 4)),
-                    share ? format_percent(*share) : "", ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "",
-                    markdown_text(method)});
-  }
-  return markdown_table(
-      {{"resource"}, {"ceiling", true}, {"95 % interval", true}, {"of limit", true}, {"clock", true}, {"method"}},
-      rows);
-}
-
 }  // namespace
 
 std::string markdown(const Run& run) {
@@ -246,12 +201,10 @@ std::string ceilings_markdown(const Run& run) {
     for (const std::string& warning : calibration.warnings)
       text += fmt::format("- warning: {}\n", markdown_text(warning));
     for (const auto& [group, ceilings] : ceilings_by_group(calibration))
-      text += fmt::format("\n### {}\n\n{}", name_of(group), group_table(ceilings));
-    if (calibration.absent.empty()) continue;
-    std::vector<std::vector<std::string>> rows;
-    for (const AbsentCeiling& absent : calibration.absent)
-      rows.push_back({markdown_text(absent.resource), markdown_text(absent.reason)});
-    text += "\n### not measured\n\n" + markdown_table({{"resource"}, {"reason"}}, rows);
+      text += fmt::format("\n### {}\n\n{}", name_of(group), markdown_table(ceiling_headings(), ceiling_rows(ceilings)));
+    Rows rows;
+    for (const AbsentCeiling& absent : calibration.absent) rows.push_back({absent.resource, absent.reason});
+    if (!rows.empty()) text += "\n### not measured\n\n" + markdown_table(headings("resource; reason"), rows);
   }
   return text;
 }

@@ -68,11 +68,27 @@ std::string markdown_text(std::string_view text) {
   return result;
 }
 
-std::string markdown_table(const std::vector<Heading>& headings, const std::vector<std::vector<std::string>>& rows) {
+std::vector<Heading> headings(std::string_view text) {
+  std::vector<Heading> list;
+  while (!text.empty()) {
+    const std::string_view each = text.substr(0, text.find("; "));
+    text.remove_prefix(std::min(each.size() + 2, text.size()));
+    const std::string_view title = each.substr(0, each.find_last_not_of(">*") + 1);
+    list.push_back({std::string(title), each.substr(title.size()).starts_with('>'), each.ends_with('*')});
+  }
+  return list;
+}
+
+std::string markdown_table(const std::vector<Heading>& headings, const Rows& rows) {
   const auto rule = [](const Heading& heading) { return heading.right ? "---:" : ":---"; };
   std::string text =
       fmt::format("| {} |\n| {} |\n", joined(headings, " | ", &Heading::title), joined(headings, " | ", rule));
-  for (const auto& row : rows) text += fmt::format("| {} |\n", joined(row, " | "));
+  for (const auto& row : rows) {
+    text += "|";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += fmt::format(" {} |", headings.at(i).made ? row[i] : markdown_text(row[i]));
+    text += "\n";
+  }
   return text;
 }
 

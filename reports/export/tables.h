@@ -31,10 +31,12 @@ std::string markdown_text(std::string_view text);
 struct Heading {
   std::string title;
   bool right = false;  ///< aligned to the right, as numbers are
-  bool html = false;   ///< on a page its cells are HTML already
+  bool made = false;   ///< its cells are in the table's format already
 };
+/// "point; time>; kernel*": > aligns to the right, the cells of * are in the table's format already.
+std::vector<Heading> headings(std::string_view text);
 
-/// The cells go in as they are.
-std::string markdown_table(const std::vector<Heading>& headings, const std::vector<std::vector<std::string>>& rows);
+using Rows = std::vector<std::vector<std::string>>;
+std::string markdown_table(const std::vector<Heading>& headings, const Rows& rows);
 
 }  // namespace gpubench::reports

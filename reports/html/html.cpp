@@ -25,16 +25,6 @@
 namespace gpubench::reports {
 namespace {
 
-/// The sources of the report's scripts.
-std::string sources(bool of_program) {
-  std::string list;
-  for (const auto hash : {page::script_page_hash(), page::script_base_hash(), page::script_table_hash(),
-                          of_program ? page::script_timeline_hash() : std::string_view(),
-                          of_program ? page::script_program_hash() : std::string_view(), page::script_charts_hash()})
-    if (!hash.empty()) list += fmt::format(" '{}'", hash);
-  return list + page::vega_sources();
-}
-
 std::string figure(const charts::Chart& chart) {
   return markup::part(
       "chart", {{"id", chart.id}, {"scope", chart.scope}, {"title", chart.title}, {"description", chart.description}});
@@ -84,7 +74,7 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, cha
   charts::Json data = {
       {"datasets", std::move(datasets)}, {"points", points.take()},
       {"specs", std::move(specs)},       {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}},
-      {"devices", std::move(devices)},   {"embedded", !page::vega().empty()},
+      {"devices", std::move(devices)},   {"embedded", !page::vega().text.empty()},
       {"regimes", regime_names}};
   if (run.program) data["program"] = sections::overview_data(*run.program);
   return data;
@@ -137,9 +127,12 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
     place += figure(chart);
   }
   const bool one = several == nullptr;
+  std::vector<page::File> own = {page::script_page(), page::script_base(), page::script_table()};
+  if (run.program) own.insert(own.end(), {page::script_timeline(), page::script_program()});
+  const auto scripts = page::scripts(own), vega = page::vega_scripts(), last = page::scripts({page::script_charts()});
   return markup::fill(
-      page::frame(),
-      {{"policy", page::policy(sources(run.program.has_value()))},
+      page::frame().text,
+      {{"policy", page::policy(scripts.sources + last.sources + vega.sources)},
        {"style", page::style()},
        {"title", one ? sections::title(run) : several_title(*several, !comparison.empty())},
        {"devices", one ? sections::devices(run) : heading_of(*several, !comparison.empty())},
@@ -161,12 +154,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"environment", one ? sections::environment(run) : environments(*several)},
        {"data", data_script(data_of(run, list, std::move(datasets), std::move(points)))},
        {"samples", markup::script_json(charts::packed_samples(run))},
-       {"script_base", markup::script(page::script_page()) + markup::script(page::script_base())},
-       {"script_table", markup::script(page::script_table())},
-       {"script_program",
-        run.program ? markup::script(page::script_timeline()) + markup::script(page::script_program()) : ""},
-       {"script_charts", markup::script(page::script_charts())},
-       {"script_vega", page::vega_scripts()}});
+       {"scripts", scripts.html + vega.html + last.html}});
 }
 
 }  // namespace
@@ -194,8 +182,9 @@ std::string html(const compare::Comparison& comparison, const Several& several) 
 }
 
 std::string chart_html(std::string_view specification) {
-  return markup::fill(page::chart(), {{"scripts", page::vega_scripts()},
-                                      {"specification", markup::script_json(nlohmann::json::parse(specification))}});
+  return markup::fill(page::chart().text,
+                      {{"scripts", page::vega_scripts().html},
+                       {"specification", markup::script_json(nlohmann::json::parse(specification))}});
 }
 
 }  // namespace gpubench::reports

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "reports/html/page.h"
 
 namespace gpubench::reports::markup {
@@ -106,10 +107,14 @@ std::string script_json(const json& value) {
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
 
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(static_cast<double>(count)), noun, count == 1 ? "" : "s");
+}
+
 std::string fill(std::string_view page, const json& values) { return Filler(values).of(page); }
 
 std::string part(std::string_view name, const json& values) {
-  std::string_view parts = page::parts();
+  std::string_view parts = page::parts().text;
   take_until(parts, fmt::format("<!-- part: {} -->\n", name));
   return fill(take_until(parts, "\n<!--"), values) + "\n";
 }
@@ -127,7 +132,7 @@ std::string render(const CaptionedTable& table) {
     json head = json::array(), cells = json::array();
     for (const std::size_t i : shown) {
       const Heading& column = table.columns[i];
-      const std::string html = i >= row.size() ? "" : column.html ? row[i] : escape(row[i]);
+      const std::string html = i >= row.size() ? "" : column.made ? row[i] : escape(row[i]);
       if (i == 0)
         head.push_back(html);
       else

@@ -20,6 +20,9 @@ std::string script_json(const nlohmann::json& value);
 
 std::string script(std::string_view text);
 
+/// "1 point", "12 000 points".
+std::string plural(std::size_t count, std::string_view noun);
+
 /// A Mustache template (mustache.github.io) filled once: what is put in is not looked at again. {{name}} is escaped,
 /// {{&name}} is HTML; {{#name}}...{{/name}} stands for each of a list, or where there is something; {{^name}} where
 /// there is nothing. Sections of one name do not nest. Throws std::logic_error for a name that is not there.
@@ -30,8 +33,8 @@ std::string part(std::string_view name, const nlohmann::json& values);
 struct CaptionedTable {
   std::string caption;
   std::vector<Heading> columns;
-  std::vector<std::vector<std::string>> rows;  ///< raw text, but in columns of HTML
-  bool folds = true;                           ///< where it is long
+  Rows rows = {};     ///< raw text, but in columns of HTML
+  bool folds = true;  ///< where it is long
 };
 /// Without columns that are empty. It scrolls sideways on its own; on a narrow page its rows are stacked. Empty when
 /// there are no rows.

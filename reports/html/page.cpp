@@ -31,22 +31,27 @@ std::string style() {
     rules += fmt::format(".sign.{0}{{fill:var(--{0})}}.meter .{0},.bg-{0}{{background:var(--{0})}}\n", regime_names[i]);
   }
   return fmt::format(":root{{{0}}}:root[data-theme=dark]{{{1}}}@media print{{:root[data-theme=dark]{{{0}}}}}\n{2}{3}",
-                     light, dark, rules, style_sheet());
+                     light, dark, rules, style_sheet().text);
 }
 
-std::string vega_scripts() {
-  if (!vega().empty()) return markup::script(vega());
-  std::string html;
-  for (const auto& [url, integrity] : remote_scripts)
-    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
-  return html;
+Scripts scripts(const std::vector<File>& files) {
+  Scripts made;
+  for (const File& file : files) {
+    made.html += markup::script(file.text);
+    made.sources += fmt::format(" '{}'", file.hash);
+  }
+  return made;
 }
 
-std::string vega_sources() {
-  if (!vega().empty()) return fmt::format(" '{}'", vega_hash());
-  std::string list;
-  for (const auto& [url, integrity] : remote_scripts) list += fmt::format(" {}", url);
-  return list;
+Scripts vega_scripts() {
+  if (!vega().text.empty()) return scripts({vega()});
+  Scripts made;
+  for (const auto& [url, integrity] : remote_scripts) {
+    made.html +=
+        fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
+    made.sources += fmt::format(" {}", url);
+  }
+  return made;
 }
 
 std::string policy(const std::string& script_sources) {

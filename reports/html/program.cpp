@@ -71,19 +71,8 @@ json gpu_card(const GpuTime& gpu) {
 std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
   CaptionedTable table{
       "Launches of one function with one shape in one range, by their time in all. A name leads to all that is known.",
-      {{"kernel", false, true},
-       {"range"},
-       {"launches", true},
-       {"total", true},
-       {"share", true},
-       {"mean", true},
-       {"p50", true},
-       {"p95", true},
-       {"of ceiling", true, true},
-       {"regime", false, true},
-       {"limiter"},
-       {"certainty"}},
-      {}};
+      headings(
+          "kernel*; range; launches>; total>; share>; mean>; p50>; p95>; of ceiling>*; regime*; limiter; certainty")};
   for (const ProgramRow& row : rows) {
     const ProgramKernel& kernel = *row.kernel;
     const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
@@ -181,14 +170,12 @@ json ranges(const Program& program) {
 }
 
 std::string tables(const Program& program) {
-  CaptionedTable left{
-      "Memory that was never given back", {{"taken by"}, {"kind"}, {"allocations", true}, {"bytes", true}}, {}};
+  CaptionedTable left{"Memory that was never given back", headings("taken by; kind; allocations>; bytes>")};
   for (const NeverFreed& one : program.never_freed)
     left.rows.push_back({one.source.empty() ? "not known" : one.source, one.kind,
                          format_count(static_cast<double>(one.allocations)),
                          format_bytes(static_cast<double>(one.bytes))});
-  CaptionedTable cost{
-      "What the recording itself cost", {{"what"}, {"times", true}, {"each", true}, {"in all", true}}, {}};
+  CaptionedTable cost{"What the recording itself cost", headings("what; times>; each>; in all>")};
   for (const SelfCost& one : program.self_cost)
     cost.rows.push_back({one.what, format_count(static_cast<double>(one.count)),
                          one.seconds_each ? format_seconds(*one.seconds_each) : "not measured",

@@ -19,12 +19,9 @@ namespace gpubench::reports::sections {
 namespace {
 
 using markup::CaptionedTable;
+using markup::plural;
 using markup::render;
 using nlohmann::json;
-
-std::string plural(std::size_t count, const std::string& noun) {
-  return format_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string facts(const Device& device) {
   std::vector<std::string> parts = {device.id};
@@ -39,57 +36,24 @@ std::string facts(const Device& device) {
 
 CaptionedTable ceilings(const Calibration& calibration) {
   CaptionedTable table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
-                       {{"resource"},
-                        {"measured", true},
-                        {"95 % interval", true},
-                        {"repeats", true},
-                        {"of theory", true},
-                        {"clock", true},
-                        {"method"}},
-                       {}};
-  for (const auto& ceiling : calibration.ceilings) {
-    const auto share = share_of_limit(ceiling);
-    table.rows.push_back(
-        {ceiling.resource, format_value(ceiling.value, ceiling.unit, 4),
-         format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4),
-         std::to_string(ceiling.repeats), share ? format_percent(*share) : "",
-         ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
-  }
+                       ceiling_headings()};
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration))
+    std::ranges::move(ceiling_rows(ceilings), std::back_inserter(table.rows));
   return table;
 }
 
 CaptionedTable absent(const Calibration& calibration) {
-  CaptionedTable table{"Ceilings that could not be measured", {{"resource"}, {"reason"}}, {}};
+  CaptionedTable table{"Ceilings that could not be measured", headings("resource; reason")};
   for (const auto& ceiling : calibration.absent) table.rows.push_back({ceiling.resource, ceiling.reason});
   return table;
 }
 
 CaptionedTable levels(const Calibration& calibration) {
-  CaptionedTable table{
-      "Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
+  CaptionedTable table{"Cache levels found", headings("level; half of the bytes from it at>; 95 % interval>")};
   for (const auto& level : calibration.levels)
     table.rows.push_back({std::string(label_of(level.resource)), format_bytes(level.capacity_bytes),
                           format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
   return table;
-}
-
-/// A card for each group: value, interval and, where there is a limit, a meter.
-std::string cards(const Calibration& calibration) {
-  json groups = json::array();
-  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
-    json rows = json::array();
-    for (const Ceiling* const ceiling : ceilings) {
-      const auto share = share_of_limit(*ceiling);
-      rows.push_back({{"resource", ceiling->resource},
-                      {"caveats", joined(ceiling->caveats, "; ")},
-                      {"value", format_value(ceiling->value, ceiling->unit, 4)},
-                      {"interval", format_interval(ceiling->ci95, ceiling->unit, 4)},
-                      {"meter", share ? meter(name_of(regime_of(group)), *share) : ""},
-                      {"cycles", !share && ceiling->cycles ? format_number(*ceiling->cycles, 4) : ""}});
-    }
-    groups.push_back({{"name", name_of(group)}, {"ceilings", std::move(rows)}});
-  }
-  return groups.empty() ? "" : markup::part("ceilings", {{"groups", std::move(groups)}});
 }
 
 /// A box that stands out: a line, a list or HTML, under its title.
@@ -117,10 +81,8 @@ std::string checks_of(const Calibration& calibration) {
 }
 
 CaptionedTable health(const Calibration& calibration) {
-  CaptionedTable table{
-      "Compared with other GPUs of its kind",
-      {{"resource"}, {"measured", true}, {"known of its kind", true}, {"margin", true}, {"standing"}, {"source"}},
-      {}};
+  CaptionedTable table{"Compared with other GPUs of its kind",
+                       headings("resource; measured>; known of its kind>; margin>; standing; source")};
   if (!calibration.health) return table;
   for (const auto& check : calibration.health->checks)
     table.rows.push_back({check.resource, format_value(check.value, check.unit, 4),
@@ -190,10 +152,8 @@ std::string made_by(const Context& context) {
 }
 
 std::string runs(const Several& several) {
-  CaptionedTable table{
-      "The runs; the others are compared with the first",
-      {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
-      {}};
+  CaptionedTable table{"The runs; the others are compared with the first",
+                       headings("run; device; created; host; program; driver; points>; arguments")};
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
     const auto& context = several.contexts[i];
     std::vector<std::string> names, drivers;
@@ -243,8 +203,8 @@ std::string notices(const Run& run) {
   std::ranges::move(point_notices(run), std::back_inserter(warnings));
   std::string html = warnings.empty() ? "" : noticed("warn", plural(warnings.size(), "warning"), warnings);
   if (const std::string surer = counters_summary(run); !surer.empty()) html += notice("", "", surer);
-  CaptionedTable failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
-  CaptionedTable skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
+  CaptionedTable failed{"Points that failed", headings("point; device; why")};
+  CaptionedTable skipped{"Points that were skipped", headings("point; device; why")};
   for (const auto& point : run.points) {
     const auto status = status_of(point.measurement);
     if (status == Status::timed) continue;
@@ -262,31 +222,18 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
   const auto list_of = [](std::string_view title, const std::vector<std::string>& lines, const char* look) {
     return lines.empty() ? "" : notice(look, title, "", lines);
   };
-  const auto row_of = [](const compare::ComparedPoint& point) -> std::vector<std::string> {
-    return {point.name,
-            point.device,
-            format_seconds(point.base_seconds, 4),
-            format_seconds(point.new_seconds, 4),
-            change_text(point),
-            interval_text(point.ratio),
-            bound_change(point)};
-  };
-  const std::vector<Heading> headings = {{"point"},  {"device"},           {base, true}, {later, true},
-                                         {"change"}, {"95 % of new/base"}, {"limit"}};
-  CaptionedTable changed{"What changed most, by effect", headings, {}, false};
-  CaptionedTable all{"All points, by effect", headings, {}};
-  CaptionedTable moved{"Points whose regime moved", {{"point"}, {"device"}, {"regime"}, {"limit"}}, {}};
-  CaptionedTable whole{
-      "Operations as a whole, against what the noise allows",
-      {{"operation"}, {"device"}, {"points", true}, {"new/base", true}, {"95 %"}, {"change"}, {"held against"}},
-      {}};
+  const std::vector<Heading> columns = {{"point"},     {"device"}, {"timed by"},         {base, true},
+                                        {later, true}, {"change"}, {"95 % of new/base"}, {"limit"}};
   const ShownPoints shown = shown_points(comparison);
-  for (const auto* point : shown.points) changed.rows.push_back(row_of(*point));
-  for (const auto* point : by_effect(comparison)) {
-    if (!shown.folded.empty()) all.rows.push_back(row_of(*point));
+  const CaptionedTable changed{"What changed most, by effect", columns, comparison_rows(shown.points), false};
+  const CaptionedTable all{"All points, by effect", columns,
+                           shown.folded.empty() ? Rows() : comparison_rows(by_effect(comparison))};
+  CaptionedTable moved{"Points whose regime moved", headings("point; device; regime; limit")};
+  CaptionedTable whole{"Operations as a whole, against what the noise allows",
+                       headings("operation; device; points>; new/base>; 95 %; change; held against")};
+  for (const auto* point : by_effect(comparison))
     if (!point->base_regime.empty() && !point->new_regime.empty() && point->base_regime != point->new_regime)
       moved.rows.push_back({point->name, point->device, regime_change(*point), bound_change(*point)});
-  }
   for (const compare::ComparedOperation& each : comparison.operations)
     whole.rows.push_back({each.operation.empty() ? "all" : each.operation, each.device, std::to_string(each.points),
                           fmt::format("{:.3f}", each.ratio.value),
@@ -306,10 +253,8 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
 }
 
 std::string boundaries(const Run& run) {
-  CaptionedTable table{
-      "Where operations change regime",
-      {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
-      {}};
+  CaptionedTable table{"Where operations change regime",
+                       headings("operation; device; from; to; argument; at>; 95 % interval>")};
   for (const auto& boundary : run.boundaries) {
     const auto ci95 =
         boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
@@ -321,7 +266,7 @@ std::string boundaries(const Run& run) {
 }
 
 std::string own(const Run& run) {
-  CaptionedTable table{"Figures of the operations' own", {{"point"}, {"device"}, {"figures"}}, {}};
+  CaptionedTable table{"Figures of the operations' own", headings("point; device; figures")};
   for (const Point& point : run.points)
     if (std::string figures = own_figures(point.measurement); !figures.empty())
       table.rows.push_back({label(point.measurement), point.measurement.device, std::move(figures)});
@@ -330,14 +275,7 @@ std::string own(const Run& run) {
 
 std::string phases(const Run& run) {
   CaptionedTable table{"Inside the kernels: what their warps spend their time on",
-                       {{"point"},
-                        {"verdict"},
-                        {"phase"},
-                        {"of the warps' time", true},
-                        {"mean", true},
-                        {"ranges", true},
-                        {"busiest SM over mean", true}},
-                       {}};
+                       headings("point; verdict; phase; of the warps' time>; mean>; ranges>; busiest SM over mean>")};
   for (const Point& point : run.points)
     for (const Phase& phase : point.measurement.phases)
       table.rows.push_back({label(point.measurement), point.verdict ? regime_and_limiter(*point.verdict) : "no verdict",
@@ -348,8 +286,7 @@ std::string phases(const Run& run) {
 
 std::string checks(const Run& run) {
   CaptionedTable doubts{"Checks that disagree with a verdict",
-                        {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},
-                        {}};
+                        headings("point; verdict; check; says; because; points>")};
   for (const Group& group : groups_of(run))
     for (const Doubt& doubt : doubts_of(group))
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
@@ -365,8 +302,7 @@ std::string calibrations(const Run& run) {
                    fmt::format("{} calibration of {}, which took {}.", calibration.mode, calibration.created_utc,
                                format_seconds(calibration.seconds_taken)));
     for (const auto& warning : calibration.warnings) html += notice("warn", "", warning);
-    html += checks_of(calibration) + folded("Every ceiling at a glance", cards(calibration)) +
-            folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration))) +
+    html += checks_of(calibration) + folded("Every ceiling", render(ceilings(calibration))) +
             folded("Figures of other GPUs of this kind, with sources", render(health(calibration))) +
             render(absent(calibration)) + render(levels(calibration));
   }

@@ -6,7 +6,6 @@
 
 #include "classifier/classifier.h"
 #include "core/storage/storage.h"
-#include "reports/charts/flame.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
@@ -39,13 +38,9 @@ nlohmann::json parsed(const std::string& text) {
   const timeline::Timeline timeline = timeline::chrome_json(text, "input");
   const reports::AboutTrace about{"</script>\"<u>", "0", timeline.warnings};
   const timeline::FlameGraph graph = timeline::flame(timeline);
-  const timeline::FlameDiff diff = timeline::diff(graph, graph, graph.natural_weight());
-  for (const auto& table : {reports::charts::table_of(graph, 100), reports::charts::table_of(diff, 100)})
-    require(parsed(reports::charts::flame_picture(table, 0, about.title, "")
-                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
-                .is_object());
   for (const std::string& page :
-       {reports::flame_html(graph, graph.natural_weight(), about), reports::timeline_html(timeline, about)})
+       {reports::flame_html(graph, graph.natural_weight(), about), reports::timeline_html(timeline, about),
+        reports::flame_html(timeline::diff(graph, graph, graph.natural_weight()), {}, about)})
     require(page.find("<u>") == std::string::npos);
   (void)timeline::folded(graph, graph.natural_weight());
 }

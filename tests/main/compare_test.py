@@ -123,15 +123,12 @@ class Compare(CommandLineTest):
         full = self.stored("compare", base, base, "--out=/dev/full/x.md")
         self.assert_refused(full, "/dev/full/x.md")
 
-    def test_width_and_rows_of_operations(self):
+    def test_width(self):
         base = f"{self.folder}/run.json"
         for command in (("report", base), ("compare", base, base)):
             for width in (60, 90):
                 lines = self.stored(*command, f"--width={width}").stdout.splitlines()
                 self.assertLessEqual(max(map(len, lines)), width, lines)
-            rows = self.stored(*command, "--operations").stdout
-            self.assertIn("\ncopy ", rows)
-            self.assertNotIn("\ncopy/n:1024", rows)
         self.assert_refused(self.stored("report", base, "--width=20"), "--width takes a number from 40")
 
     def test_cards_of_one_model(self):

@@ -145,22 +145,6 @@ TEST(ComparisonText, RowsThatDecideNothingAreFolded) {
   EXPECT_THAT(csv(many), HasSubstr("op100"));
 }
 
-TEST(ComparisonText, ByOperationHasARowEach) {
-  auto comparison = with_points(2, 190, 1.05);
-  for (std::size_t i = 0; i < comparison.points.size(); ++i)
-    comparison.points[i].name = fmt::format("{}/n:{}", i % 2 == 0 ? "copy" : "gemm", i);
-  comparison.operations.push_back({"gemm", "cuda:0", 96, {1.05, {1.04, 1.06}}, compare::Change::slower, 0.001, false});
-  ConsoleStyle style{false, 100};
-  style.by_operation = true;
-  const std::string text = console(comparison, style);
-  EXPECT_THAT(
-      text,
-      ContainsRegex("gemm +1 slower, 95 inconclusive +1.05x slower +\\[1.040, 1.060\\] +1.50x slower at gemm/n:1\n"));
-  EXPECT_THAT(text, ContainsRegex("copy +1 slower, 95 inconclusive +not judged"));
-  EXPECT_THAT(text, Not(HasSubstr("copy/n:100")));
-  EXPECT_THAT(text, HasSubstr("192 points compared: 2 slower, 190 inconclusive"));
-}
-
 TEST(ComparisonText, SaysThatMoreRunsDecideMore) {
   compare::Comparison comparison = with_points(0, 100, 1.05);
   for (compare::ComparedPoint& point : comparison.points) point.noise = compare::NoiseSource::processes;

@@ -56,26 +56,6 @@ TEST(Phases, AreShownBesideTheVerdict) {
   EXPECT_THAT(kernels_csv(run), ::testing::Not(HasSubstr("user_in_load")));
 }
 
-TEST(ConsoleByOperation, HasARowEach) {
-  const gpubench::Run run = gpubench::testing::sample_run();
-  ConsoleStyle style{false, 200};
-  style.by_operation = true;
-  const std::string text = console(run, style);
-  for (const Group& group : groups_of(run))
-    EXPECT_THAT(text, ::testing::ContainsRegex(fmt::format("\n{}[^/\n]* +{} ", group.operation, group.points.size())));
-  EXPECT_THAT(text, ::testing::Not(HasSubstr("\nsaxpy/")));
-  EXPECT_THAT(text, HasSubstr("what to fix first"));
-  gpubench::Run mixed = run;
-  for (std::size_t i = 0; i < mixed.points.size(); ++i)
-    if (mixed.points[i].verdict) mixed.points[i].verdict->regime = static_cast<Regime>(1 + i % 4);
-  for (const int width : {40, 50, 60, 80, 100}) {
-    style.width = width;
-    std::istringstream lines(console(width < 50 ? mixed : run, style));
-    for (std::string line; std::getline(lines, line);)
-      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
-  }
-}
-
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
   EXPECT_EQ(csv_text("n=1;=1+1; @x;a=b"), "n=1;'=1+1;' @x;a=b");
   EXPECT_EQ(csv_text("\uFF1D1+1"), "'\uFF1D1+1");

@@ -10,7 +10,7 @@ namespace gpubench {
 OptionRows comparison_rows() {
   using enum Rank;
   return joined_rows(
-      {shared_rows({"--filter", "--operations"}),
+      {shared_rows({"--filter"}),
        {
            {"--fail-on", "regression|inconclusive|never", "", "regression", common, once,
             "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the specifications with Vega-Embed and keeps them in step with the theme, the regimes and the chosen operation.
 "use strict";
-{
+ready.then(() => {
   const embed = window.vegaEmbed && (window.vegaEmbed.embed || window.vegaEmbed);
   const figures = [...document.querySelectorAll("figure.chart")];
   const nameOf = (figure) => figure.id.replace(/^chart-/, "");
@@ -77,29 +77,15 @@
     const rates = [withPrefix(row.bytes_per_second, "B/s"), withPrefix(row.flops_per_second, "FLOP/s"),
       row.held ? withPrefix(row.clock_hz, "Hz") + " (" + row.held + ")" : ""];
     const list = (texts) => texts.filter(Boolean).join(", ");
-    return [datum.ratio_text && datum.ratio_text + (datum.bounds ? ": " + datum.bounds : ""), time, list(limit), list(rates), row.evidence]
-      .filter(Boolean).map((text) => make("p", {}, text));
+    return [datum.ratio_text && datum.ratio_text + (datum.bounds ? ": " + datum.bounds : ""), time, list(limit), list(rates), row.evidence].filter(Boolean);
   }
-  function fillTip(row, datum) {
-    tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
-      ...shortFacts(row, datum));
-  }
-  function placeTip(x, y) {
-    tip.hidden = false;
-    const margin = 12;
-    const box = tip.getBoundingClientRect();
-    tip.style.left = Math.max(margin, x + 18 + box.width > innerWidth - margin ? x - box.width - 18 : x + 18) + "px";
-    tip.style.top = Math.max(margin, Math.min(y + 18, innerHeight - box.height - margin)) + "px";
-  }
-  function showTip(handler, event, item, value) {
+  const tellPoint = (x, y, row, datum) =>
+    showTip(x, y, make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)), shortFacts(row, datum));
+  function onTip(handler, event, item, value) {
     if (!value || !event || event.vegaType === "mouseout") { tip.hidden = true; return; }
     const row = item && item.datum && item.datum.id !== undefined ? points[item.datum.id] : null;
-    if (row) {
-      fillTip(row, item.datum);
-    } else {
-      tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).slice(0, 6).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
-    }
-    placeTip(event.clientX, event.clientY);
+    const [head, ...texts] = (typeof value === "object" ? Object.values(value) : [value]).slice(0, 6).map(String);
+    if (row) tellPoint(event.clientX, event.clientY, row, item.datum); else showTip(event.clientX, event.clientY, head, texts);
   }
   addEventListener("scroll", () => { tip.hidden = true; }, {passive: true});
 
@@ -203,7 +189,7 @@
     if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
   }
-  const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip, patch: patched};
+  const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: onTip, patch: patched};
 
   // The samples of points are packed in the page, and read when the first point is opened.
   let packedSamples = null;
@@ -320,9 +306,8 @@
     const scale = box.width / (drawing.width && drawing.width.baseVal ? drawing.width.baseVal.value : box.width);
     const x = box.x + at.x * scale, y = box.y + at.y * scale;
     if (y < 60 || y > innerHeight - 20) { scrollBy({top: y - innerHeight / 2, behavior: "instant"}); }
-    fillTip(row, at.datum);
     const now = drawing.getBoundingClientRect();
-    setTimeout(() => placeTip(now.x + at.x * scale, now.y + at.y * scale), 30);  // after the event of the scrolling, which hides it
+    setTimeout(() => tellPoint(now.x + at.x * scale, now.y + at.y * scale, row, at.datum), 30);  // after the event of the scrolling, which hides it
     byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_ceiling].filter(Boolean).join(", ");
   }
   async function drawAll(scope) {
@@ -422,4 +407,4 @@
   // After the browser's own jump to the fragment, which takes the focus away.
   const linked = () => { if (location.hash) showLinked(); };
   if (document.readyState === "complete") linked(); else addEventListener("load", () => setTimeout(linked, 0));
-}
+});

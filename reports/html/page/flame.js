@@ -3,7 +3,7 @@
 "use strict";
 {
   const page = JSON.parse(byId("data").textContent);
-  const {names, parents, tones} = page, isDiff = page.kind === "diff", size = parents.length;
+  const {names, parents, tones} = page, isDiff = "base" in page.self, size = parents.length;
   const figure = byId("view"), canvas = figure.querySelector(".canvas"), search = byId("search"), found = byId("found"), tip = byId("tip");
   const name = (i) => names[page.names_of[i]];
   const sums = (own) => {
@@ -15,8 +15,8 @@
   const self = {}, total = {};
   for (const weight of Object.keys(page.self)) { self[weight] = page.self[weight]; total[weight] = sums(self[weight]); }
   let weight = page.weight, view = null, from = 0, to = 1, focus = 0, chosen = 0, places = [];
-  const children = Array.from({length: size}, () => []);
-  for (let i = 1; i < size; ++i) children[parents[i]].push(i);
+  const children = Array.from({length: size}, () => []), depths = [0];
+  for (let i = 1; i < size; ++i) { children[parents[i]].push(i); depths.push(depths[parents[i]] + 1); }
 
   /** Before and after as text; what was not there before has no ratio. */
   const change = (i) => { const a = total.base[i], b = total.new[i]; return a > 0 ? b / a - 1 : b > 0 ? Infinity : 0; };
@@ -25,7 +25,7 @@
     if (isDiff) return [time(total.base[i]) + " before, " + time(total.new[i]) + " after: " + changeText(i), "itself " + time(self.base[i]) + " before, " + time(self.new[i]) + " after",
       count(page.counts.base[i]) + " times before, " + count(page.counts.new[i]) + " after"];
     return [time(total[weight][i]) + (i > 0 ? ", " + percent(total[weight][i] / total[weight][0]) + " of all" : "") + (self[weight][i] > 0 ? ", itself " + time(self[weight][i]) : ""),
-      ...(page.counts.all[i] > 0 ? [count(page.counts.all[i]) + (page.counts.all[i] === 1 ? " time" : " times")] : []),
+      ...(page.counts.host[i] > 0 ? [count(page.counts.host[i]) + (page.counts.host[i] === 1 ? " time" : " times")] : []),
       ...Object.keys(total).filter((other) => other !== weight && total[other][i] > 0).map((other) => page.titles[other] + " " + time(total[other][i]))];
   }
 
@@ -35,9 +35,7 @@
       const value = isDiff ? Math.max(self.base[i], self.new[i]) : self[weight][i];
       const all = isDiff ? Math.max(total.base[i], total.new[i]) : total[weight][i];
       if (i > 0 && all <= 0) continue;
-      const row = {id: i, parent: i > 0 ? parents[i] : null, name: name(i), value};
-      if (isDiff) row.change = Math.max(-1, Math.min(1, change(i))); else row.tone = tones[i];
-      rows.push(row);
+      rows.push({id: i, parent: i > 0 ? parents[i] : null, name: name(i), value, fill: isDiff ? Math.max(-1, Math.min(1, change(i))) : tones[i]});
     }
     return rows;
   }
@@ -82,17 +80,15 @@
       const group = groups.get(name(i)) || {name: name(i), own: 0, base: 0, times: 0, frame: i};
       group.own += isDiff ? self.new[i] : self[weight][i];
       group.base += isDiff ? self.base[i] : 0;
-      group.times += isDiff ? page.counts.new[i] : page.counts.all[i];
+      group.times += isDiff ? page.counts.new[i] : page.counts.host[i];
       groups.set(group.name, group);
     }
     const order = isDiff ? (group) => Math.abs(group.own - group.base) : (group) => group.own;
     const shown = [...groups.values()].filter((group) => (group.own > 0 || group.base > 0) && (text === "" || group.name.toLowerCase().includes(text))).sort((a, b) => order(b) - order(a)).slice(0, 50);
     const all = isDiff ? total.new[0] : total[weight][0];
     byId("names").replaceChildren(...shown.map((group) => {
-      const button = make("button", {type: "button", title: group.name}, group.name);
-      button.addEventListener("click", () => { search.value = group.name; find(); choose(group.frame); });
       const cells = isDiff ? [time(group.base), time(group.own), (group.own >= group.base ? "+" : "\u2212") + time(Math.abs(group.own - group.base))] : [time(group.own), percent(all > 0 ? group.own / all : 0), count(group.times)];
-      return make("tr", {}, make("th", {scope: "row"}, button), ...cells.map((cell) => make("td", {class: "number"}, cell)));
+      return nameRow(group.name, () => { search.value = group.name; find(); choose(group.frame); }, cells);
     }));
   }
 
@@ -101,6 +97,8 @@
     const spec = structuredClone(page.spec), rows = values();
     spec.data[0].values = rows;
     spec.width = Math.max(canvas.clientWidth, 240);
+    spec.height = 19 * (1 + depths.reduce((a, b) => Math.max(a, b)));
+    if (!isDiff) spec.legends[0].values = spec.scales[1].domain.filter((tone) => tones.includes(tone));
     const dark = isDark();
     const result = await vegaEmbed(canvas, spec, {mode: "vega", ast: true, actions: false, defaultStyle: false, logLevel: 1, renderer: "canvas", tooltip: () => {}});
     view = result.view;
@@ -109,12 +107,8 @@
     signal({from, to, dark, chosen, query: search.value.trim().toLowerCase()});
     view.addEventListener("click", (event, item) => { if (item && item.datum && item.datum.id !== undefined) { choose(item.datum.id); show(item.datum.id); } });
     view.addEventListener("mousemove", (event, item) => {
-      tip.hidden = !(item && item.datum && item.datum.id !== undefined);
-      if (tip.hidden) return;
-      tip.replaceChildren(make("div", {class: "head"}, name(item.datum.id)), ...lines(item.datum.id).map((line) => make("p", {}, line)));
-      const box = tip.getBoundingClientRect();
-      tip.style.left = Math.max(10, Math.min(event.clientX + 14, innerWidth - box.width - 10)) + "px";
-      tip.style.top = Math.max(10, event.clientY + 16 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 16) + "px";
+      const i = item && item.datum ? item.datum.id : undefined;
+      if (i === undefined) tip.hidden = true; else showTip(event.clientX, event.clientY, name(i), lines(i));
     });
     await view.runAsync();
   }
@@ -134,9 +128,8 @@
   });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   byId("back").addEventListener("click", () => show(0));
-  let timer = 0, wide = 0;
-  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
-  addEventListener("keydown", (event) => { if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); } });
+  let wide = 0;
+  onSearch(find);
   const select = byId("weight");
   if (select) select.addEventListener("change", async () => { weight = select.value; from = 0; to = 1; await draw(); choose(chosen); show(0); find(); });
   if (window.vegaEmbed) draw().then(() => {

@@ -48,6 +48,32 @@ function percent(value) {
 const count = (value) => Number.isFinite(value) ? value.toLocaleString("en-US").replace(/,/g, "\u2009") : "";
 const pairs = (list) => make("dl", {class: "pairs"},
   ...list.map(([name, text, wide]) => make("div", wide ? {class: "wide"} : {}, make("dt", {}, name), make("dd", {}, text))));
+/** What of a gzip member stands in an element as base64. */
+const unzipped = async (element) => new Uint8Array(await new Response(new Blob([Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0))])
+  .stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+/** The tooltip beside a place of the window: a head and further lines, texts or elements. */
+function showTip(x, y, head, lines) {
+  const tip = byId("tip");
+  tip.replaceChildren(typeof head === "string" ? make("div", {class: "head"}, head) : head, ...lines.map((line) => make("p", {}, line)));
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(10, Math.min(x + 14, innerWidth - box.width - 10)) + "px";
+  tip.style.top = Math.max(10, y + 16 + box.height > innerHeight ? y - box.height - 12 : y + 16) + "px";
+}
+/** A row of a table of names: the name to click on, further cells, numbers. */
+function nameRow(name, open, numbers, ...further) {
+  const button = make("button", {type: "button", title: name}, name);
+  button.addEventListener("click", open);
+  return make("tr", {}, make("th", {scope: "row"}, button), ...further, ...numbers.map((text) => make("td", {class: "number"}, text)));
+}
+/** Finds a moment after the last letter, unless stopped by what this returns; "/" leads to the search. */
+function onSearch(find) {
+  const search = byId("search");
+  let timer = 0;
+  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
+  addEventListener("keydown", (event) => { if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); } });
+  return () => clearTimeout(timer);
+}
 
 // Theme: the system's, unless chosen; "#theme=dark" in the address chooses as well.
 const systemDark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of points: search, sort, and what is known about each on demand. Rows are made a page at a time.
 "use strict";
-{
+ready.then(() => {
   const step = 25;
   const severalDevices = report.devices.length > 1;
   const nameOf = (row) => row.name + (severalDevices ? "@" + row.device : "");
@@ -209,4 +209,4 @@
   };
   addEventListener("hashchange", showLinked);
   addEventListener("popstate", showLinked);
-}
+});

@@ -218,14 +218,9 @@ function timelineView(figure, model) {
     if (!found) return;
     const {row, i} = found;
     const title = row.track || row.label;
-    tip.replaceChildren(...(i === undefined ? [make("div", {class: "head"}, title)] : [
-      make("div", {class: "head"}, row.name(i)),
-      make("p", {}, row.kind(i) + ", " + seconds((row.ends[i] - row.starts[i]) * unit) + " from " + seconds(row.starts[i] * unit, 6) + " on"),
-      ...(model.about ? model.about(row, i) : []).map((line) => make("p", {}, line)), make("p", {}, title)]));
-    tip.hidden = false;
-    const box = tip.getBoundingClientRect();
-    tip.style.left = Math.max(10, Math.min(event.clientX + 14, innerWidth - box.width - 10)) + "px";
-    tip.style.top = Math.max(10, event.clientY + 16 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 16) + "px";
+    showTip(event.clientX, event.clientY, i === undefined ? title : row.name(i), i === undefined ? [] : [
+      row.kind(i) + ", " + seconds((row.ends[i] - row.starts[i]) * unit) + " from " + seconds(row.starts[i] * unit, 6) + " on",
+      ...(model.about ? model.about(row, i) : []), title]);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!drag) return;

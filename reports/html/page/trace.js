@@ -5,8 +5,7 @@
   const page = JSON.parse(byId("data").textContent);
   const {names, kinds} = page;  // a name's kind stands beside it
   const figure = byId("view"), pane = figure.querySelector(".pane"), status = byId("found"), list = byId("names");
-  const packed = Uint8Array.from(atob(byId("bars").textContent), (letter) => letter.charCodeAt(0));
-  const data = new Uint8Array(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+  const data = await unzipped(byId("bars"));
 
   let at = 0;
   /** A whole number in groups of seven bits, the lowest first. */
@@ -89,12 +88,9 @@
     place = -1;
     const sum = shown.reduce((all, name) => all + counts[name], 0);
     status.textContent = text === "" ? count(names.length) + " names" : count(sum) + (sum === 1 ? " slice of " : " slices of ") + count(shown.length) + (shown.length === 1 ? " name" : " names");
-    list.replaceChildren(...shown.slice(0, 50).map((name) => {
-      const button = make("button", {type: "button", title: names[name]}, names[name]);
-      button.addEventListener("click", () => { search.value = names[name]; find(); next(1); figure.scrollIntoView({block: "nearest"}); });
-      return make("tr", {}, make("th", {scope: "row"}, button), make("td", {}, kinds[name]), make("td", {class: "number"}, count(counts[name])),
-        make("td", {class: "number"}, seconds(totals[name] * 1e-9)), make("td", {class: "number"}, seconds(totals[name] / counts[name] * 1e-9)));
-    }));
+    list.replaceChildren(...shown.slice(0, 50).map((name) =>
+      nameRow(names[name], () => { search.value = names[name]; find(); next(1); figure.scrollIntoView({block: "nearest"}); },
+        [count(counts[name]), seconds(totals[name] * 1e-9), seconds(totals[name] / counts[name] * 1e-9)], make("td", {}, kinds[name]))));
     view.redraw();
   }
   function next(way) {
@@ -104,12 +100,10 @@
     if (!visible().includes(row)) { levels.value = "128"; view.setRows(visible()); fit(); }
     view.choose(row, i);
   }
-  let timer = 0;
-  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
-  search.addEventListener("keydown", (event) => { if (event.key === "Enter") { clearTimeout(timer); if (place < 0) find(); next(event.shiftKey ? -1 : 1); } });
+  const stop = onSearch(find);
+  search.addEventListener("keydown", (event) => { if (event.key === "Enter") { stop(); if (place < 0) find(); next(event.shiftKey ? -1 : 1); } });
   byId("previous").addEventListener("click", () => next(-1));
   byId("next").addEventListener("click", () => next(1));
-  addEventListener("keydown", (event) => { if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); } });
   find();
   root.dataset.opened = performance.now();
   root.dataset.charts = 1;
