@@ -306,6 +306,7 @@ ready.then(() => {
     const scale = box.width / (drawing.width && drawing.width.baseVal ? drawing.width.baseVal.value : box.width);
     const x = box.x + at.x * scale, y = box.y + at.y * scale;
     if (y < 60 || y > innerHeight - 20) { scrollBy({top: y - innerHeight / 2, behavior: "instant"}); }
+    tip.hidden = true;
     const now = drawing.getBoundingClientRect();
     setTimeout(() => tellPoint(now.x + at.x * scale, now.y + at.y * scale, row, at.datum), 30);  // after the event of the scrolling, which hides it
     byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_ceiling].filter(Boolean).join(", ");
