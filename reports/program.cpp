@@ -142,9 +142,4 @@ std::string memory_text(const ProgramMemory& memory) {
   return text;
 }
 
-std::string never_freed_text(const NeverFreed& left) {
-  return fmt::format("{}: {} of {} memory in {}", left.source.empty() ? "not known by whom" : left.source,
-                     format_bytes(static_cast<double>(left.bytes)), left.kind, plural(left.allocations, "allocation"));
-}
-
 }  // namespace gpubench::reports

@@ -40,7 +40,5 @@ std::vector<ProgramMemory> shown_memory(const Program& program);
 std::string memory_text(const ProgramMemory& memory);
 /// "device", "device of python3 (rank 1)"
 std::string name_of(const ProgramMemory& memory);
-/// "libtorch_cuda.so: 12 MiB of device memory in 3 allocations"
-std::string never_freed_text(const NeverFreed& left);
 
 }  // namespace gpubench::reports

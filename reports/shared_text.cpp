@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 
 #include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
@@ -39,11 +40,9 @@ std::string apart(double difference) {
 
 }  // namespace
 
-std::string few_of(const std::vector<std::string>& names) {
-  constexpr std::size_t shown = 3;
-  const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), shown)));
-  return joined(first, ", ") + (names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
+std::string few_of(const std::vector<std::string>& names, std::size_t max) {
+  const auto text = joined(std::span(names).first(std::min(max, names.size())), ", ");
+  return names.size() > max ? fmt::format("{} and {} more", text, names.size() - max) : text;
 }
 
 std::vector<std::string> activity_warnings(const Run& run) {
@@ -145,10 +144,8 @@ std::string text_of(const KernelRow& row) {
 std::vector<std::string> clock_warnings(const Run& run) {
   struct Found {
     std::vector<std::string> names;
-    std::size_t count = 0;
     double max = 0.0;
   };
-  constexpr std::size_t max_names = 8;
   std::map<std::pair<std::string, std::string>, Found> found;  // by device and cause
   for (const Point& point : run.points) {
     const Measurement& measurement = point.measurement;
@@ -163,18 +160,16 @@ std::vector<std::string> clock_warnings(const Run& run) {
             ? "their kernels run side by side on several streams"
             : "another process used the GPU or its clock fell meanwhile, or they work on other streams";
     Found& group = found[{measurement.device, cause}];
-    if (++group.count <= max_names) group.names.push_back(label(measurement));
+    group.names.push_back(label(measurement));
     group.max = std::max(group.max, *ratio - 1.0);
   }
   std::vector<std::string> warnings;
   warnings.reserve(found.size());
   for (const auto& [what, group] : found)
     warnings.push_back(fmt::format(
-        "On {}, {}{}: device time is longer than the time in a stream, by up to {}, which cannot be. Likely cause: {}. "
+        "On {}, {}: device time is longer than the time in a stream, by up to {}, which cannot be. Likely cause: {}. "
         "Their verdicts rest on the stream's time and are never certain.",
-        what.first, joined(group.names, ", "),
-        group.count > max_names ? fmt::format(" and {} more", group.count - max_names) : "", format_percent(group.max),
-        what.second));
+        what.first, few_of(group.names, 8), format_percent(group.max), what.second));
   return warnings;
 }
 

@@ -81,7 +81,7 @@ struct Doubt {
 std::vector<Doubt> doubts_of(const Group& group);
 
 /// "a, b, c and 5 more"
-std::string few_of(const std::vector<std::string>& names);
+std::string few_of(const std::vector<std::string>& names, std::size_t max = 3);
 
 /// For Run::warnings: points whose kernels were not recorded, a line for each reason.
 std::vector<std::string> activity_warnings(const Run& run);

@@ -176,16 +176,4 @@ void place_labels(Json& spec, const Json& scene) {
   });
 }
 
-void drop_anchors(Json& spec) {
-  for (const auto* key : {"layer", "concat"}) {
-    if (!spec.contains(key)) continue;
-    auto kept = Json::array();
-    for (auto& part : spec[key]) {
-      drop_anchors(part);
-      if (!is_anchor(part)) kept.push_back(std::move(part));
-    }
-    spec[key] = std::move(kept);
-  }
-}
-
 }  // namespace gpubench::reports::charts

@@ -19,9 +19,6 @@ bool name_anchors(Json& spec);
 /// Throws Json::exception where `scene` is none.
 void place_labels(Json& spec, const Json& scene);
 
-/// For tools that would draw the anchors alone.
-void drop_anchors(Json& spec);
-
 /// At most the width of a text in Arial or Liberation Sans, in pixels.
 double text_width(std::string_view text, double font_size);
 

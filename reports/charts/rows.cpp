@@ -399,12 +399,6 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
   }
 }
 
-Json point_rows(const Run& run) {
-  auto rows = Json::array();
-  each_point_row(run, [&](Json row) { rows.push_back(std::move(row)); });
-  return rows;
-}
-
 Json band_rows(const Run& run) {
   auto rows = Json::array();
   for (const auto& group : groups_of(run)) {

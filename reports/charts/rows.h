@@ -35,7 +35,6 @@ std::optional<double> working_set(const Work& work);
 
 /// A row a point, in the order of the run; `take` gets them one by one, for all of a long run take much memory.
 void each_point_row(const Run& run, const std::function<void(Json)>& take);
-Json point_rows(const Run& run);
 Json band_rows(const Run& run);
 Json boundary_rows(const Run& run);
 

@@ -14,6 +14,7 @@
 #include "core/model/points.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -37,15 +38,6 @@ std::vector<const Json*> rows_of(const Json& points, const std::string& device, 
   return rows;
 }
 
-std::string some_of(std::vector<std::string> names) {
-  constexpr std::size_t max = 12;
-  if (names.size() > max) {
-    names.resize(max);
-    names.emplace_back("...");
-  }
-  return joined(names, ", ");
-}
-
 [[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {
   std::vector<std::string> known;
   for (const auto* row : rows_of(points, device, ""))
@@ -53,7 +45,7 @@ std::string some_of(std::vector<std::string> names) {
       known.push_back(std::move(name));
   throw std::invalid_argument(fmt::format("no timed point of operation '{}' on {}; it has {}", printable(line),
                                           device.empty() ? "any device" : device,
-                                          known.empty() ? "none at all" : some_of(known)));
+                                          known.empty() ? "none at all" : few_of(known, 12)));
 }
 
 std::string chosen_device(const Run& run, const Json& points, const Selection& choice) {
@@ -62,7 +54,7 @@ std::string chosen_device(const Run& run, const Json& points, const Selection& c
     for (const auto& device : run.devices) ids.push_back(printable(device.id));
     if (std::find(ids.begin(), ids.end(), choice.device) == ids.end())
       throw std::invalid_argument(
-          fmt::format("no device '{}' in this run; it has {}", printable(choice.device), some_of(ids)));
+          fmt::format("no device '{}' in this run; it has {}", printable(choice.device), few_of(ids, 12)));
     return choice.device;
   }
   for (const std::string& line : {choice.line, std::string()})
@@ -235,10 +227,10 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Selection& cho
   return spec;
 }
 
-/// `source`: the run, or several of which `run` is the merged one.
+/// `source`: the run, or several of which `run` is the merged one; `origins`: of these.
 template <class Source>
 Json finished(const Chart& chart, const Run& run, const Source& source, const Selection& choice,
-              const PictureStyle& style) {
+              const PictureStyle& style, const Json& origins = nullptr) {
   Json spec;
   if (chart.scope == "point") {
     const auto& measurement = chosen_point(run, choice);
@@ -252,22 +244,19 @@ Json finished(const Chart& chart, const Run& run, const Source& source, const Se
   spec["description"] = chart.description;
   spec["config"] = paper_theme(style.dark);
   if (!style.title.empty()) spec["title"]["text"] = printable(style.title);
+  if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins;
+  if (style.width_mm > 0.0) put_width(spec, style.width_mm);
   return spec;
 }
 
 }  // namespace
 
 Json standalone(const Chart& chart, const Run& run, const Selection& choice, const PictureStyle& style) {
-  auto spec = finished(chart, run, run, choice, style);
-  if (style.width_mm > 0.0) put_width(spec, style.width_mm);
-  return spec;
+  return finished(chart, run, run, choice, style);
 }
 
 Json standalone(const Chart& chart, const Several& several, const Selection& choice, const PictureStyle& style) {
-  auto spec = finished(chart, several.merged, several, choice, style);
-  if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
-  if (style.width_mm > 0.0) put_width(spec, style.width_mm);
-  return spec;
+  return finished(chart, several.merged, several, choice, style, origins_of(several));
 }
 
 }  // namespace gpubench::reports::charts

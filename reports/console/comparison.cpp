@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -52,18 +52,14 @@ std::string case_of(const Group& group, const Point& point) {
   const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
                                        xml(group.device + "." + group.operation), xml(label(measurement)));
   const std::string reason = xml(reason_of(measurement));
-  switch (status_of(measurement)) {
-    case Status::skipped: return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, reason);
-    case Status::failed: {
-      const auto kind = measurement.failure ? failure_kind_names[static_cast<std::size_t>(measurement.failure->kind)]
-                                            : std::string_view("error");
-      return fmt::format("{}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n", head, kind,
-                         reason, reason);
-    }
-    case Status::timed: break;
-  }
-  return fmt::format("{}{}>\n      <system-out>{}</system-out>\n    </testcase>\n", head, time_attribute(measurement),
-                     output_of(point));
+  const Status status = status_of(measurement);
+  const auto kind = measurement.failure ? failure_kind_names[static_cast<std::size_t>(measurement.failure->kind)]
+                                        : std::string_view("error");
+  return fmt::format(
+      "{}{}>\n      {}\n    </testcase>\n", head, status == Status::timed ? time_attribute(measurement) : "",
+      status == Status::skipped  ? fmt::format("<skipped message=\"{}\"/>", reason)
+      : status == Status::failed ? fmt::format("<failure type=\"{0}\" message=\"{1}\">{1}</failure>", kind, reason)
+                                 : fmt::format("<system-out>{}</system-out>", output_of(point)));
 }
 
 std::string counts_text(std::size_t tests, std::size_t failures, std::size_t skipped) {

@@ -43,7 +43,7 @@ std::string table(const Run& run) {
     loaded = loaded || share_under_load(measurement);
   }
   const std::string columns =
-      fmt::format("point{}; time>*; \u00b1>{}; bandwidth>; FLOP rate>{}; regime; limiter; of ceiling; confidence",
+      fmt::format("point{}; time>*; \u00b1>*{}; bandwidth>; FLOP rate>{}; regime; limiter; of ceiling; confidence",
                   several ? "; device" : "", on_device ? "; on device>" : "", clock ? "; clock" : "");
   const auto names = headings(columns);
   Rows rows;
@@ -110,7 +110,7 @@ std::string program_text(const Run& run) {
   if (rows.empty()) return text + "No kernel was recorded.\n";
   return text +
          markdown_table(
-             headings("kernel; range; launches>; total>; share>; mean>; p95>; regime; limiter; of ceiling; confidence"),
+             headings("kernel; range; launches>; total>; share>*; mean>; p95>; regime; limiter; of ceiling; confidence"),
              rows);
 }
 

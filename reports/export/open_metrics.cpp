@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -20,6 +21,10 @@ namespace gpubench::reports {
 namespace {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;  ///< name and raw value
+/// Those that names of gauges end in.
+constexpr std::array<std::string_view, 6> units = {
+    "bytes_per_second", "flops_per_second", "operations_per_second", "seconds", "hertz", "ratio"};
+
 using Samples = std::vector<std::pair<Labels, std::optional<double>>>;
 
 /// Backslash and quote are escaped; printable text has no line feed.
@@ -41,14 +46,15 @@ Labels with(Labels labels, const Labels& more) {
 }
 
 /// One gauge with its samples, each series once; nothing when there are none.
-std::string gauge(std::string_view name, std::string_view unit, std::string_view help, const Samples& samples) {
+std::string gauge(const std::string& name, std::string_view help, const Samples& samples) {
   std::string text;
   std::set<std::string> seen;
   for (const auto& [labels, value] : samples)
     if (const auto series = labels_text(labels); value && std::isfinite(*value) && seen.insert(series).second)
       text += fmt::format("{}{} {}\n", name, series, *value);
   if (text.empty()) return text;
-  const std::string spelt = unit.empty() ? "" : fmt::format("# UNIT {} {}\n", name, unit);
+  const auto unit = std::ranges::find_if(units, [&](std::string_view each) { return name.ends_with(each); });
+  const std::string spelt = unit == units.end() ? "" : fmt::format("# UNIT {} {}\n", name, *unit);
   return fmt::format("# TYPE {0} gauge\n{1}# HELP {0} {2}\n{3}", name, spelt, help, text);
 }
 
@@ -76,25 +82,25 @@ std::optional<double> of_time(const Point& point) {
 }
 
 struct Figure {
-  std::string_view name, unit, help;
+  std::string_view name, help;
   std::optional<double> (*of)(const Point&);
 };
 constexpr std::array figures = {
-    Figure{"time_seconds", "seconds", "Median time of one execution.", of_time<&Summary::median>},
-    Figure{"time_low_seconds", "seconds", "Lower end of the 95 % interval of the median.",
+    Figure{"time_seconds", "Median time of one execution.", of_time<&Summary::median>},
+    Figure{"time_low_seconds", "Lower end of the 95 % interval of the median.",
            of_time<[](const Summary& summary) { return summary.median_ci95.low; }>},
-    Figure{"time_high_seconds", "seconds", "Upper end of the 95 % interval of the median.",
+    Figure{"time_high_seconds", "Upper end of the 95 % interval of the median.",
            of_time<[](const Summary& summary) { return summary.median_ci95.high; }>},
-    Figure{"samples", "", "Samples behind the time.", of_time<&Summary::count>},
-    Figure{"bytes_per_second", "bytes_per_second", "Declared bytes over the median time.",
+    Figure{"samples", "Samples behind the time.", of_time<&Summary::count>},
+    Figure{"bytes_per_second", "Declared bytes over the median time.",
            [](const Point& point) { return bytes_per_second(point.measurement); }},
-    Figure{"flops_per_second", "flops_per_second", "Declared operations over the median time.",
+    Figure{"flops_per_second", "Declared operations over the median time.",
            [](const Point& point) { return flops_per_second(point.measurement); }},
-    Figure{"clock_hertz", "hertz", "SM or core clock of the point.",
+    Figure{"clock_hertz", "SM or core clock of the point.",
            [](const Point& point) { return point.measurement.clock_hz; }},
-    Figure{"achieved_ratio", "ratio", "Rate of the limiter over its measured ceiling.",
+    Figure{"achieved_ratio", "Rate of the limiter over its measured ceiling.",
            [](const Point& point) { return point.verdict ? point.verdict->achieved : std::nullopt; }},
-    Figure{"confidence_ratio", "ratio", "Probability that the regime is right.",
+    Figure{"confidence_ratio", "Probability that the regime is right.",
            [](const Point& point) { return point.verdict ? std::optional(point.verdict->confidence) : std::nullopt; }}};
 
 std::string points_text(const Run& run) {
@@ -110,32 +116,33 @@ std::string points_text(const Run& run) {
                                            {"cache_state", measurement.cache_state}}),
                           1.0);
   }
-  std::string text = gauge("gpubench_point_status", "", "Always 1; the label is timed, failed or skipped.", status) +
-                     gauge("gpubench_point_regime", "",
-                           "Always 1; the labels are what limits the point and how it was timed.", regime);
+  std::string text =
+      gauge("gpubench_point_status", "Always 1; the label is timed, failed or skipped.", status) +
+      gauge("gpubench_point_regime", "Always 1; the labels are what limits the point and how it was timed.", regime);
   for (const Figure& figure : figures) {
     Samples samples;
     for (std::size_t i = 0; i < run.points.size(); ++i) samples.emplace_back(labels[i], figure.of(run.points[i]));
-    text += gauge(fmt::format("gpubench_point_{}", figure.name), figure.unit, figure.help, samples);
+    text += gauge(fmt::format("gpubench_point_{}", figure.name), figure.help, samples);
   }
   return text;
 }
 
 /// A gauge for each unit that ceilings have.
 std::string ceilings_text(const Run& run) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> units = {{{"B/s", "bytes_per_second"},
-                                                                                   {"FLOP/s", "flops_per_second"},
-                                                                                   {"op/s", "operations_per_second"},
-                                                                                   {"s", "seconds"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> spellings = {
+      {{"B/s", "bytes_per_second"},
+       {"FLOP/s", "flops_per_second"},
+       {"op/s", "operations_per_second"},
+       {"s", "seconds"}}};
   std::string text;
-  for (const auto& [unit, spelt] : units) {
+  for (const auto& [unit, spelt] : spellings) {
     Samples samples;
     for (const Calibration& calibration : run.calibrations)
       for (const Ceiling& ceiling : calibration.ceilings)
         if (ceiling.unit == unit)
           samples.emplace_back(Labels{{"device", calibration.device.id}, {"resource", ceiling.resource}},
                                ceiling.value);
-    text += gauge(fmt::format("gpubench_ceiling_{}", spelt), spelt, "A measured limit of the device.", samples);
+    text += gauge(fmt::format("gpubench_ceiling_{}", spelt), "A measured limit of the device.", samples);
   }
   return text;
 }
@@ -154,12 +161,11 @@ std::string run_text(const Run& run) {
   const auto points = [](std::string_view status, std::size_t number) {
     return Samples::value_type{{{"status", std::string(status)}}, static_cast<double>(number)};
   };
-  return gauge("gpubench_run_info", "", "Always 1; the labels are what ran.",
+  return gauge("gpubench_run_info", "Always 1; the labels are what ran.",
                {{{{"version", context.gpubench_version}, {"host", context.host}, {"program", context.program}}, 1.0}}) +
-         gauge("gpubench_run_created_seconds", "seconds", "When the run began, since 1970-01-01 UTC.",
-               {{{}, created}}) +
-         gauge("gpubench_device_info", "", "Always 1; the labels name the device.", devices) +
-         gauge("gpubench_points", "", "Points by status.",
+         gauge("gpubench_run_created_seconds", "When the run began, since 1970-01-01 UTC.", {{{}, created}}) +
+         gauge("gpubench_device_info", "Always 1; the labels name the device.", devices) +
+         gauge("gpubench_points", "Points by status.",
                {points("timed", counts.points - counts.failed - counts.skipped), points("failed", counts.failed),
                 points("skipped", counts.skipped)});
 }

@@ -128,45 +128,27 @@ json memory_curve(const Program& program, const ProgramMemory& memory) {
           {"wall", format_seconds(program.wall_seconds)}};
 }
 
-/// Nested <details>, a row each; the outermost are open.
-json ranges(const Program& program) {
+/// Indented by depth.
+std::string ranges(const Program& program) {
+  CaptionedTable table{"Ranges that the program names. Kernel time is that of the kernels launched in them.",
+                       headings("range; times>; host>; kernels>; own>; launches>; memory peak>")};
   const std::size_t shown = std::min(program.ranges.size(), shown_ranges);
-  json rows = json::array();
-  std::int64_t open = 0;
-  const auto closed = [&](std::int64_t depth) {
-    std::string html;
-    for (; open > depth; --open) html += "</details>";
-    return html;
-  };
   for (std::size_t i = 0; i < shown; ++i) {
     const ProgramRange& range = program.ranges[i];
-    const std::string close = closed(range.depth);
-    const bool has_children = i + 1 < shown && program.ranges[i + 1].depth > range.depth;
     // A path is that of the node around it, a slash and a name, which may hold slashes itself.
     std::size_t cut = 0;
-    for (std::size_t k = i; range.depth > 0 && k-- > 0;)
-      if (program.ranges[k].depth < range.depth) {
-        cut = std::min(program.ranges[k].path.size() + 1, range.path.size());
-        break;
-      }
-    std::string name = range.path.substr(cut);
-    if (range.depth == 0 && !range.process.empty()) name += ", " + range.process;
-    rows.push_back(
-        {{"close", close},
-         {"open", !has_children      ? "<div class=\"row\">"
-                  : range.depth == 0 ? "<details open><summary class=\"row\">"
-                                     : "<details><summary class=\"row\">"},
-         {"end", has_children ? "</summary>" : "</div>"},
-         {"indent", fmt::format("{:.1f}", 1.1 * static_cast<double>(std::min<std::int64_t>(range.depth, 20)))},
-         {"name", name},
-         {"cells",
-          {format_count(static_cast<double>(range.count)), format_seconds(range.host_seconds),
-           format_seconds(range.kernel_seconds), format_seconds(range.own_kernel_seconds),
-           format_count(static_cast<double>(range.launches)),
-           range.allocations == 0 ? "" : format_bytes(static_cast<double>(range.peak_bytes))}}});
-    if (has_children) ++open;
+    for (std::size_t k = i; range.depth > 0 && cut == 0 && k-- > 0;)
+      if (program.ranges[k].depth < range.depth) cut = std::min(program.ranges[k].path.size() + 1, range.path.size());
+    std::string name;
+    for (std::int64_t depth = 0; depth < std::min<std::int64_t>(range.depth, 20); ++depth) name += "\u2003";
+    name += range.path.substr(cut) + (range.depth == 0 && !range.process.empty() ? ", " + range.process : "");
+    table.rows.push_back({name, format_count(static_cast<double>(range.count)), format_seconds(range.host_seconds),
+                          format_seconds(range.kernel_seconds), format_seconds(range.own_kernel_seconds),
+                          format_count(static_cast<double>(range.launches)),
+                          range.allocations == 0 ? "" : format_bytes(static_cast<double>(range.peak_bytes))});
   }
-  return {{"ranges", std::move(rows)}, {"rest", closed(0)}, {"more", text_of_rest(program.ranges.size(), shown)}};
+  const std::string rest = text_of_rest(program.ranges.size(), shown);
+  return render(table) + (rest.empty() ? "" : "<p class=\"empty\">" + rest + " more stand in the run's JSON.</p>\n");
 }
 
 std::string tables(const Program& program) {
@@ -203,7 +185,7 @@ std::string program(const Run& run) {
                                   {"tracks", program.overview.size()},
                                   {"wall", format_seconds(program.wall_seconds)},
                                   {"memory", std::move(memories)},
-                                  {"tree", program.ranges.empty() ? json() : ranges(program)},
+                                  {"ranges", ranges(program)},
                                   {"tables", tables(program)}});
 }
 

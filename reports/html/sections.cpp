@@ -56,19 +56,17 @@ CaptionedTable levels(const Calibration& calibration) {
   return table;
 }
 
-/// A box that stands out: a line, a list or HTML, under its title.
+/// A box that stands out: a line, a list or HTML, under its title, under which it may fold.
 std::string notice(std::string_view look, std::string_view title, std::string_view text,
-                   const std::vector<std::string>& lines = {}, const std::string& html = {}) {
-  return markup::part(
-      "notice",
-      {{"look", look}, {"title", title}, {"text", text}, {"first", !lines.empty()}, {"lines", lines}, {"html", html}});
-}
-
-/// Likewise, folded.
-std::string noticed(std::string_view look, const std::string& summary, const std::vector<std::string>& lines,
-                    const std::string& html = {}) {
-  return markup::part(
-      "noticed", {{"look", look}, {"summary", summary}, {"first", !lines.empty()}, {"lines", lines}, {"html", html}});
+                   const std::vector<std::string>& lines = {}, const std::string& html = {}, bool folds = false) {
+  return markup::part("notice", {{"tag", folds ? "details" : "div"},
+                                 {"head", folds ? "summary" : "strong"},
+                                 {"look", look},
+                                 {"title", title},
+                                 {"text", text},
+                                 {"first", !lines.empty()},
+                                 {"lines", lines},
+                                 {"html", html}});
 }
 
 std::string checks_of(const Calibration& calibration) {
@@ -201,7 +199,7 @@ std::string regimes(const Run& run) {
 std::string notices(const Run& run) {
   std::vector<std::string> warnings = folded_warnings(run);
   std::ranges::move(point_notices(run), std::back_inserter(warnings));
-  std::string html = warnings.empty() ? "" : noticed("warn", plural(warnings.size(), "warning"), warnings);
+  std::string html = warnings.empty() ? "" : notice("warn", plural(warnings.size(), "warning"), "", warnings, "", true);
   if (const std::string surer = counters_summary(run); !surer.empty()) html += notice("", "", surer);
   CaptionedTable failed{"Points that failed", headings("point; device; why")};
   CaptionedTable skipped{"Points that were skipped", headings("point; device; why")};
@@ -214,7 +212,7 @@ std::string notices(const Run& run) {
   if (!failed.rows.empty())
     html += notice("bad", plural(failed.rows.size(), "point") + " failed", "", {}, render(failed));
   if (!skipped.rows.empty())
-    html += noticed("", plural(skipped.rows.size(), "point") + " skipped", {}, render(skipped));
+    html += notice("", plural(skipped.rows.size(), "point") + " skipped", "", {}, render(skipped), true);
   return html;
 }
 
@@ -228,12 +226,8 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
   const CaptionedTable changed{"What changed most, by effect", columns, comparison_rows(shown.points), false};
   const CaptionedTable all{"All points, by effect", columns,
                            shown.folded.empty() ? Rows() : comparison_rows(by_effect(comparison))};
-  CaptionedTable moved{"Points whose regime moved", headings("point; device; regime; limit")};
   CaptionedTable whole{"Operations as a whole, against what the noise allows",
                        headings("operation; device; points>; new/base>; 95 %; change; held against")};
-  for (const auto* point : by_effect(comparison))
-    if (!point->base_regime.empty() && !point->new_regime.empty() && point->base_regime != point->new_regime)
-      moved.rows.push_back({point->name, point->device, regime_change(*point), bound_change(*point)});
   for (const compare::ComparedOperation& each : comparison.operations)
     whole.rows.push_back({each.operation.empty() ? "all" : each.operation, each.device, std::to_string(each.points),
                           fmt::format("{:.3f}", each.ratio.value),
@@ -242,13 +236,12 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
   const std::string top =
       (comparison.comparable ? "" : notice("bad", "Not comparable", "for the reasons below.")) +
       (comparison.forced ? notice("warn", "Compared by --force", "in spite of the differences below.") : "");
-  const std::string tables = list_of("As a whole", changed_operations(comparison), "") +
-                             list_of("These forbid the comparison", comparison.forbidding, "bad") +
-                             list_of("Failed in the new run", comparison.failed_in_new, "bad") + render(changed) +
-                             folded("All points", render(all)) + render(moved) + render(whole) +
-                             list_of("The runs differ", comparison.differences, "warn") +
-                             list_of("Notes", comparison.notes, "") +
-                             list_of("What this rests on", grounds_of(comparison), "");
+  const std::string tables =
+      list_of("As a whole", changed_operations(comparison), "") +
+      list_of("These forbid the comparison", comparison.forbidding, "bad") +
+      list_of("Failed in the new run", comparison.failed_in_new, "bad") + render(changed) +
+      folded("All points", render(all)) + render(whole) + list_of("The runs differ", comparison.differences, "warn") +
+      list_of("Notes", comparison.notes, "") + list_of("What this rests on", grounds_of(comparison), "");
   return markup::part("comparison", {{"top", top}, {"summary", summary_of(comparison)}, {"tables", tables}});
 }
 

@@ -116,13 +116,6 @@ TEST(Labels, OfPointsSideBySideStandAwayFromTheOther) {
   EXPECT_GT(dx[1].get<double>(), 0.0);
 }
 
-TEST(Labels, AnchorsAreTakenOutForOtherTools) {
-  auto spec = text_spec();
-  drop_anchors(spec);
-  ASSERT_EQ(spec["layer"].size(), 1U);
-  EXPECT_FALSE(name_anchors(spec));
-}
-
 TEST(Labels, WidthsOfTextAreAtLeastArials) {
   // By the metrics of Helvetica, in thousandths of the size.
   for (const auto& [text, units] :

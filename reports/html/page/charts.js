@@ -39,7 +39,7 @@ ready.then(() => {
     const data = {};
     for (const [name, rows] of Object.entries(report.datasets)) {
       const narrow = ofOperation && ["points", "bands", "boundaries"].includes(name);
-      data[name] = rows.filter((row) => (ofRuns ? !hiddenRuns.has(row.run) : row.device === device) && (!narrow || row.line === line));
+      data[name] = rows.filter((row) => (ofRuns || row.device === device) && (!narrow || row.line === line));
     }
     const cells = cellsOf[nameOf(figure)];
     if (cells) {
@@ -98,9 +98,7 @@ ready.then(() => {
   // Direct labels: `patched` puts each beside its unseen anchor, which the specification has.
   const isAnchor = (layer) => layer.mark.style === "anchor";
   let colourBy = "regime";
-  const runNames = [...new Set(points.map((row) => row.run).filter(Boolean))];
-  const hiddenRuns = new Set();
-  /** The compiled specification with its labels, and with legends whose entries can be clicked. */
+  /** The compiled specification with its labels. */
   function patched(vega) {
     const ink = getComputedStyle(root).getPropertyValue("--ink");
     const visit = (marks, size) => {
@@ -121,16 +119,6 @@ ready.then(() => {
       }
     };
     visit(vega.marks, "[width, height]");
-    const dull = JSON.stringify([...regimesHere.filter((name) => !shownRegimes.has(name)), ...hiddenRuns]);
-    const legends = (marks) => marks.flatMap((mark) => mark.type === "group" ? [...(mark.legends || []), ...legends(mark.marks || [])] : []);
-    for (const legend of [...(vega.legends || []), ...legends(vega.marks)]) {
-      const encode = legend.encode = legend.encode || {};
-      for (const part of ["labels", "symbols"]) {
-        const entry = encode[part] = encode[part] || {};
-        entry.interactive = true;
-        entry.update = {...entry.update, cursor: {value: "pointer"}, opacity: {signal: `indexof(${dull}, datum.value) >= 0 ? 0.3 : 1`}};
-      }
-    }
     return vega;
   }
   /** What a screen reader says of a chart; Vega would put a text of its own in its place. */
@@ -267,12 +255,7 @@ ready.then(() => {
     root.dataset.firstChart = root.dataset.firstChart || String(Math.round(performance.now()));  // ms since the page was asked for
     result.view.addEventListener("click", (event, item) => {
       const row = item && item.datum && points[item.datum.id];
-      if (row) { choose(row); return; }
-      const entry = item && item.mark && /^legend-(label|symbol)$/.test(item.mark.role) ? String(item.datum.value) : null;
-      const legends = regimesHere.includes(entry) ? shownRegimes : runNames.includes(entry) ? hiddenRuns : null;
-      if (!legends) return;
-      if (!legends.delete(entry)) legends.add(entry);
-      if (legends === hiddenRuns) drawAll(); else for (const listener of regimeListeners) listener();
+      if (row) choose(row);
     });
   }
   /** The marks of a chart that stand for points, each once, from left to right, with their middles in the window. */

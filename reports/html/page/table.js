@@ -181,21 +181,6 @@ ready.then(() => {
   byId("panel-close").addEventListener("click", close);
   byId("panel-before").addEventListener("click", () => step_by(-1));
   byId("panel-after").addEventListener("click", () => step_by(1));
-  byId("panel-row").addEventListener("click", () => {
-    const is_opened = (row) => row.id === opened;
-    if (!visible.some(is_opened)) {
-      byId("search").value = only.value = "";
-      for (const name of regimesHere) shownRegimes.add(name);
-      for (const listener of regimeListeners) listener();
-      refresh();
-    }
-    extend(visible.findIndex(is_opened) + 1);
-    mark();
-    const link = byId("p" + opened).querySelector("a");
-    if (innerWidth < 820) close();
-    link.scrollIntoView({block: "center", behavior: "instant"});
-    link.focus({preventScroll: true});
-  });
   addEventListener("keydown", (event) => { if (event.key === "Escape" && !panel.hidden) close(); });
 
   // "#saxpy/n:1024": the same in every run that has such a point. "#p3" is the point at a place.
