@@ -83,23 +83,6 @@ std::vector<const OperationFinding*> findings_of_kernels(const Run& run) {
   return findings;
 }
 
-/// A warning about one point: "<point> on <device>: <kind>: <details>".
-struct PointWarning {
-  std::string point;
-  std::string_view device;
-  std::string kind;
-};
-PointWarning about_point(const Run& run, const std::string& warning) {
-  for (const Device& device : run.devices) {
-    const std::string between = fmt::format(" on {}: ", device.id);
-    const auto place = warning.find(between);
-    if (place == std::string::npos || place == 0) continue;
-    const std::string rest = warning.substr(place + between.size());
-    return {warning.substr(0, place), device.id, rest.substr(0, rest.find(": "))};
-  }
-  return {};
-}
-
 }  // namespace
 
 std::vector<FindingLine> finding_lines(const Run& run) {
@@ -142,27 +125,31 @@ std::string address_of(const Run& run, const Point& point) {
 
 std::vector<std::string> folded_warnings(const Run& run) {
   struct Kind {
-    PointWarning first;
-    std::string text;  // of the first
+    std::string what, first;  // "cuda:0: kind", and the whole of its first warning
     std::vector<std::string> points;
   };
   std::vector<Kind> kinds;
   for (const std::string& warning : run.warnings) {
-    PointWarning about = about_point(run, warning);
-    const auto same = std::ranges::find_if(kinds, [&](const Kind& kind) {
-      return !about.kind.empty() && kind.first.kind == about.kind && kind.first.device == about.device;
-    });
+    Kind found{"", warning, {}};
+    for (const Device& device : run.devices) {  // "<point> on <device>: <kind>: <details>"
+      const auto place = warning.find(fmt::format(" on {}: ", device.id));
+      if (place == std::string::npos || place == 0 || !found.points.empty()) continue;
+      const std::string rest = warning.substr(place + 4);
+      found.what = rest.substr(0, rest.find(": ", device.id.size() + 2));
+      found.points.push_back(warning.substr(0, place));
+    }
+    const auto same =
+        std::ranges::find_if(kinds, [&](const Kind& kind) { return !found.points.empty() && kind.what == found.what; });
     if (same != kinds.end())
-      same->points.push_back(about.point);
+      same->points.push_back(found.points.front());
     else
-      kinds.push_back({about, warning, {about.point}});
+      kinds.push_back(std::move(found));
   }
   std::vector<std::string> texts;
-  texts.reserve(kinds.size());
   for (const Kind& kind : kinds)
-    texts.push_back(kind.points.size() < 2 ? kind.text
-                                           : fmt::format("{} points on {}: {}: {}", kind.points.size(),
-                                                         kind.first.device, kind.first.kind, few_of(kind.points)));
+    texts.push_back(kind.points.size() < 2
+                        ? kind.first
+                        : fmt::format("{} points on {}: {}", kind.points.size(), kind.what, few_of(kind.points)));
   return texts;
 }
 

@@ -13,16 +13,6 @@
 namespace gpubench::reports::charts {
 namespace {
 
-Json tooltip(const Json& fields) {
-  auto list = Json::array();
-  for (const std::string text : fields) {
-    const auto space = text.find(' ');
-    list.push_back({{"field", text.substr(0, space)}});
-    if (space != std::string::npos) list.back().update({{"format", text.substr(space + 1)}, {"type", "quantitative"}});
-  }
-  return list;
-}
-
 /// Leaves the rows that may carry a text: `direct`, with `anchor` for the group and the text, and numbers from 1 on as
 /// `label`.
 Json choice_of_labels(const std::string& size, const std::string& group, const std::string& text) {
@@ -112,7 +102,7 @@ class Writer {
       result = of(value["use"]);
     } else {
       for (const auto& [key, entry] : value.items())
-        if (key != "parts") result[key] = key == "tooltip" ? tooltip(of(entry)) : of(entry);
+        if (key != "parts") result[key] = of(entry);
       if (result.contains("decimal") || result.contains("binary")) result = axis(result);
       if (result.contains("mark")) write_out_layer(result);
     }

@@ -23,7 +23,6 @@ using Parts = std::map<std::string, Json, std::less<>>;
 ///   "data": "points"                   the data set of that name
 ///   "filter": "a" or ["a", "b"]        the rows for which all conditions hold
 ///   "mark": "rule boundary"            a mark in a style of the theme; "with" has its further properties
-///   "tooltip": ["label", "at .4~s"]    fields, some with a format
 ///   "label": ["size", "group", "text"] for "mark": "point anchor": the row of the largest size in each group carries a
 ///                                      text (labels.h); at most 40 groups do
 /// `own` is put in as it is: texts of a run may begin with anything. Throws std::out_of_range for unknown parts.

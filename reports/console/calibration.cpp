@@ -16,6 +16,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
+#include "reports/console/program.h"
 #include "reports/regimes.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
@@ -118,9 +119,7 @@ std::string checks_text(const Calibration& calibration, const ConsoleStyle& styl
 }
 
 std::string notes_text(const Calibration& calibration, const ConsoleStyle& style) {
-  std::string text;
-  for (const std::string& warning : calibration.warnings)
-    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  std::string text = paragraphs("warning: ", calibration.warnings, color::yellow, style);
   // What several have in common is said once.
   std::vector<std::pair<std::string, std::string>> caveats;  // with the names of those that have it
   for (const auto& [group, ceilings] : ceilings_by_group(calibration))

@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/comparisons.h"
+#include "reports/console/program.h"
 
 namespace gpubench::reports {
 namespace {
@@ -59,29 +60,22 @@ std::string stories(const compare::Comparison& comparison, const ConsoleStyle& s
   return text.empty() ? text : text + "\n";
 }
 
-std::string list(std::string_view lead, const std::vector<std::string>& names, std::string_view color,
-                 const ConsoleStyle& style) {
-  std::string text;
-  for (const auto& name : names) text += paragraph(lead, printable(name), color, style);
-  return text;
-}
-
 }  // namespace
 
 std::string console(const compare::Comparison& comparison, const ConsoleStyle& style) {
-  std::string text = list("forbids: ", comparison.forbidding, color::red, style);
-  text += list("differs: ", comparison.differences, color::yellow, style);
+  std::string text = paragraphs("forbids: ", comparison.forbidding, color::red, style);
+  text += paragraphs("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
   text += points_text(comparison, style) + stories(comparison, style);
   for (const compare::LeftOutPoint& point : comparison.left_out)
     text += paragraph("left out: ", printable(fmt::format("{}: {}", point.name, point.reason)), color::yellow, style);
-  text += list("failed in the new run: ", comparison.failed_in_new, color::red, style);
-  text += list("only in the base: ", comparison.only_in_base, color::dim, style);
-  text += list("only in the new run: ", comparison.only_in_new, color::dim, style);
-  text += list("note: ", comparison.notes, color::yellow, style);
-  text += list("as a whole: ", changed_operations(comparison), color::bold, style);
+  text += paragraphs("failed in the new run: ", comparison.failed_in_new, color::red, style);
+  text += paragraphs("only in the base: ", comparison.only_in_base, color::dim, style);
+  text += paragraphs("only in the new run: ", comparison.only_in_new, color::dim, style);
+  text += paragraphs("note: ", comparison.notes, color::yellow, style);
+  text += paragraphs("as a whole: ", changed_operations(comparison), color::bold, style);
   text += paragraph("", summary_of(comparison), color::bold, style);
-  text += list("", grounds_of(comparison), color::dim, style);
+  text += paragraphs("", grounds_of(comparison), color::dim, style);
   if (!comparison.comparable)
     text +=
         paragraph("",

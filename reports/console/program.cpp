@@ -69,6 +69,15 @@ std::string lines(const Items& items, const LineOf& line_of, const ConsoleStyle&
 
 }  // namespace
 
+std::string paragraphs(std::string_view lead, const std::vector<std::string>& texts, std::string_view color,
+                       const ConsoleStyle& style, std::size_t max) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(texts.size(), max); ++i)
+    text += paragraph(lead, printable(texts[i]), color, style);
+  return texts.size() > max ? text + paragraph(lead, fmt::format("and {} more", texts.size() - max), color, style)
+                            : text;
+}
+
 std::string program_text(const Run& run, const ConsoleStyle& style) {
   const Program& program = *run.program;
   std::string text = "\n" + paragraph("", printable(joined(program.command, " ")), color::bold, style) +

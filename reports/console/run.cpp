@@ -235,30 +235,20 @@ std::string phase_lines(const Group& group, const ConsoleStyle& style) {
 
 /// Both figures of points whose samples do not keep one level.
 std::string course_lines(const Group& group, const ConsoleStyle& style) {
-  constexpr std::size_t max = 8;
   std::vector<std::string> lines;
   for (const Point* point : group.points)
     if (const std::string text = course_text(steadiness(point->measurement)); !text.empty())
-      lines.push_back(fmt::format("{}: {}", printable(label(point->measurement)), text));
-  std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), max); ++i)
-    text += paragraph("  in time: ", lines[i], color::yellow, style);
-  if (lines.size() > max)
-    text += paragraph("  in time: ", fmt::format("{} more change", lines.size() - max), color::yellow, style);
-  return text;
+      lines.push_back(fmt::format("{}: {}", label(point->measurement), text));
+  return paragraphs("  in time: ", lines, color::yellow, style, 8);
 }
 
 std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
-  std::string text;
-  for (const Doubt& doubt : doubts_of(group)) {
-    const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
-    text +=
-        paragraph("  doubt: ",
-                  fmt::format("{} says {} at {}{}: {}", name_of(doubt.check->experiment), printable(doubt.check->says),
-                              printable(label(doubt.first->measurement)), more, printable(doubt.check->evidence)),
-                  color::yellow, style);
-  }
-  return text;
+  std::vector<std::string> lines;
+  for (const Doubt& doubt : doubts_of(group))
+    lines.push_back(fmt::format(
+        "{} says {} at {}{}: {}", name_of(doubt.check->experiment), doubt.check->says, label(doubt.first->measurement),
+        doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "", doubt.check->evidence));
+  return paragraphs("  doubt: ", lines, color::yellow, style);
 }
 
 /// Why a point of the operation has no verdict.
@@ -368,15 +358,6 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
   return signs.empty() ? "" : paragraph("", joined(signs, ", "), color::dim, style);
 }
 
-std::string warning_lines(const Run& run, const ConsoleStyle& style) {
-  std::string text;
-  for (const std::string& warning : folded_warnings(run))
-    text += paragraph("warning: ", printable(warning), color::yellow, style);
-  for (const std::string& notice : point_notices(run))
-    text += paragraph("notice: ", printable(notice), color::yellow, style);
-  return text;
-}
-
 /// What to fix first: the last thing on the screen, so the first that is read.
 std::string findings_text(const Run& run, const ConsoleStyle& style) {
   const auto lines = finding_lines(run);
@@ -394,12 +375,11 @@ std::string findings_text(const Run& run, const ConsoleStyle& style) {
 }
 
 std::string own_figures_lines(const Run& run, const ConsoleStyle& style) {
-  std::string text;
+  std::vector<std::string> lines;
   for (const Point& point : run.points)
     if (const std::string figures = own_figures(point.measurement); !figures.empty())
-      text += paragraph("", fmt::format("{}: {}", printable(label(point.measurement)), printable(figures)), color::none,
-                        style);
-  return text.empty() ? "" : text + "\n";
+      lines.push_back(fmt::format("{}: {}", label(point.measurement), figures));
+  return lines.empty() ? "" : paragraphs("", lines, color::none, style) + "\n";
 }
 
 std::string summary_line(const std::string& text, const ConsoleStyle& style) {
@@ -427,8 +407,9 @@ std::string console(const Run& run, const ConsoleStyle& style, bool kernels, con
   return heading_of_run(run, style) +
          (run.program ? program_text(run, style) : table_text(run, style, kernels, changes_of(since))) + "\n" +
          own_figures_lines(run, style) + legend(run, style) + summary(run, style) +
-         summary_line(since_text(since), style) + warning_lines(run, style) +
-         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
+         summary_line(since_text(since), style) + paragraphs("warning: ", folded_warnings(run), color::yellow, style) +
+         paragraphs("notice: ", point_notices(run), color::yellow, style) + summary_line(counters_summary(run), style) +
+         "\n" + findings_text(run, style);
 }
 
 }  // namespace gpubench::reports
