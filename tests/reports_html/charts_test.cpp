@@ -167,14 +167,16 @@ TEST(Charts, PointsAtOnePlaceHaveOneCell) {
   gpubench::Run run;
   for (const int n : {64, 64, 128}) run.points.push_back(timed("fft", {{"n", n}}, n, Regime::memory));
   std::size_t cells = 0;
-  for (const auto& row : datasets(run)["points"]) cells += row.contains("size_to") ? 1 : 0;
+  const auto sets = datasets(run);
+  for (const auto& row : sets["points"]) cells += row.contains("size_to") ? 1 : 0;
   EXPECT_EQ(cells, 2U) << "texts of two would lie on one another";
 }
 
 TEST(Charts, ASweepAtOneWorkingSetHasNoCells) {
   gpubench::Run run;
   for (int fma = 1; fma <= 64; fma *= 2) run.points.push_back(timed("intensity", {{"fma", fma}}, 1e8, Regime::memory));
-  for (const auto& row : datasets(run)["points"]) EXPECT_FALSE(row.contains("cell_to")) << row;
+  const auto sets = datasets(run);
+  for (const auto& row : sets["points"]) EXPECT_FALSE(row.contains("cell_to")) << row;
 }
 
 TEST(Charts, BandsMeetAtTheBoundaryWhereThereIsOneAndElseHalfWay) {
