@@ -206,8 +206,7 @@ extern const CommandFile ab_command{
                        {"BASE_PROGRAM NEW_PROGRAM", "Two benchmark programs. Their own options follow after --.", 2, 2},
                        ".json .csv .md",
                        true,
-                       joined_rows({chosen_rows(comparison_rows(),
-                                                {"--fail-on", "--min-effect", "--force", "--time"}),
+                       joined_rows({chosen_rows(comparison_rows(), {"--fail-on", "--min-effect", "--force", "--time"}),
                                     own_rows()})},
                run_ab)};
     }};

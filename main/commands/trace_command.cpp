@@ -230,11 +230,10 @@ extern const CommandFile trace_command{
         if (!one->by.empty() && !is_flame)
           own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
                                    common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
-        Command command =
-            of_traces(std::string(one->name), std::string(one->what),
-                      fmt::format("gpubench trace {} trace.json.gz{}", one->name,
-                                  is_flame || one->name == "timeline" ? " --out=page.html" : ""),
-                      is_flame ? ".json .csv .html .folded" : ".json .csv .html", own, trace_analysis);
+        Command command = of_traces(std::string(one->name), std::string(one->what),
+                                    fmt::format("gpubench trace {} trace.json.gz{}", one->name,
+                                                is_flame || one->name == "timeline" ? " --out=page.html" : ""),
+                                    is_flame ? ".json .csv .html .folded" : ".json .csv .html", own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();
           options->analysis = one;

@@ -110,7 +110,8 @@ std::string program_text(const Run& run) {
   if (rows.empty()) return text + "No kernel was recorded.\n";
   return text +
          markdown_table(
-             headings("kernel; range; launches>; total>; share>*; mean>; p95>; regime; limiter; of ceiling; confidence"),
+             headings(
+                 "kernel; range; launches>; total>; share>*; mean>; p95>; regime; limiter; of ceiling; confidence"),
              rows);
 }
 

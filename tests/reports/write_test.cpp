@@ -23,9 +23,8 @@ std::string contents(const fs::path& file) {
 }
 
 TEST(Write, KnowsItsExtensions) {
-  EXPECT_EQ(
-      known_extensions(),
-      ".json .json.gz .csv .md .html .gbench.json .nvbench.json .prom .junit.xml .png .svg .pdf .vl.json");
+  EXPECT_EQ(known_extensions(),
+            ".json .json.gz .csv .md .html .gbench.json .nvbench.json .prom .junit.xml .png .svg .pdf .vl.json");
   for (const char* name :
        {"run.json", "run.json.gz", "a/b.CSV", "x.Md", "report.HTML", "run.gbench.json", "a.b.NvBench.JSON", "x.prom",
         "x.junit.xml", "roofline.svg", "time.PNG", "map.pdf", "map.vl.json"})

@@ -100,7 +100,8 @@ TEST(Picture, LegendsNameWhatOccurs) {
     if (point.verdict) point.verdict->regime = Regime::memory;
   const auto text = picture(run, "x.vl.json", parse_chart("roofline"));
   const auto spec = Json::parse(text);
-  EXPECT_EQ(std::prev(spec["layer"].end(), 2).value()["encoding"]["color"]["legend"]["values"], Json::array({"memory"}));
+  EXPECT_EQ(std::prev(spec["layer"].end(), 2).value()["encoding"]["color"]["legend"]["values"],
+            Json::array({"memory"}));
 }
 
 TEST(Map, CellsOfSizesTouchAndCarryTheProbability) {

@@ -30,7 +30,8 @@ TEST(ProgramPage, shows_all_that_is_known_of_the_program) {
   EXPECT_THAT(html, HasSubstr("Timeline of 4 tracks over 16.4 ms"));
   EXPECT_THAT(html, HasSubstr("Memory: device of python3 (rank 0)"));
   EXPECT_THAT(html, HasSubstr("<path d=\"M0.0 120.0H0.0V120.0H61.0V45.5H195.1V0.0"));
-  EXPECT_THAT(html, HasSubstr("forward</th><td class=\"number\" data-title=\"times\">20</td><td class=\"number\" data-title=\"host\">6.00 ms</td>"));
+  EXPECT_THAT(html, HasSubstr("forward</th><td class=\"number\" data-title=\"times\">20</td><td class=\"number\" "
+                              "data-title=\"host\">6.00 ms</td>"));
   EXPECT_THAT(html, HasSubstr("libtorch_cuda.so"));
   EXPECT_THAT(html, HasSubstr("a range</th><td class=\"number\" data-title=\"times\">80</td>"));
 }
