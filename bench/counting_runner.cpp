@@ -14,14 +14,6 @@
 namespace gpubench::bench {
 namespace {
 
-std::vector<std::uint64_t> fingerprints(const std::vector<BufferPlace>& buffers) {
-  std::vector<std::uint64_t> result;
-  result.reserve(buffers.size());
-  for (const auto& [pointer, bytes, device] : buffers)
-    result.push_back(device ? device_fingerprint(pointer, bytes) : host_fingerprint(pointer, bytes));
-  return result;
-}
-
 void copy(void* to, const void* from, std::size_t bytes, bool device) {
   if (device)
     copy_within_device(to, from, bytes);
@@ -53,22 +45,13 @@ std::shared_ptr<void> Inputs::allocate(std::size_t bytes, bool device) {
   return {detail::allocate_host(bytes), [bytes](void* pointer) { detail::free_host(pointer, bytes); }};
 }
 
-std::optional<std::string> Inputs::keep(const std::function<void()>& once, int executions) {
-  const auto round = [&] {
-    for (int i = 0; i < executions; ++i) once();
-  };
-  round();
-  const auto before = fingerprints(buffers_);
-  round();
-  const auto after = fingerprints(buffers_);
+std::optional<std::string> Inputs::keep() {
+  copies_.clear();
   try {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (before[i] == after[i]) continue;
-      copies_.push_back({buffers_[i], allocator_(buffers_[i].bytes, buffers_[i].device)});
-    }
+    for (const BufferPlace& buffer : buffers_) copies_.push_back({buffer, allocator_(buffer.bytes, buffer.device)});
   } catch (const OutOfMemory& error) {
     copies_.clear();  // part of the inputs would be a state that never was
-    return fmt::format("no memory for copies of what each execution changes: {}", error.what());
+    return fmt::format("no memory for copies of its inputs: {}", error.what());
   }
   for (const auto& [original, contents] : copies_)
     copy(contents.get(), original.pointer, original.bytes, original.device);
@@ -83,11 +66,7 @@ void Inputs::restore() const {
 using detail::Declaration;
 
 CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
-    : device_(std::move(device), cold), pass_(std::move(pass)) {
-  constexpr double kept_share = 0.25;  // of what is free: operations allocate by themselves, too
-  if (device_.gpu() != nullptr && pass_->counts())
-    kept_.emplace(static_cast<std::size_t>(kept_share * static_cast<double>(detail::free_device_bytes())));
-}
+    : device_(std::move(device), cold), pass_(std::move(pass)) {}
 
 const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
   Measurement& measurement = points_.try_emplace(position, timed).first->second;
@@ -151,7 +130,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   };
   replay.keep_inputs = [&]() -> std::optional<std::string> {
     if (rotates) return "with cold caches they have copies of its buffers in turns, which are not put back";
-    return inputs.keep(behind_reset, is_cold ? 1 : 2);
+    return inputs.keep();
   };
   if (!is_cold && device && !replay.resets)
     replay.chain = [&](std::int64_t executions) { return device_.timing()->chain(device, executions); };

@@ -8,7 +8,6 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/point_runner.h"
-#include "gpu/kept_memory.h"
 
 namespace gpubench::bench {
 
@@ -32,9 +31,8 @@ class Inputs {
   explicit Inputs(std::vector<BufferPlace> buffers, Allocator allocator = allocate)
       : buffers_(std::move(buffers)), allocator_(std::move(allocator)) {}
 
-  /// To be called before the first of several passes of `executions` each. Runs the operation that often twice, and
-  /// copies what the second time changed. Returns why contents cannot be restored, if so.
-  std::optional<std::string> keep(const std::function<void()>& once, int executions);
+  /// Copies the contents, before the first of several passes. Returns why they cannot be restored, if so.
+  std::optional<std::string> keep();
   void restore() const;
 
  private:
@@ -66,7 +64,6 @@ class CountingRunner {
              std::size_t position, double set_up_seconds);
 
   OpenDevice device_;
-  std::optional<KeptMemory> kept_;        ///< of a pass that sets points up several times
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
   std::map<std::size_t, Measurement> points_;
 };

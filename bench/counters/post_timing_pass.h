@@ -53,8 +53,7 @@ class PostTimingPass {
     (void)timed;
     return true;
   }
-  /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back, and memory need not
-  /// lie elsewhere in each round.
+  /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back.
   [[nodiscard]] virtual bool counts() const { return false; }
   /// For a measurement with a time. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;

@@ -175,11 +175,6 @@ class NullMemory final : public DeviceMemory {
             std::uint64_t seed) override {
     std::memset(pointer, static_cast<int>(seed % 251U) + 1, bytes * count);
   }
-  std::uint64_t fingerprint(const void* pointer, std::size_t bytes) override {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < bytes; ++i) sum = 31 * sum + static_cast<const unsigned char*>(pointer)[i];
-    return sum;
-  }
 };
 
 class NullMetrics final : public MetricSource {
