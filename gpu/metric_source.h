@@ -18,11 +18,8 @@ namespace gpubench::bench {
 
 /// What setting a profiler up took.
 struct CountingEffort {
-  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
-  std::size_t configured = 0;  ///< how often it was told what to count
-  std::size_t enabled = 0;     ///< how often it took the counters
-  std::map<std::string, std::pair<std::size_t, double>, std::less<>>
-      calls;  ///< how often, and seconds, by what was done
+  std::size_t ranges = 0;   ///< counted
+  std::size_t enabled = 0;  ///< how often it took the counters
 };
 
 /// Each name that was asked for is in one of the two maps.

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/time.h"
-
 namespace gpubench::bench {
 namespace {
 
@@ -17,11 +15,6 @@ constexpr std::uint32_t max_kernels = 128;
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
 
-bool counted_something(const CuptiRangeProfiler::CounterValues& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
-}
-
 }  // namespace
 
 CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context,
@@ -29,12 +22,6 @@ CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> libra
     : library_(std::move(library)), context_(context), ranges_of_a_batch_(ranges_of_a_batch) {}
 
 CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
-
-std::shared_ptr<void> CuptiRangeProfiler::timed(std::string_view what) {
-  auto& [times, seconds] = effort_.calls.try_emplace(std::string(what)).first->second;
-  ++times;
-  return {nullptr, [&sum = seconds, start = steady_seconds()](void*) { sum += steady_seconds() - start; }};
-}
 
 void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration) {
   end_passes();
@@ -105,10 +92,15 @@ void CuptiRangeProfiler::end_passes() {
 
 void CuptiRangeProfiler::count(std::size_t point, const CountedExecution& replay) {
   if (points_of_passes_ > 0) return count_one_pass(point, replay);
-  if (configuration_->passes() > 1 || by_kernel_)
+  if (configuration_->passes() > 1 || by_kernel_) {
     counted_[point] = count_by_itself(replay);
-  else
-    count_in_batch(point, replay);
+  } else {
+    if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
+    in_batch(point, [&](const std::string& name) {
+      replay.prepare();
+      run_range(name, replay);
+    });
+  }
   if (!replay.each_kernel || by_kernel_) return;
   end_batch();  // counting kernel by kernel is another way to set the profiler up
   count_each_kernel(replay, counted_[point]);
@@ -133,14 +125,14 @@ std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(
   return std::exchange(counted_, {});
 }
 
-void CuptiRangeProfiler::count_in_batch(std::size_t point, const CountedExecution& replay) {
-  if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
+/// Starts the profiler, if need be, and has one more range counted under the name that `count` is handed.
+template <class Count>
+void CuptiRangeProfiler::in_batch(std::size_t point, Count&& count) {
   try {
     begin_in_batch();
-    replay.prepare();
     const std::string name = next_name();
     ++ranges_begun_;
-    run_range(name, replay);
+    count(name);
     batch_[name] = point;
   } catch (const MetricsUnavailable& error) {
     lose_batch(error.what());
@@ -162,7 +154,6 @@ void CuptiRangeProfiler::begin_in_batch() {
 }
 
 void CuptiRangeProfiler::push(const std::string& name) {
-  const auto timing = timed("push");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
   parameters.pRangeProfilerObject = object_;
   parameters.pRangeName = name.c_str();
@@ -186,16 +177,7 @@ void CuptiRangeProfiler::rest() {
 void CuptiRangeProfiler::begin_range(std::size_t point) {
   if (configuration_->passes() > 1 || by_kernel_)
     throw MetricsUnavailable("a range runs once, and these counters need more; count fewer, none over elapsed time");
-  try {
-    begin_in_batch();
-    const std::string name = next_name();
-    ++ranges_begun_;
-    push(name);
-    batch_[name] = point;
-  } catch (const MetricsUnavailable& error) {
-    lose_batch(error.what());
-    throw;
-  }
+  in_batch(point, [&](const std::string& name) { push(name); });
 }
 
 void CuptiRangeProfiler::end_range() {
@@ -238,7 +220,6 @@ void CuptiRangeProfiler::end_batch(bool keep) {
 void CuptiRangeProfiler::take_batch() {
   decode();
   const auto places = ranges();
-  const auto timing = timed("evaluate");
   for (const auto& [name, point] : batch_) {
     const auto place = places.find(name);
     counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
@@ -254,70 +235,36 @@ void CuptiRangeProfiler::lose_batch(const std::string& reason) {
 }
 
 CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const CountedExecution& replay) {
-  bool keep_gave_zeros = false;
   try {
-    // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
-    if (object_ != nullptr && keep_works_ && !by_kernel_) {
-      try {
-        RangeValues counted = attempt(true, replay);
-        const bool something = counted_something(counted.values);
-        keep_proven_ = keep_proven_ || something;
-        if (keep_proven_) return counted;
-        keep_gave_zeros = true;
-      } catch (const MetricsUnavailable&) {
-        keep_works_ = false;
-      }
+    open();
+    configure(by_kernel_ ? max_kernels : 1);
+    const std::string name = next_name();
+    std::size_t passes = 0;
+    for (bool complete = false; !complete; ++passes) {
+      if (passes >= configuration_->passes())
+        throw MetricsUnavailable(fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics",
+                                             configuration_->passes()));
+      replay.prepare();
+      start();
+      run_range(name, replay);
+      const auto [result, done] = stop();
+      if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
+        throw MetricsUnavailable(
+            "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
+            "counters that are not over elapsed time, or launch the kernels one by one");
+      library_->check(result, "cuptiRangeProfilerStop");
+      complete = done;
     }
-    const bool keep_failed = !std::exchange(keep_works_, true);
-    RangeValues counted = attempt(false, replay);
-    // Only now is it clear that keeping was at fault, and not the operation.
-    keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(counted.values));
-    return counted;
+    decode();
+    if (by_kernel_) return values_of_kernels();
+    const auto places = ranges();
+    const auto place = places.find(name);
+    if (place == places.end()) throw MetricsUnavailable(counted_nothing);
+    return {configuration_->values(image_, place->second), {}, {}, {}};
   } catch (...) {
     close();
     throw;
   }
-}
-
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const CountedExecution& replay) {
-  if (keep) {
-    reset();
-  } else {
-    open();
-    configure(by_kernel_ ? max_kernels : 1);
-  }
-  const std::string name = next_name();
-  const std::size_t max = keep ? passes_ : configuration_->passes();
-  std::size_t passes = 0;
-  for (bool complete = false; !complete; ++passes) {
-    if (passes >= max)
-      throw MetricsUnavailable(
-          fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics", max));
-    replay.prepare();
-    start();
-    run_range(name, replay);
-    const auto [result, done] = stop();
-    if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
-      throw MetricsUnavailable(
-          "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
-          "counters that are not over elapsed time, or launch the kernels one by one");
-    library_->check(result, "cuptiRangeProfilerStop");
-    complete = done;
-  }
-  if (keep && passes != passes_)
-    throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
-  passes_ = passes;
-  decode();
-  if (by_kernel_) return values_of_kernels();
-  return {values_of(name), {}, {}, {}};
-}
-
-CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) {
-  const auto places = ranges();
-  const auto place = places.find(name);
-  if (place == places.end()) throw MetricsUnavailable(counted_nothing);
-  const auto timing = timed("evaluate");
-  return configuration_->values(image_, place->second);
 }
 
 CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {
@@ -343,7 +290,6 @@ std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", eff
 
 void CuptiRangeProfiler::open() {
   close();
-  const auto timing = timed("enable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Enable);
   parameters.ctx = context_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerEnable, &parameters);
@@ -352,7 +298,6 @@ void CuptiRangeProfiler::open() {
 }
 
 void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
-  const auto timing = timed("configure");
   std::vector<const char*> names = pointers_to(configuration_->metrics());
   auto size = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = object_;
@@ -380,12 +325,10 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   set.targetNestingLevel = 1;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerSetConfig, &set);
   configured_ = true;
-  ++effort_.configured;
 }
 
 /// Empties the counter data: what is in it from before would be added to.
 void CuptiRangeProfiler::reset() {
-  const auto timing = timed("empty counter data");
   auto empty = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_CounterDataImage_Initialize);
   empty.pRangeProfilerObject = object_;
   empty.counterDataSize = image_.size();
@@ -394,7 +337,6 @@ void CuptiRangeProfiler::reset() {
 }
 
 void CuptiRangeProfiler::start() {
-  const auto timing = timed("start");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Start);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerStart, &parameters);
@@ -403,7 +345,6 @@ void CuptiRangeProfiler::start() {
 
 /// Brings the counters of all passes into the counter data.
 void CuptiRangeProfiler::decode() {
-  const auto timing = timed("decode");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_DecodeData);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerDecodeData, &parameters);
@@ -441,7 +382,6 @@ std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
 
 CUptiResult CuptiRangeProfiler::pop() {
   in_range_ = false;
-  const auto timing = timed("pop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PopRange);
   parameters.pRangeProfilerObject = object_;
   return library_->cuptiRangeProfilerPopRange(&parameters);
@@ -449,7 +389,6 @@ CUptiResult CuptiRangeProfiler::pop() {
 
 std::pair<CUptiResult, bool> CuptiRangeProfiler::stop() {
   started_ = false;
-  const auto timing = timed("stop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Stop);
   parameters.pRangeProfilerObject = object_;
   const CUptiResult result = library_->cuptiRangeProfilerStop(&parameters);
@@ -461,7 +400,6 @@ void CuptiRangeProfiler::close() {
   if (object_ == nullptr) return;
   if (in_range_) pop();
   if (started_) stop();
-  const auto timing = timed("disable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Disable);
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);

@@ -11,9 +11,8 @@ namespace gpubench::bench {
 
 /// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails. Starting and
 /// enabling are slow (docs/results/h200/counting.md), so points of one pass, a batch at a time, share a start and a
-/// stop, as points do that are gone over once for each pass. Else a point of several passes is counted by itself, with
-/// the profiler as it is or else enabled anew. A range is an operation, or for counters over elapsed time a kernel,
-/// which CUPTI cannot tell apart in a CUDA graph.
+/// stop, as points do that are gone over once for each pass. Else a point of several passes is counted by itself. A
+/// range is an operation, or for counters over elapsed time a kernel, which CUPTI cannot tell apart in a CUDA graph.
 class CuptiRangeProfiler {
  public:
   /// The counter data takes 80 KiB for each range of a batch with gpubench's core metrics.
@@ -53,16 +52,13 @@ class CuptiRangeProfiler {
   [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
  private:
-  /// Notes how long what follows takes, until the end of the scope.
-  [[nodiscard]] std::shared_ptr<void> timed(std::string_view what);
-  void count_in_batch(std::size_t point, const CountedExecution& replay);
+  template <class Count>
+  void in_batch(std::size_t point, Count&& count);
   void count_one_pass(std::size_t point, const CountedExecution& replay);
   void end_passes();
   void take_batch();
   void count_each_kernel(const CountedExecution& replay, RangeValues& counted);
   RangeValues count_by_itself(const CountedExecution& replay);
-  RangeValues attempt(bool keep, const CountedExecution& replay);
-  [[nodiscard]] CounterValues values_of(const std::string& name);
   [[nodiscard]] RangeValues values_of_kernels() const;
   void open();
   void configure(std::uint32_t max_ranges);
@@ -98,9 +94,6 @@ class CuptiRangeProfiler {
   bool passes_complete_ = false;      ///< CUPTI needs no more
   std::set<std::size_t> failed_;      ///< points that threw in one of the passes
   std::string passes_lost_;           ///< why these points have no values, empty while they may have some
-  std::size_t passes_ = 0;            ///< that the first range by itself took
-  bool keep_works_ = true;            ///< as far as is known: a profiler counts again after it was read out
-  bool keep_proven_ = false;          ///< it has counted something
   CountingEffort effort_;
 };
 

@@ -63,7 +63,7 @@ class Copy {
       once();
     };
     if (!phase.wants(point, measurement)) return;
-    bench::Replay replay = {{prepare, execute}, [&] { return inputs.keep(execute, 2); }};
+    bench::Replay replay = {{prepare, execute}, [&] { return inputs.keep(); }};
     replay.point = point;
     phase.fill(measurement, replay);
   }
@@ -76,19 +76,8 @@ class Copy {
   std::int64_t executions_ = 0;
 };
 
-/// Where the time went, ms a point by what was done, and how often a point.
-std::string effort_text(const bench::CountingEffort& effort) {
-  std::string text;
-  for (const auto& [what, calls] : effort.calls)
-    text += fmt::format("{}{} {:.2f} ({:.2f} x)", text.empty() ? "" : ", ", what,
-                        calls.second / static_cast<double>(points) * 1e3,
-                        static_cast<double>(calls.first) / static_cast<double>(points));
-  return text;
-}
-
 /// `by_passes`: each pass goes over all points. Returns why nothing could be counted, if so.
-std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics, bool by_passes,
-                               std::string& efforts) {
+std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics, bool by_passes) {
   const bench::MetricSource* source = nullptr;
   auto phase = std::make_unique<bench::CounterPass>(device, bench::parse_metrics(metrics), [&](const Device& each) {
     auto opened = bench::open_metric_source(each);
@@ -115,7 +104,6 @@ std::optional<std::string> row(const Device& device, Copy& copy, const char* met
   const double execution = copy.seconds();
   const auto effort = source->effort();
   const std::string name = fmt::format("{}{}", metrics, by_passes ? "" : ", a point at a time");
-  efforts += fmt::format("| {} | {} |\n", name, effort_text(effort));
   for (const std::string& warning : phase->warnings()) fmt::print(stderr, "counter_cost: {}\n", warning);
   const double close = seconds_of([&] { phase.reset(); });
   fmt::print("| {} | {:.0f} | {} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | **{:.2f}** | {} | {} | {:.0f} |\n", name,
@@ -135,18 +123,16 @@ int run() {
       "| counters | open, ms | rounds | all points, ms | one point, ms | executions a point | one, us "
       "| beyond executions, ms a point | ranges | enabled | close, ms |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|\n");
-  std::string efforts;
   for (const auto& [metrics, by_passes] : {std::pair("core", true),
                                            {"flops", false},
                                            {"flops", true},
                                            {"units", false},
                                            {"units", true},
                                            {"core,units", true}})
-    if (const auto reason = row(gpus.front(), copy, metrics, by_passes, efforts)) {
+    if (const auto reason = row(gpus.front(), copy, metrics, by_passes)) {
       fmt::print(stderr, "counter_cost: {}\n", *reason);
       return 77;
     }
-  fmt::print("\n| counters | ms a point in CUPTI (and how often) |\n|---|---|\n{}", efforts);
   return 0;
 }
 

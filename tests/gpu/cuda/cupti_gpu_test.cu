@@ -245,8 +245,7 @@ struct Watched {
   ~Watched() {
     if (source == nullptr) return;
     const auto effort = source->effort();
-    std::cout << effort.ranges << " ranges, configured " << effort.configured << " times, enabled " << effort.enabled
-              << " times\n";
+    std::cout << effort.ranges << " ranges, enabled " << effort.enabled << " times\n";
   }
 };
 

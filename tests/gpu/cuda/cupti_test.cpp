@@ -352,7 +352,7 @@ TEST_F(FakeCupti, WhatThrewTakesUpRoomInABatch) {
   for (const auto& [point, values] : counted) EXPECT_EQ(values.lost, "") << point;
 }
 
-TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
+TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOne) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   {
     const auto source = open();
@@ -361,10 +361,9 @@ TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
       EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__serial.sum", point), Pair("fake__passes.sum", 2.0)));
     }
     EXPECT_EQ(source->effort().ranges, 3U);
-    EXPECT_EQ(source->effort().configured, 1U);
-    EXPECT_EQ(source->effort().enabled, 1U);
+    EXPECT_EQ(source->effort().enabled, 3U);
   }
-  EXPECT_EQ(calls(), "IErCS()sS()sDrS()sS()sDrS()sS()sDdi") << "and given back";
+  EXPECT_EQ(calls(), "IErCS()sS()sDdErCS()sS()sDdErCS()sS()sDdi") << "and given back";
 }
 
 TEST_F(FakeCupti, PointsThatAreGoneOverForEachPassShareItsStartAndStop) {
@@ -384,7 +383,6 @@ TEST_F(FakeCupti, PointsThatAreGoneOverForEachPassShareItsStartAndStop) {
     EXPECT_EQ(counted.at(5).values.at("fake__passes.sum"), 3.0);
     EXPECT_EQ(counted.at(9).values.at("fake__serial.sum"), 3.0);
     EXPECT_TRUE(source->read().empty());
-    EXPECT_EQ(source->effort().calls.at("start").first, 3U);
     EXPECT_THAT(count_alone(*source, {"fake__passes.sum", "fake__serial.sum"}, replay()).values,
                 Contains(Pair("fake__passes.sum", 3.0)))
         << "and points are counted by themselves as before";
@@ -406,59 +404,6 @@ TEST_F(FakeCupti, PassesThatAreBrokenOffGiveNoValues) {
     source->count(2, replay());
   }
   EXPECT_THAT(source->read().at(2).values, ElementsAre(Pair("fake__a.sum", 11.0)));
-}
-
-TEST_F(FakeCupti, WhereAProfilerCountsOnceItIsEnabledAnew) {
-  environment_.set("FAKE_CUPTI_PASSES", "2");
-  for (const char* how : {"refuse", "empty", "short", "zero"}) {
-    environment_.set("FAKE_CUPTI_KEEPS", how);
-    forget();
-    const auto source = open();
-    double last = 0.0;
-    for (int point = 0; point < 4; ++point) {
-      const auto values = count_alone(*source, {"fake__serial.sum", "fake__passes.sum"}, replay()).values;
-      EXPECT_EQ(values.at("fake__passes.sum"), 2.0) << how;
-      EXPECT_GT(values.at("fake__serial.sum"), std::exchange(last, values.at("fake__serial.sum"))) << how;
-    }
-    EXPECT_EQ(source->effort().ranges, 5U) << how << ": keeping is tried once";
-    EXPECT_EQ(source->effort().enabled, 4U) << how;
-  }
-}
-
-TEST_F(FakeCupti, WhatCounterDataStillHoldsIsNotTheNextPoint) {
-  environment_.set("FAKE_CUPTI_PASSES", "2");
-  environment_.set("FAKE_CUPTI_KEEPS", "stale");
-  const auto source = open();
-  for (const double point : {1.0, 2.0, 3.0})
-    EXPECT_EQ(count_alone(*source, {"fake__serial.sum"}, replay()).values.at("fake__serial.sum"), point);
-}
-
-TEST_F(FakeCupti, APointAtFaultIsNotTheProfilersFault) {
-  environment_.set("FAKE_CUPTI_PASSES", "2");
-  const auto source = open();
-  count_alone(*source, {"fake__a.sum"}, replay());
-  setenv("FAKE_CUPTI_EMPTY", "1", 1);
-  EXPECT_THROW(count_alone(*source, {"fake__a.sum"}, replay()), MetricsUnavailable);
-  unsetenv("FAKE_CUPTI_EMPTY");
-  const auto before = source->effort();
-  for (int point = 0; point < 3; ++point) count_alone(*source, {"fake__a.sum"}, replay());
-  EXPECT_EQ(source->effort().enabled, before.enabled + 1) << "it was given back, and is kept as before";
-}
-
-TEST_F(FakeCupti, ZerosAreCheckedOnceMoreUntilKeepingHasCountedSomething) {
-  environment_.set("FAKE_CUPTI_PASSES", "2");
-  const auto source = open();
-  const auto ranges_for = [&](const std::string& wanted, double expected) {
-    const auto before = source->effort().ranges;
-    EXPECT_EQ(count_alone(*source, {"fake__zero.sum", wanted}, replay()).values.at(wanted), expected);
-    return source->effort().ranges - before;
-  };
-  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U) << "freshly opened";
-  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 2U) << "does keeping work?";
-  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "freshly opened";
-  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "it does";
-  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
-  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
 }
 
 TEST_F(FakeCupti, ACounterThatIsNeverZeroShowsThatZerosWereCounted) {
