@@ -79,9 +79,8 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
       pass_->give_up(measurement, *reason);  // the operation need not even set itself up
     } else {
       const double start = steady_seconds();
-      Declaration declared{&call.google, call.arguments,
-                           [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
-                             count(all, device, host, measurement, position, steady_seconds() - start);
+      Declaration declared{&call.google, call.arguments, [&](Declaration& all, const Batch& batch) {
+                             count(all, batch, measurement, position, steady_seconds() - start);
                            }};
       State state(declared);
       call.operation(state);
@@ -92,23 +91,17 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
   return measurement;
 }
 
-void CountingRunner::count(Declaration& declared, const DeviceBatch& device, const HostBatch& host,
-                           Measurement& measurement, std::size_t position, double set_up_seconds) {
-  device_.check(declared, host == nullptr);
-  if (Gpu* const gpu = device_.gpu()) gpu->settle();
-  const auto behind_reset = [&] { device_.execute(declared, device, host); };
-  const auto alone = [&] {
-    if (host) return host(1);
-    device(device_.gpu()->stream(), 1);
-    device_.gpu()->synchronize();
-  };
+void CountingRunner::count(Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
+                           double set_up_seconds) {
+  device_.begin(declared);
+  const auto behind_reset = [&] { device_.execute(declared, batch); };
   // Records have no bytes, and where a working set lies in L2 afterwards is not where timing found it.
   if (Gpu* const gpu = device_.gpu(); pass_->counts() && gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
   Replay replay;
   replay.point = position;
   replay.set_up_seconds = set_up_seconds;
-  replay.execute = alone;
-  replay.resets = declared.device_reset || declared.host_reset;
+  replay.execute = [&] { device_.execute(batch); };
+  replay.resets = declared.reset != nullptr;
   const bool is_cold = device_.is_cold();
   if (is_cold) {
     behind_reset();
@@ -119,7 +112,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   // so a pass is two executions, one that leaves the caches as timing finds them, and one that is counted. Every pass
   // begins with the same contents, put back before the first of the two, so that the second follows an execution, and
   // not a copy. Where the operation resets its inputs, the second follows its reset, as in timing.
-  const auto cold = device_.make_cold(declared, device, host);
+  const auto cold = device_.make_cold(declared, batch);
   const bool rotates = cold && cold->rotation().copies > 0;
   Inputs inputs(rotates ? std::vector<BufferPlace>() : places_of(declared.buffers));
   replay.prepare = [&] {
@@ -132,10 +125,10 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     if (rotates) return "with cold caches they have copies of its buffers in turns, which are not put back";
     return inputs.keep();
   };
-  if (!is_cold && device && !replay.resets)
-    replay.chain = [&](std::int64_t executions) { return device_.timing()->chain(device, executions); };
   if (GpuTiming* const timing = device_.timing()) {
-    if (device) replay.grids = [timing, &device] { return timing->launched_by(device).grids; };
+    if (!is_cold && !replay.resets)
+      replay.chain = [timing, &batch](std::int64_t executions) { return timing->chain(batch, executions); };
+    replay.grids = [timing, &batch] { return timing->launched_by(batch).grids; };
     replay.known_kernel = [timing] { return timing->known_kernel(); };
     replay.clock_notes = [timing] { return timing->clock_notes(); };
   }

@@ -60,8 +60,8 @@ class CountingRunner {
   std::map<std::size_t, Measurement> finish();
 
  private:
-  void count(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host, Measurement& measurement,
-             std::size_t position, double set_up_seconds);
+  void count(detail::Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
+             double set_up_seconds);
 
   OpenDevice device_;
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go

@@ -8,28 +8,28 @@
 
 namespace gpubench::detail {
 
-/// A variant given to `ablation`; one of the two batches is there.
+/// A variant given to `ablation`.
 struct OfferedVariant {
   Ablation kind = Ablation::less_arithmetic;
   double remaining_fraction = 1.0;
-  DeviceBatch device_batch;
-  HostBatch host_batch;
+  DeviceKind device = DeviceKind::cpu;
+  Batch batch;
 };
 
 struct Declaration {
   benchmark::State* google;  ///< null where there is none
   /// In the order of the point's name; numbers without a name where it is not known.
   std::vector<Argument> arguments;
-  /// What `measure` calls: one of the two batches is there.
-  std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)> measure;
+  /// What `measure` calls.
+  std::function<void(Declaration&, const Batch&)> measure;
+  DeviceKind device = DeviceKind::cpu;  ///< that what `measure` was given is for
 
   Work work = {};
   std::optional<Grid> grid = {};
   Buffers buffers = {};
   std::function<Check()> check = {};
-  /// What `reset` was given; at most one is there.
-  std::function<void(Stream)> device_reset = {};
-  std::function<void()> host_reset = {};
+  std::function<void(Stream)> reset = {};
+  DeviceKind reset_device = DeviceKind::cpu;
   std::vector<OfferedVariant> variants = {};
   std::vector<UserCounter> counters = {};
   std::vector<Phase> phases = {};

@@ -96,6 +96,16 @@ Timing timing_beside(TimingMode clock, const DeviceTiming& chosen, const Samples
 /// The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
+std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batch, const ColdCache* cold) {
+  std::function<void()> reset;
+  if (declared.reset)
+    reset = [&declared, cold] {
+      declared.reset(nullptr);
+      if (cold != nullptr) cold->prepare();
+    };
+  return std::make_unique<HostTimer>([batch](std::int64_t executions) { batch(nullptr, executions); }, reset);
+}
+
 std::string no_time(TimingMode clock, const std::string& reason) {
   return fmt::format("no time by the clock '{}': {}", name_of(clock), reason);
 }
@@ -109,39 +119,39 @@ OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), c
   timing_ = std::make_unique<GpuTiming>(*gpu_);
 }
 
-void OpenDevice::check(const Declaration& declared, bool for_stream) const {
+void OpenDevice::begin(const Declaration& declared) {
+  const bool for_stream = declared.device == DeviceKind::gpu;
   if (for_stream && !gpu_)
     throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
   if (!for_stream && gpu_)
     throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
-  if (for_stream && declared.host_reset)
-    throw std::logic_error("state.reset got a callable without a stream; on a GPU it takes one, as measure does");
-  if (!for_stream && declared.device_reset)
-    throw std::logic_error("state.reset got a callable for a CUDA stream; on the host it takes nothing");
+  if (declared.reset && declared.reset_device != declared.device)
+    throw std::logic_error(for_stream
+                               ? "state.reset got a callable without a stream; on a GPU it takes one, as measure does"
+                               : "state.reset got a callable for a CUDA stream; on the host it takes nothing");
+  if (gpu_) gpu_->settle();
+}
+
+void OpenDevice::execute(const Batch& batch) {
+  batch(gpu_ ? gpu_->stream() : nullptr, 1);
+  if (gpu_) gpu_->synchronize();
 }
 
 void OpenDevice::reset(const Declaration& declared) {
-  if (declared.host_reset) declared.host_reset();
-  if (!declared.device_reset) return;
-  declared.device_reset(gpu_->stream());
-  gpu_->synchronize();
+  if (declared.reset) execute([&](Stream stream, std::int64_t) { declared.reset(stream); });
 }
 
-void OpenDevice::execute(const Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
+void OpenDevice::execute(const Declaration& declared, const Batch& batch) {
   reset(declared);
-  if (host) return host(1);
-  device(gpu_->stream(), 1);
-  gpu_->synchronize();
+  execute(batch);
 }
 
-std::unique_ptr<ColdCache> OpenDevice::make_cold(Declaration& declared, const DeviceBatch& device,
-                                                 const HostBatch& host) {
+std::unique_ptr<ColdCache> OpenDevice::make_cold(Declaration& declared, const Batch& batch) {
   if (!cold_) return nullptr;
   ColdCache::Means means;
   means.bytes = static_cast<double>(device_.last_level_cache_bytes);
-  if (declared.device_reset || declared.host_reset)
-    means.why_no_rotation = "its inputs are reset before each execution";
-  if (host) {
+  if (declared.reset) means.why_no_rotation = "its inputs are reset before each execution";
+  if (!gpu_) {
     means.memory = detail::Memory::host;
     means.cache = "last-level cache";
     means.free_bytes = [] { return static_cast<double>(detail::free_host_bytes()); };
@@ -154,13 +164,13 @@ std::unique_ptr<ColdCache> OpenDevice::make_cold(Declaration& declared, const De
     means.cache = "L2";
     means.free_bytes = [this] { return gpu_->free_bytes(); };
     means.flush = [this] { gpu_->flush_cache(); };
-    means.settle = [this, device](std::int64_t executions) {
-      if (executions > 0) device(gpu_->stream(), executions);
+    means.settle = [this, batch](std::int64_t executions) {
+      if (executions > 0) batch(gpu_->stream(), executions);
       gpu_->synchronize();
     };
   }
   return std::make_unique<ColdCache>(
-      declared.buffers, declared.work, [&] { execute(declared, device, host); }, std::move(means));
+      declared.buffers, declared.work, [&] { execute(declared, batch); }, std::move(means));
 }
 
 std::string current_exception_text() {
@@ -189,7 +199,7 @@ bool verify(const Declaration& declared) {
 }
 
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-                    const std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure) {
+                    const std::function<void(Declaration&, const Batch&)>& on_measure) {
   constexpr const char* looped =
       "it loops over state.google() itself; leave that loop out, as state.measure repeats the operation, or register "
       "it "
@@ -197,13 +207,12 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   constexpr const char* measured_twice = "the operation called state.measure twice; register two operations instead";
   bool measured = false;
   bool twice = false;
-  Declaration declared{&call.google, call.arguments,
-                       [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
+  Declaration declared{&call.google, call.arguments, [&](Declaration& all, const Batch& batch) {
                          twice = std::exchange(measured, true);
                          if (twice) throw std::logic_error(measured_twice);
                          if (has_looped(*all.google)) throw std::logic_error(looped);
                          if (has_error(*all.google)) return;  // it called SkipWithError before
-                         on_measure(all, device, host);
+                         on_measure(all, batch);
                        }};
   State state(declared);
   const auto fail = [&](FailureKind kind, const std::string& message) {
@@ -248,22 +257,15 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
 
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name, int executions) {
   Measurement measurement;
-  call_operation(call, measurement, device.is_lost(),
-                 [&](Declaration& declared, const DeviceBatch& batch, const HostBatch& host) {
-                   device.check(declared, host == nullptr);
-                   Gpu* const gpu = device.gpu();
-                   if (gpu != nullptr) gpu->settle();
-                   for (int i = 0; i < executions; ++i) {
-                     device.reset(declared);
-                     const ProfilerRange range(name);
-                     if (host) host(1);
-                     if (gpu != nullptr) {
-                       batch(gpu->stream(), 1);
-                       gpu->synchronize();
-                     }
-                   }
-                   (void)verify(declared);
-                 });
+  call_operation(call, measurement, device.is_lost(), [&](Declaration& declared, const Batch& batch) {
+    device.begin(declared);
+    for (int i = 0; i < executions; ++i) {
+      device.reset(declared);
+      const ProfilerRange range(name);
+      device.execute(batch);
+    }
+    (void)verify(declared);
+  });
   if (!measurement.failure && !measurement.skipped) measurement.skipped = "run once, not timed";
   return measurement;
 }
@@ -293,26 +295,24 @@ Measurement PointRunner::run(const PointCall& call) {
   sampling_.min_seconds = std::max(sampling_.min_seconds, call.min_seconds);
   sampling_.min_warm_up_seconds = std::max(sampling_.min_warm_up_seconds, call.min_warm_up_seconds);
   const double start = steady_seconds();
-  call_operation(call, current_, device_.is_lost(),
-                 [&](Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
-                   current_.set_up_seconds = steady_seconds() - start;
-                   measure(declared, device, host);
-                 });
+  call_operation(call, current_, device_.is_lost(), [&](Declaration& declared, const Batch& batch) {
+    current_.set_up_seconds = steady_seconds() - start;
+    measure(declared, batch);
+  });
   add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
   if (current_.failure) fail(current_, current_.failure->kind, current_.failure->message);
   return std::move(current_);
 }
 
-void PointRunner::measure(Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
-  device_.check(declared, host == nullptr);
-  if (Gpu* const gpu = device_.gpu()) gpu->settle();
-  device_.execute(declared, device, host);
+void PointRunner::measure(Declaration& declared, const Batch& batch) {
+  device_.begin(declared);
+  device_.execute(declared, batch);
   declared.buffers.mark_kept();  // what a check asks for after this is not the operation's
   current_.verified = verify(declared);
-  if (host)
-    time_on_host(declared, host);
+  if (device_.gpu() == nullptr)
+    time_on_host(declared, batch);
   else
-    time_on_gpu(declared, device);
+    time_on_gpu(declared, batch);
   time_variants(declared);
 }
 
@@ -328,14 +328,14 @@ void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer)
                                  : "median over samples, each by a chain of dependent additions right after it";
 }
 
-DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declared, const DeviceBatch& batch,
+DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declared, const Batch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
   TimedExecutions executions{batch};
-  const bool resets = declared.device_reset != nullptr;
+  const bool resets = declared.reset != nullptr;
   if (resets)
     executions.before = [&gpu, &declared, flushes = cold != nullptr] {
-      declared.device_reset(gpu.stream());
+      declared.reset(gpu.stream());
       if (flushes) gpu.flush_cache();
     };
   else if (cold != nullptr)
@@ -346,7 +346,7 @@ DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declare
   return timing;
 }
 
-void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
+void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
   Gpu& gpu = *device_.gpu();
   const LaunchedKernels launched = device_.timing()->launched_by(batch);
   if (launched.nothing)
@@ -355,7 +355,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   if (launched.only_command) current_.kernels = {*launched.only_command};
-  const auto cold = device_.make_cold(declared, batch, nullptr);
+  const auto cold = device_.make_cold(declared, batch);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;
   for (const TimingMode clock : asked) {
@@ -400,17 +400,10 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
     current_.timings.push_back(timing_beside(asked[i], chosen[i], chosen[i].timer ? &*next++ : nullptr));
 }
 
-void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
-  const auto cold = device_.make_cold(declared, nullptr, batch);
-  std::unique_ptr<Timer> timer;
-  if (declared.host_reset)
-    timer = std::make_unique<ResetHostTimer>(batch, [&] {
-      declared.host_reset();
-      if (cold) cold->prepare();
-    });
-  else
-    timer = std::make_unique<HostTimer>(batch);
-  if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.host_reset != nullptr);
+void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
+  const auto cold = device_.make_cold(declared, batch);
+  std::unique_ptr<Timer> timer = host_timer(declared, batch, cold.get());
+  if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.reset != nullptr);
   const LoadReading before = read_load();
   const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
   if (const auto share = core_share(before, read_load())) {
@@ -424,19 +417,13 @@ void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
 
 void PointRunner::time_variants(const Declaration& declared) {
   const auto sample = [&](const detail::OfferedVariant& offered) {
-    Gpu* const gpu = device_.gpu();
-    if (gpu == nullptr) {
-      if (!offered.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
-      if (declared.host_reset) declared.host_reset();
-      offered.host_batch(1);
-      const std::unique_ptr<HostTimer> timer =
-          declared.host_reset ? std::make_unique<ResetHostTimer>(offered.host_batch, declared.host_reset)
-                              : std::make_unique<HostTimer>(offered.host_batch);
-      return AdaptiveSampler(sampling_, pause).sample(*timer);
-    }
-    if (!offered.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
-    device_.execute(declared, offered.device_batch, nullptr);
-    auto timing = timer_for(TimingMode::stream, declared, offered.device_batch, nullptr);
+    const bool on_host = device_.gpu() == nullptr;
+    if (offered.device != declared.device)
+      throw std::logic_error(on_host ? "a variant for a stream cannot be timed on the host"
+                                     : "a variant without a stream cannot be timed on a GPU");
+    device_.execute(declared, offered.batch);
+    if (on_host) return AdaptiveSampler(sampling_, pause).sample(*host_timer(declared, offered.batch, nullptr));
+    auto timing = timer_for(TimingMode::stream, declared, offered.batch, nullptr);
     if (!timing.timer) throw std::runtime_error(timing.reason);
     return AdaptiveSampler(sampling_, [] {}).sample(*timing.timer);
   };

@@ -54,14 +54,17 @@ class OpenDevice {
   /// True once an error has left the GPU unusable in this process.
   [[nodiscard]] bool is_lost() { return gpu_ && gpu_->lost(); }
 
-  /// Refuses a batch for another kind of device than this, and a reset for another than its batch.
-  void check(const detail::Declaration& declared, bool for_stream) const;
-  /// One execution behind its reset, and the wait for its end.
-  void execute(const detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
+  /// Waits for all that is under way, and refuses a batch for another kind of device than this, and a reset for another
+  /// than its batch.
+  void begin(const detail::Declaration& declared);
+  /// One execution, and the wait for its end.
+  void execute(const Batch& batch);
+  /// The same behind its reset.
+  void execute(const detail::Declaration& declared, const Batch& batch);
   /// One reset, and the wait for its end; nothing where there is none.
   void reset(const detail::Declaration& declared);
   /// What keeps caches cold for an operation that has run before; null where they are to be warm.
-  std::unique_ptr<ColdCache> make_cold(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
+  std::unique_ptr<ColdCache> make_cold(detail::Declaration& declared, const Batch& batch);
 
  private:
   Device device_;
@@ -84,7 +87,7 @@ std::string current_exception_text();
 /// Calls the operation with a State whose `measure` calls `on_measure`. What it declares, and its failure, go into the
 /// measurement.
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-                    const std::function<void(detail::Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure);
+                    const std::function<void(detail::Declaration&, const Batch&)>& on_measure);
 
 /// Notes a failure; a point that failed has no time.
 void fail(Measurement& measurement, FailureKind kind, const std::string& message);
@@ -111,11 +114,11 @@ class PointRunner {
   [[nodiscard]] bool gpu_lost() { return device_.is_lost(); }
 
  private:
-  void measure(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
-  void time_on_gpu(detail::Declaration& declared, const DeviceBatch& batch);
-  void time_on_host(detail::Declaration& declared, const HostBatch& batch);
+  void measure(detail::Declaration& declared, const Batch& batch);
+  void time_on_gpu(detail::Declaration& declared, const Batch& batch);
+  void time_on_host(detail::Declaration& declared, const Batch& batch);
   void time_variants(const detail::Declaration& declared);
-  DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const DeviceBatch& batch,
+  DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const Batch& batch,
                          const ColdCache* cold);
   /// Of the first clock, with its samples and the clock rate that they saw.
   void add_primary_timing(const Samples& samples, const Timer& timer);

@@ -127,13 +127,8 @@ void State::add(const std::shared_ptr<detail::Buffer>& buffer, detail::Fill fill
   declaration_.allocated_bytes += static_cast<double>(buffer->bytes());
 }
 
-void State::add_reads(double bytes) {
-  double& sum = declaration_.work.bytes_read;
-  sum = sum_of(sum, bytes, "state.reads");
-}
-void State::add_writes(double bytes) {
-  double& sum = declaration_.work.bytes_written;
-  sum = sum_of(sum, bytes, "state.writes");
+void State::add_bytes(double Work::*sum, double bytes, const char* call) {
+  declaration_.work.*sum = sum_of(declaration_.work.*sum, bytes, call);
 }
 void State::add_flops(Pipe pipe, double count) {
   double& sum = declaration_.work.flops[pipe];
@@ -194,21 +189,22 @@ void State::verify(std::function<Check()> check) { declaration_.check = std::mov
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }
 
-void State::set_reset(std::function<void(Stream)> device, std::function<void()> host) {
-  declaration_.device_reset = std::move(device);
-  declaration_.host_reset = std::move(host);
+void State::set_reset(DeviceKind device, std::function<void(Stream)> reset) {
+  declaration_.reset = std::move(reset);
+  declaration_.reset_device = device;
 }
 
-void State::offer(Ablation kind, double remaining_fraction, detail::DeviceBatch device, detail::HostBatch host) {
+void State::offer(Ablation kind, double remaining_fraction, DeviceKind device, detail::Batch batch) {
   if (!(remaining_fraction >= 0.0 && remaining_fraction < 1.0))
     throw std::invalid_argument(
         fmt::format("state.ablation takes the fraction of the work that remains, from 0 to less than 1, not {}",
                     remaining_fraction));
-  declaration_.variants.push_back({kind, remaining_fraction, std::move(device), std::move(host)});
+  declaration_.variants.push_back({kind, remaining_fraction, device, std::move(batch)});
 }
 
-void State::run(const detail::DeviceBatch& device, const detail::HostBatch& host) {
-  declaration_.measure(declaration_, device, host);
+void State::run(DeviceKind device, const detail::Batch& batch) {
+  declaration_.device = device;
+  declaration_.measure(declaration_, batch);
 }
 
 }  // namespace gpubench

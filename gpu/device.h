@@ -18,8 +18,7 @@
 
 namespace gpubench::bench {
 
-using detail::DeviceBatch;
-using detail::HostBatch;
+using detail::Batch;
 
 /// What enqueues the tiny kernels before and after work that note its clock, and the clock once all is done.
 struct ClockNotes {
@@ -53,7 +52,7 @@ class Gpu {
   [[nodiscard]] virtual std::unique_ptr<Event> event() = 0;
   /// Captures `executions` executions; null when the operation cannot be captured (it synchronises, allocates, or works
   /// on other streams).
-  virtual std::unique_ptr<Graph> capture(const DeviceBatch& batch, std::int64_t executions) = 0;
+  virtual std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) = 0;
   /// Blocks the stream while `enqueue` fills it, or until that throws, so that the work then runs without waiting for
   /// the host. A block ends by itself after a time, or an operation that waits for the GPU would never return.
   virtual void block_while(const std::function<void()>& enqueue) = 0;
@@ -69,7 +68,7 @@ class Gpu {
   /// By how many cycles the longest waiting warp of such a launch overstays: the median over some launches. Waits.
   virtual double overstay_cycles(const LaunchShape& shape, long long cycles) = 0;
   /// A short kernel that reads a quarter of a megabyte from L2.
-  virtual DeviceBatch short_reads() = 0;
+  virtual Batch short_reads() = 0;
   /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
   /// So many different readings of the GPU's nanosecond counter in a row; 0 for those that did not come.

@@ -71,7 +71,7 @@ using Shapes = std::vector<LaunchShape>;
 constexpr std::int64_t max_held_nodes = 20;
 constexpr std::int64_t max_held_launches = 800;
 
-DeviceBatch idle_batch(Gpu& gpu, Shapes shapes, long long cycles) {
+Batch idle_batch(Gpu& gpu, Shapes shapes, long long cycles) {
   return [&gpu, shapes = std::move(shapes), cycles](Stream stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
       for (const auto& shape : shapes) gpu.launch_idle(shape, cycles, stream);
@@ -157,7 +157,7 @@ std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_se
 }
 
 /// Seconds of one execution by two events, the least of three: an estimate.
-double about_seconds(Gpu& gpu, const DeviceBatch& batch) {
+double about_seconds(Gpu& gpu, const Batch& batch) {
   EventTimer timer = event_timer(gpu);
   const auto once = [&] {
     return timer.seconds([&] {
@@ -173,7 +173,7 @@ class StreamTimer final : public Timer {
  public:
   /// Batches of at most `longest` executions: enqueued while the stream is `blocked`, or launched as the host can. With
   /// `before`, executions are timed one by one, each behind that.
-  StreamTimer(Gpu& gpu, DeviceBatch batch, std::function<void()> before, bool blocked = false,
+  StreamTimer(Gpu& gpu, Batch batch, std::function<void()> before, bool blocked = false,
               std::int64_t longest = 1'000'000)
       : gpu_(gpu),
         batch_(std::move(batch)),
@@ -231,7 +231,7 @@ class StreamTimer final : public Timer {
   }
 
   Gpu& gpu_;
-  DeviceBatch batch_;
+  Batch batch_;
   ClockNotes clock_notes_;
   bool blocked_;
   std::function<void()> before_;
@@ -245,7 +245,7 @@ class StreamTimer final : public Timer {
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
 class LatencyTimer final : public Timer {
  public:
-  LatencyTimer(Gpu& gpu, DeviceBatch batch, std::function<void()> before)
+  LatencyTimer(Gpu& gpu, Batch batch, std::function<void()> before)
       : gpu_(gpu), batch_(std::move(batch)), before_(std::move(before)) {}
 
   double time(std::int64_t executions) override {
@@ -273,7 +273,7 @@ class LatencyTimer final : public Timer {
 
  private:
   Gpu& gpu_;
-  DeviceBatch batch_;
+  Batch batch_;
   std::function<void()> before_;
 };
 
@@ -318,7 +318,7 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   return known_.back().seconds;
 }
 
-Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
+Estimate KernelOverheads::device_seconds(const Batch& batch) {
   constexpr int samples = 31;
   constexpr std::int64_t short_length = 10;
   batch(gpu_.stream(), 1);  // loads the kernels
@@ -334,7 +334,7 @@ Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
   return {statistics::median(seconds), statistics::median_ci95(seconds)};
 }
 
-DeviceTiming GpuTiming::device_timing(DeviceBatch batch, const ColdExecutions* cold) {
+DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   DeviceTiming timing;
   // Single executions need no estimate, and one that is reset before each must not run without that.
   const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
@@ -379,7 +379,7 @@ DeviceTiming GpuTiming::device_timing(DeviceBatch batch, const ColdExecutions* c
   return timing;
 }
 
-std::unique_ptr<Timer> GpuTiming::stream_timer(DeviceBatch batch, std::function<void()> before) {
+std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()> before) {
   const auto whole = [&](Stream on, std::int64_t executions) {
     if (before) before();
     batch(on, executions);
@@ -427,7 +427,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   return device_timing(std::move(batch), is_cold ? &cold : nullptr);
 }
 
-LaunchedKernels GpuTiming::launched_by(const DeviceBatch& batch) {
+LaunchedKernels GpuTiming::launched_by(const Batch& batch) {
   const auto graph = gpu_.capture(batch, 1);
   if (!graph) return {};
   const GraphContent content = graph->content();
@@ -435,7 +435,7 @@ LaunchedKernels GpuTiming::launched_by(const DeviceBatch& batch) {
           content.kernels.empty() && content.other_nodes == 0, grids_of(content), content.only_command};
 }
 
-std::function<void()> GpuTiming::chain(const DeviceBatch& batch, std::int64_t executions) {
+std::function<void()> GpuTiming::chain(const Batch& batch, std::int64_t executions) {
   const auto one = gpu_.capture(batch, 1);
   const std::shared_ptr<Graph> graph = one && one->content().commands == 0 ? gpu_.capture(batch, executions) : nullptr;
   return [batch, executions, graph, &gpu = gpu_] {
@@ -448,7 +448,7 @@ std::function<void()> GpuTiming::chain(const DeviceBatch& batch, std::int64_t ex
 }
 
 KnownKernel GpuTiming::known_kernel() {
-  const DeviceBatch batch = gpu_.short_reads();
+  const Batch batch = gpu_.short_reads();
   return {[batch, &gpu = gpu_] {
             batch(gpu.stream(), 1);
             gpu.synchronize();

@@ -38,7 +38,7 @@ struct KnownKernel {
 
 /// What is timed.
 struct TimedExecutions {
-  DeviceBatch batch;
+  Batch batch;
   std::function<void()> before = {};         ///< enqueues what precedes each execution, untimed: a reset, a flush
   const BufferRotation* rotation = nullptr;  ///< for `device`: caches are cold, each chain follows a flush
 };
@@ -54,7 +54,7 @@ struct ColdStart {
 class BlockedStreamTimer final : public ChainTimer {
  public:
   /// `graph_nodes`: of one execution; 0 for plain launches.
-  BlockedStreamTimer(Gpu& gpu, DeviceBatch batch, std::int64_t graph_nodes, ColdStart cold = {})
+  BlockedStreamTimer(Gpu& gpu, Batch batch, std::int64_t graph_nodes, ColdStart cold = {})
       : gpu_(gpu),
         batch_(std::move(batch)),
         graph_nodes_(graph_nodes),
@@ -75,7 +75,7 @@ class BlockedStreamTimer final : public ChainTimer {
   void enqueue(std::int64_t length);
 
   Gpu& gpu_;
-  DeviceBatch batch_;
+  Batch batch_;
   std::int64_t graph_nodes_;
   ColdStart cold_;
   ClockNotes clock_notes_;
@@ -96,7 +96,7 @@ class KernelOverheads {
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
   /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
-  Estimate device_seconds(const DeviceBatch& batch);
+  Estimate device_seconds(const Batch& batch);
 
  private:
   struct Entry {
@@ -133,10 +133,10 @@ class GpuTiming {
   /// find out how.
   DeviceTiming timing(TimingMode mode, TimedExecutions executions);
   /// Looks at a captured execution.
-  LaunchedKernels launched_by(const DeviceBatch& batch);
+  LaunchedKernels launched_by(const Batch& batch);
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
   /// first call also uploads the graph.
-  std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions);
+  std::function<void()> chain(const Batch& batch, std::int64_t executions);
   /// The harness's own, timed when this is called.
   KnownKernel known_kernel();
   /// Notes that all callers share.
@@ -148,12 +148,12 @@ class GpuTiming {
   /// Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first. With
   /// cold caches each chain follows a flush. Where buffers do not rotate, chains are of one execution and of none, and
   /// the overhead is that of idle kernels in their place.
-  DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold);
+  DeviceTiming device_timing(Batch batch, const ColdExecutions* cold);
   /// Two events around a batch that was enqueued while the stream was blocked, less two events around nothing. So the
   /// GPU never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not
   /// blocked for an operation that cannot be captured, nor for one of very many launches: that time is the slower of
   /// host and GPU. Executions each follow what `before`, if any, enqueues, untimed.
-  std::unique_ptr<Timer> stream_timer(DeviceBatch batch, std::function<void()> before);
+  std::unique_ptr<Timer> stream_timer(Batch batch, std::function<void()> before);
 
   Gpu& gpu_;
   KernelOverheads overheads_;

@@ -26,10 +26,31 @@ double steady_quantum_seconds() {
   return quantum;
 }
 
-double HostTimer::time(std::int64_t executions) {
+/// Of one batch, from the call to its return.
+static double seconds_of(const HostTimer::Batch& batch, std::int64_t executions) {
   const auto start = std::chrono::steady_clock::now();
-  batch_(executions);
+  batch(executions);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+HostTimer::HostTimer(Batch batch, std::function<void()> reset) : batch_(std::move(batch)), reset_(std::move(reset)) {
+  if (!reset_) return;
+  constexpr int pairs = 200;
+  std::vector<double> seconds(pairs);
+  for (double& each : seconds) each = seconds_of([](std::int64_t) {}, 1);
+  nothing_seconds_ = statistics::median(seconds);
+}
+
+double HostTimer::time(std::int64_t executions) {
+  if (!reset_) return seconds_of(batch_, executions);
+  const double start = steady_seconds();
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < executions; ++i) {
+    reset_();
+    sum += seconds_of(batch_, 1) - nothing_seconds_;
+  }
+  if (executions > 0) wall_seconds_ = (steady_seconds() - start) / static_cast<double>(executions);
+  return sum;
 }
 
 std::optional<double> HostTimer::device_clock_hz() { return core_clock_hz(); }
@@ -39,42 +60,19 @@ double HostTimer::min_batch_seconds() const {
   return std::max(1000.0 * steady_quantum_seconds(), 100e-6);
 }
 
-std::string HostTimer::method(std::int64_t executions_per_sample) const {
-  return fmt::format("steady clock around {} a sample", plural(executions_per_sample, "execution"));
-}
-
-ResetHostTimer::ResetHostTimer(Batch batch, std::function<void()> reset)
-    : HostTimer(std::move(batch)), reset_(std::move(reset)) {
-  constexpr int pairs = 200;
-  const Batch nothing = [](std::int64_t) {};
-  std::vector<double> seconds(pairs);
-  for (double& each : seconds) each = HostTimer(nothing).time(1);
-  nothing_seconds_ = statistics::median(seconds);
-}
-
-double ResetHostTimer::time(std::int64_t executions) {
-  const double start = steady_seconds();
-  double sum = 0.0;
-  for (std::int64_t i = 0; i < executions; ++i) {
-    reset_();
-    const auto begin = std::chrono::steady_clock::now();
-    batch_(1);
-    sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() - nothing_seconds_;
-  }
-  if (executions > 0) wall_seconds_ = (steady_seconds() - start) / static_cast<double>(executions);
-  return sum;
-}
-
-std::int64_t ResetHostTimer::max_executions() const {
+std::int64_t HostTimer::max_executions() const {
   constexpr double longest_seconds = 20e-3;
+  if (!reset_) return Timer::max_executions();
   if (!(wall_seconds_ > 0.0)) return 1;
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(longest_seconds / wall_seconds_), 1, 1'000'000);
 }
 
-std::string ResetHostTimer::method(std::int64_t executions_per_sample) const {
+std::string HostTimer::method(std::int64_t executions_per_sample) const {
+  const std::string executions = plural(executions_per_sample, "execution");
+  if (!reset_) return fmt::format("steady clock around {} a sample", executions);
   return fmt::format(
       "steady clock around each of {} a sample, less what reading it costs; inputs reset before each, untimed",
-      plural(executions_per_sample, "execution"));
+      executions);
 }
 
 std::optional<double> core_clock_hz() {

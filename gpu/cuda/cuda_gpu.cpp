@@ -60,7 +60,7 @@ class CudaGpu final : public Gpu {
     see_free_memory();  // what the execution took, others may give back before the next point
   }
   [[nodiscard]] std::unique_ptr<Event> event() override { return std::make_unique<CudaEvent>(); }
-  std::unique_ptr<Graph> capture(const DeviceBatch& batch, std::int64_t executions) override {
+  std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) override {
     auto captured = bench::capture(batch, executions, stream_.get());
     return captured ? std::make_unique<CudaGraph>(std::move(*captured), stream_.get()) : nullptr;
   }
@@ -75,7 +75,7 @@ class CudaGpu final : public Gpu {
     const auto clock = std::make_shared<SmClock>(stream_.get());
     return {[clock] { clock->begin(); }, [clock] { clock->end(); }, [clock] { return clock->hertz(); }};
   }
-  DeviceBatch short_reads() override {
+  Batch short_reads() override {
     // A quarter of a megabyte, read by 64 blocks in half a microsecond.
     const auto memory = std::make_shared<CacheFlush>(std::size_t{64} << 10, stream_.get());
     return [memory](Stream stream, std::int64_t executions) {
@@ -147,7 +147,7 @@ class CudaGpu final : public Gpu {
 
 }  // namespace
 
-std::optional<CapturedGraph> capture(const DeviceBatch& batch, std::int64_t executions, Stream stream) {
+std::optional<CapturedGraph> capture(const Batch& batch, std::int64_t executions, Stream stream) {
   // Thread-local: only what this thread does on other streams breaks the capture, not what libraries do elsewhere.
   GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   bool threw = false;

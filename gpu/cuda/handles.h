@@ -151,7 +151,7 @@ struct GraphExec : Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
 
 /// Captures `executions` executions; absent when the operation cannot be captured (it synchronises, allocates, or works
 /// on other streams). Throws GpuError.
-std::optional<CapturedGraph> capture(const DeviceBatch& batch, std::int64_t executions, Stream stream);
+std::optional<CapturedGraph> capture(const Batch& batch, std::int64_t executions, Stream stream);
 
 /// The stream of this thread's Gpu, or the default stream where there is none. Fills and checks launch on it: a process
 /// whose plain launches change streams eight times pays for that with every later kernel

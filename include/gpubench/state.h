@@ -35,6 +35,19 @@ namespace gpubench {
 
 namespace detail {
 struct Declaration;
+
+/// What takes the GPU's stream, or nothing where it runs on the host.
+template <class Function>
+concept Operation = std::invocable<Function&, Stream> || std::invocable<Function&>;
+template <class Function>
+inline constexpr DeviceKind device_of = std::invocable<Function&, Stream> ? DeviceKind::gpu : DeviceKind::cpu;
+template <class Function>
+void call(Function& function, Stream stream) {
+  if constexpr (std::invocable<Function&, Stream>)
+    function(stream);
+  else
+    function();
+}
 }  // namespace detail
 
 #ifdef __clang__
@@ -85,9 +98,9 @@ class State {
   }
 
   /// Bytes one execution must read, at least. Calls add up.
-  void reads(std::integral auto bytes) { add_reads(static_cast<double>(bytes)); }
+  void reads(std::integral auto bytes) { add_bytes(&Work::bytes_read, static_cast<double>(bytes), "state.reads"); }
   /// Bytes one execution must write, at least. Calls add up.
-  void writes(std::integral auto bytes) { add_writes(static_cast<double>(bytes)); }
+  void writes(std::integral auto bytes) { add_bytes(&Work::bytes_written, static_cast<double>(bytes), "state.writes"); }
   /// Operations one execution does on a pipe; a fused multiply-add is two. Calls add up.
   void flops(Pipe pipe, std::integral auto count) { add_flops(pipe, static_cast<double>(count)); }
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
@@ -131,40 +144,27 @@ class State {
   ///
   /// On a GPU it takes the stream, and enqueues on that alone. Executions are then timed one by one, each behind its
   /// reset. With --cache=cold the flush comes after the reset.
-  template <std::invocable<Stream> Reset>
+  template <detail::Operation Reset>
   void reset(Reset reset) {
-    set_reset([reset](Stream stream) mutable { reset(stream); }, nullptr);
-  }
-  /** The same for an operation of the host CPU. */ template <std::invocable Reset>
-  void reset(Reset reset) {
-    set_reset(nullptr, [reset]() mutable { reset(); });
+    set_reset(detail::device_of<Reset>, [reset](Stream stream) mutable { detail::call(reset, stream); });
   }
 
   /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic or of the traffic:
   /// `state.ablation(gpubench::less_arithmetic, 0.5, f)`. Whether it takes less time than the operation is a check on
   /// the verdict. Call it before `measure`. It may overwrite results.
-  template <std::invocable<Stream> Operation>
+  template <detail::Operation Operation>
   void ablation(Ablation kind, double remaining_fraction, Operation operation) {
-    offer(kind, remaining_fraction, device_batch(std::move(operation)), nullptr);
-  }
-  /// The same for an operation of the host CPU.
-  template <std::invocable Operation>
-  void ablation(Ablation kind, double remaining_fraction, Operation operation) {
-    offer(kind, remaining_fraction, nullptr, host_batch(std::move(operation)));
+    offer(kind, remaining_fraction, detail::device_of<Operation>, batch(std::move(operation)));
   }
 
   /// Leaves this point out, with the reason; not a failure.
   void skip(std::string reason);
 
-  /// Times an operation that enqueues all its work on the stream. Call it once.
-  template <std::invocable<Stream> Operation>
+  /// Times an operation that enqueues all its work on the stream, or one of the host CPU, which takes none. Call it
+  /// once.
+  template <detail::Operation Operation>
   void measure(Operation&& operation) {
-    run(device_batch([&operation](Stream stream) { operation(stream); }), nullptr);
-  }
-  /// Times an operation of the host CPU. Call it once.
-  template <std::invocable Operation>
-  void measure(Operation&& operation) {
-    run(nullptr, host_batch([&operation] { operation(); }));
+    run(detail::device_of<Operation>, batch([&operation](Stream stream) { detail::call(operation, stream); }));
   }
 
   /// Google Benchmark's own state. Counters, a label and items that are set there are kept like those set here.
@@ -172,20 +172,11 @@ class State {
 
  private:
   template <class Operation>
-  detail::DeviceBatch device_batch(Operation operation) {
+  detail::Batch batch(Operation operation) {
     return [&buffers = buffers_, operation](Stream stream, std::int64_t executions) mutable {
       for (std::int64_t i = 0; i < executions; ++i) {
         buffers.next();
-        operation(stream);
-      }
-    };
-  }
-  template <class Operation>
-  detail::HostBatch host_batch(Operation operation) {
-    return [&buffers = buffers_, operation](std::int64_t executions) mutable {
-      for (std::int64_t i = 0; i < executions; ++i) {
-        buffers.next();
-        operation();
+        detail::call(operation, stream);
         asm volatile("" : : : "memory");
       }
     };
@@ -193,16 +184,15 @@ class State {
 
   static std::size_t checked_count(std::int64_t count);
   void add(const std::shared_ptr<detail::Buffer>& buffer, detail::Fill fill, std::size_t count);
-  void add_reads(double bytes);
-  void add_writes(double bytes);
+  void add_bytes(double Work::*sum, double bytes, const char* call);
   void add_flops(Pipe pipe, double count);
   void set_footprint(double bytes);
   void add_random(double reads, double updates, double table_bytes);
   void set_items(double count);
   void set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor);
-  void set_reset(std::function<void(Stream)> device, std::function<void()> host);
-  void offer(Ablation kind, double remaining_fraction, detail::DeviceBatch device, detail::HostBatch host);
-  void run(const detail::DeviceBatch& device, const detail::HostBatch& host);
+  void set_reset(DeviceKind device, std::function<void(Stream)> reset);
+  void offer(Ablation kind, double remaining_fraction, DeviceKind device, detail::Batch batch);
+  void run(DeviceKind device, const detail::Batch& batch);
 
   detail::Declaration& declaration_;
   detail::Buffers& buffers_;

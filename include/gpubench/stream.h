@@ -14,9 +14,8 @@ namespace gpubench {
 using Stream = cudaStream_t;
 
 namespace detail {
-/// Runs an operation so many times: on a stream, or on the host.
-using DeviceBatch = std::function<void(Stream stream, std::int64_t executions)>;
-using HostBatch = std::function<void(std::int64_t executions)>;
+/// Runs an operation so many times: on a stream, or on the host, which needs none.
+using Batch = std::function<void(Stream stream, std::int64_t executions)>;
 }  // namespace detail
 
 }  // namespace gpubench

@@ -239,7 +239,7 @@ TEST(Reset, IsNotTimed) {
   // The reset advances a clock of our own by far more than the operation does.
   std::int64_t resets = 0;
   std::int64_t executions = 0;
-  ResetHostTimer clock([&](std::int64_t count) { executions += count; }, [&] { ++resets; });
+  HostTimer clock([&](std::int64_t count) { executions += count; }, [&] { ++resets; });
   (void)clock.time(7);
   EXPECT_EQ(resets, 7);
   EXPECT_EQ(executions, 7);

@@ -112,7 +112,7 @@ class NullGpu final : public Gpu {
   bool lost() override { return false; }
   double now() override { return world_.host += 1e-8; }  // to read the clock takes time, or budgets would never end
   [[nodiscard]] std::unique_ptr<Event> event() override { return std::make_unique<NullEvent>(world_); }
-  std::unique_ptr<Graph> capture(const DeviceBatch& batch, std::int64_t executions) override {
+  std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) override {
     std::vector<NullKernel> kernels;
     world_.captured = &kernels;
     batch(stream(), executions);
@@ -136,7 +136,7 @@ class NullGpu final : public Gpu {
     world_.launch(kernel);
   }
   double overstay_cycles(const LaunchShape&, long long) override { return 0.0; }
-  DeviceBatch short_reads() override {
+  Batch short_reads() override {
     return [this](Stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) world_.launch(reads(1 << 18));
     };

@@ -74,7 +74,7 @@ class Truth {
 
  private:
   long long cycles_of(const Case& one) { return static_cast<long long>(one.microseconds * 1e-6 * hertz(one.blocks)); }
-  static bench::DeviceBatch batch_of(const Case& one, long long cycles) {
+  static bench::Batch batch_of(const Case& one, long long cycles) {
     return [one, cycles](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions * one.kernels; ++i)
         GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, stream));

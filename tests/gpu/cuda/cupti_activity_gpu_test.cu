@@ -37,7 +37,7 @@ class Activities : public testing::Test {
   /// Timed by the device clock, then held against records: as the harness does it.
   template <class Launch>
   Measurement checked(const char* what, Launch&& launch) {
-    const DeviceBatch batch = [&](cudaStream_t stream, std::int64_t executions) {
+    const Batch batch = [&](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) launch(stream);
     };
     const auto timing = GpuTiming(*gpu_).timing(TimingMode::device, {batch});
