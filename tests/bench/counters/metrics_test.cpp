@@ -114,29 +114,13 @@ TEST(PassPlan, AMetricOfSeveralPassesIsByItself) {
   EXPECT_EQ(total_passes(plan), 5U);
 }
 
-TEST(PassPlan, GroupsOfSeveralPassesBecomeOneWhereThatTakesNoMore) {
+TEST(PassPlan, MetricsOfSeveralPassesShareAGroup) {
   const auto plan = plan_passes({metric("a", {"1"}), metric("b", {"big 2"}), metric("c", {"big 3"})},
                                 [](const Names& counters) { return counters.front() == "1" ? counters.size() : 2; });
   ASSERT_THAT(plan.groups, SizeIs(2));
   EXPECT_THAT(plan.groups[0].counters, ElementsAre("1")) << "the first stays by itself";
   EXPECT_THAT(plan.groups[1].counters, ElementsAre("big 2", "big 3"));
   EXPECT_EQ(total_passes(plan), 3U);
-}
-
-TEST(PassPlan, GroupsOfOnePassRideWithALongOneWhereTheyCostNothing) {
-  // Two of the short ones do not fit into one pass; the long one's passes have room for "2" and not for "3".
-  const auto plan = plan_passes({metric("a", {"1"}), metric("b", {"2"}), metric("c", {"3"}), metric("d", {"long"})},
-                                [](const Names& counters) -> std::size_t {
-                                  const auto has = [&](const char* name) {
-                                    return std::find(counters.begin(), counters.end(), name) != counters.end();
-                                  };
-                                  if (has("long")) return has("3") ? 3 : 2;
-                                  return counters.size();
-                                });
-  ASSERT_THAT(plan.groups, SizeIs(3));
-  EXPECT_THAT(plan.groups[0].counters, ElementsAre("1"));
-  EXPECT_THAT(plan.groups[1].counters, ElementsAre("3"));
-  EXPECT_THAT(plan.groups[2].counters, ElementsAre("long", "2"));
 }
 
 TEST(PassPlan, CountersByInstructionTakeTheirWitnessAlongWhereItCostsNothing) {
