@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
+#include <limits>
 
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr int timer_values = 512;
 constexpr int event_pairs = 500;
 constexpr int launches_a_round = 1000;
-constexpr int rounds = 9;
+constexpr int rounds_of_launches = 9;
 constexpr int synchronised_launches = 200;
 constexpr int short_graph_nodes = 10;
 constexpr int long_graph_nodes = 100;
@@ -32,64 +33,50 @@ std::unique_ptr<Graph> empty_graph(Gpu& gpu, int nodes) {
   return graph;
 }
 
-/// The smallest distance between two different values, in seconds; those within a picosecond are the same reading.
-std::optional<double> min_step(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  std::optional<double> smallest;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    const double step = values[i] - values[i - 1];
-    if (step > 1e-12 && (!smallest || step < *smallest)) smallest = step;
-  }
+/// The smallest distance between two different values; those within a picosecond are the same reading. Throws GpuError
+/// with `none` where there are none.
+double min_step(std::vector<double> seconds, const std::string& none) {
+  std::ranges::sort(seconds);
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < seconds.size(); ++i)
+    if (const double step = seconds[i] - seconds[i - 1]; step > 1e-12) smallest = std::min(smallest, step);
+  if (std::isinf(smallest)) throw GpuError(none);
   return smallest;
 }
 
-Cost timer_step(Gpu& gpu) {
-  Cost cost{"globaltimer step", std::nullopt,
-            fmt::format("smallest distance of {} readings in a row by one thread", timer_values), ""};
-  std::vector<double> nanoseconds;
+double timer_step(Gpu& gpu) {
+  std::vector<double> seconds;
   const auto readings = gpu.timer_readings(timer_values);
   for (const std::uint64_t reading : readings)
-    if (reading != 0) nanoseconds.push_back(static_cast<double>(reading - readings[0]));
-  if (const auto step = min_step(std::move(nanoseconds)))
-    cost.seconds = 1e-9 * *step;
-  else
-    cost.reason = "the timer did not move";
-  return cost;
+    if (reading != 0) seconds.push_back(1e-9 * static_cast<double>(reading - readings[0]));
+  return min_step(std::move(seconds), "the timer did not move");
 }
 
-void add_event_costs(Gpu& gpu, std::vector<Cost>& costs) {
+std::vector<double> event_pair_seconds(Gpu& gpu) {
   EventTimer timer = event_timer(gpu);
-  std::vector<double> seconds;
-  seconds.reserve(event_pairs);
-  for (int i = 0; i < event_pairs; ++i) seconds.push_back(timer.seconds([] {}));
-  costs.push_back({"event pair", statistics::median(seconds),
-                   fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});
-  Cost quantum{"event quantum", min_step(seconds),
-               fmt::format("smallest distance between the different times of {} pairs", event_pairs), ""};
-  if (!quantum.seconds) quantum.reason = fmt::format("all {} pairs read the same time", event_pairs);
-  costs.push_back(std::move(quantum));
+  std::vector<double> seconds(event_pairs);
+  for (double& each : seconds) each = timer.seconds([] {});
+  return seconds;
+}
+
+double event_quantum(Gpu& gpu) {
+  return min_step(event_pair_seconds(gpu), fmt::format("all {} pairs read the same time", event_pairs));
 }
 
 /// The median of several rounds of empty-kernel launches and the wait for the last, in seconds a launch.
-double launch_seconds(Gpu& gpu, int rounds, int launches) {
-  std::vector<double> seconds;
-  for (int round = 0; round < rounds; ++round) {
+template <int rounds, int launches>
+double launch_seconds(Gpu& gpu) {
+  std::vector<double> seconds(rounds);
+  for (double& each : seconds) {
     const double start = steady_seconds();
     for (int i = 0; i < launches; ++i) gpu.launch_nothing(gpu.stream());
     gpu.synchronize();
-    seconds.push_back((steady_seconds() - start) / launches);
+    each = (steady_seconds() - start) / launches;
   }
   return statistics::median(seconds);
 }
 
-Cost stream_launch(Gpu& gpu) {
-  return {"stream launch", launch_seconds(gpu, rounds, launches_a_round),
-          fmt::format("host clock around {} empty kernels and the wait for the last; median of {} rounds",
-                      launches_a_round, rounds),
-          ""};
-}
-
-Cost graph_node(Gpu& gpu) {
+double graph_node(Gpu& gpu) {
   const auto few = empty_graph(gpu, short_graph_nodes);
   const auto many = empty_graph(gpu, long_graph_nodes);
   EventTimer timer = event_timer(gpu);
@@ -99,21 +86,9 @@ Cost graph_node(Gpu& gpu) {
     const double shorter = timer.seconds([&] { few->launch(); });
     differences.push_back((longer - shorter) / (long_graph_nodes - short_graph_nodes));
   }
-  Cost cost{"graph node", statistics::median(differences),
-            fmt::format("difference of graphs of {} and {} empty kernels, event pairs; median of {}", long_graph_nodes,
-                        short_graph_nodes, graph_launches),
-            ""};
-  if (*cost.seconds <= 0.0) {
-    cost.seconds.reset();
-    cost.reason = "the longer graph took no longer than the shorter one";
-  }
-  return cost;
-}
-
-Cost launch_and_synchronise(Gpu& gpu) {
-  return {"launch + synchronise", launch_seconds(gpu, synchronised_launches, 1),
-          fmt::format("host clock around an empty kernel and the wait for it; median of {}", synchronised_launches),
-          ""};
+  const double seconds = statistics::median(differences);
+  if (seconds <= 0.0) throw GpuError("the longer graph took no longer than the shorter one");
+  return seconds;
 }
 
 }  // namespace
@@ -122,19 +97,35 @@ std::vector<Cost> measure_costs(Gpu& gpu) {
   // The first launches load the module and wake the clocks.
   for (int i = 0; i < launches_a_round; ++i) gpu.launch_nothing(gpu.stream());
   gpu.synchronize();
-  std::vector<Cost> costs;
-  const auto attempt = [&](const char* what, const std::function<void()>& measure) {
-    try {
-      measure();
-    } catch (const GpuError& error) {
-      costs.push_back({what, std::nullopt, "", error.what()});
-    }
+  const struct {
+    const char* what;
+    double (*seconds)(Gpu&);
+    std::string method;
+  } rows[] = {
+      {"globaltimer step", timer_step,
+       fmt::format("smallest distance of {} readings in a row by one thread", timer_values)},
+      {"event pair", [](Gpu& on) { return statistics::median(event_pair_seconds(on)); },
+       fmt::format("median of {} pairs around nothing, each waited for", event_pairs)},
+      {"event quantum", event_quantum,
+       fmt::format("smallest distance between the different times of {} pairs", event_pairs)},
+      {"stream launch", launch_seconds<rounds_of_launches, launches_a_round>,
+       fmt::format("host clock around {} empty kernels and the wait for the last; median of {} rounds",
+                   launches_a_round, rounds_of_launches)},
+      {"graph node", graph_node,
+       fmt::format("difference of graphs of {} and {} empty kernels, event pairs; median of {}", long_graph_nodes,
+                   short_graph_nodes, graph_launches)},
+      {"launch + synchronise", launch_seconds<synchronised_launches, 1>,
+       fmt::format("host clock around an empty kernel and the wait for it; median of {}", synchronised_launches)},
   };
-  attempt("globaltimer step", [&] { costs.push_back(timer_step(gpu)); });
-  attempt("event pair", [&] { add_event_costs(gpu, costs); });
-  attempt("stream launch", [&] { costs.push_back(stream_launch(gpu)); });
-  attempt("graph node", [&] { costs.push_back(graph_node(gpu)); });
-  attempt("launch + synchronise", [&] { costs.push_back(launch_and_synchronise(gpu)); });
+  std::vector<Cost> costs;
+  for (const auto& [what, seconds, method] : rows) {
+    Cost& cost = costs.emplace_back(Cost{what, std::nullopt, method, ""});
+    try {
+      cost.seconds = seconds(gpu);
+    } catch (const GpuError& error) {
+      cost.reason = error.what();
+    }
+  }
   return costs;
 }
 
