@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "bench/memory/host_memory.h"
-#include "core/base/time.h"
 #include "gpu/memory.h"
 #include "gpubench/vectors.h"
 
@@ -46,7 +45,7 @@ std::shared_ptr<void> Inputs::allocate(std::size_t bytes, bool device) {
 }
 
 std::optional<std::string> Inputs::keep() {
-  copies_.clear();
+  if (!copies_.empty()) return std::nullopt;
   try {
     for (const BufferPlace& buffer : buffers_) copies_.push_back({buffer, allocator_(buffer.bytes, buffer.device)});
   } catch (const OutOfMemory& error) {
@@ -58,9 +57,10 @@ std::optional<std::string> Inputs::keep() {
   return std::nullopt;
 }
 
-void Inputs::restore() const {
+bool Inputs::restore() const {
   for (const auto& [original, contents] : copies_)
     copy(original.pointer, contents.get(), original.bytes, original.device);
+  return !copies_.empty();
 }
 
 using detail::Declaration;
@@ -68,9 +68,9 @@ using detail::Declaration;
 CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
     : device_(std::move(device), cold), pass_(std::move(pass)) {}
 
-const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
-  Measurement& measurement = points_.try_emplace(position, timed).first->second;
-  if (!measurement.seconds() || !pass_->wants(position, timed)) return measurement;
+Measurement CountingRunner::run(const PointCall& call, const Measurement& timed) {
+  Measurement measurement = timed;
+  if (!measurement.seconds()) return measurement;
   try {
     if (device_.is_lost()) {
       pass_->give_up(measurement,
@@ -78,10 +78,8 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
     } else if (const std::string* const reason = pass_->unavailable()) {
       pass_->give_up(measurement, *reason);  // the operation need not even set itself up
     } else {
-      const double start = steady_seconds();
-      Declaration declared{&call.google, call.arguments, [&](Declaration& all, const Batch& batch) {
-                             count(all, batch, measurement, position, steady_seconds() - start);
-                           }};
+      Declaration declared{&call.google, call.arguments,
+                           [&](Declaration& all, const Batch& batch) { count(all, batch, measurement); }};
       State state(declared);
       call.operation(state);
     }
@@ -91,15 +89,12 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
   return measurement;
 }
 
-void CountingRunner::count(Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
-                           double set_up_seconds) {
+void CountingRunner::count(Declaration& declared, const Batch& batch, Measurement& measurement) {
   device_.begin(declared);
   const auto behind_reset = [&] { device_.execute(declared, batch); };
   // Records have no bytes, and where a working set lies in L2 afterwards is not where timing found it.
   if (Gpu* const gpu = device_.gpu(); pass_->counts() && gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
   Replay replay;
-  replay.point = position;
-  replay.set_up_seconds = set_up_seconds;
   replay.execute = [&] { device_.execute(batch); };
   replay.resets = declared.reset != nullptr;
   const bool is_cold = device_.is_cold();
@@ -116,7 +111,7 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
   const bool rotates = cold && cold->rotation().copies > 0;
   Inputs inputs(rotates ? std::vector<BufferPlace>() : places_of(declared.buffers));
   replay.prepare = [&] {
-    inputs.restore();
+    if (inputs.restore() && device_.gpu() != nullptr) clean_cache(*device_.gpu());  // of what the copies have written
     if (!is_cold) behind_reset();
     device_.reset(declared);
     if (is_cold) cold->prepare();
@@ -133,11 +128,6 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
     replay.clock_notes = [timing] { return timing->clock_notes(); };
   }
   pass_->fill(measurement, replay);
-}
-
-std::map<std::size_t, Measurement> CountingRunner::finish() {
-  for (auto& [position, measurement] : points_) pass_->finish(position, measurement);
-  return std::move(points_);
 }
 
 }  // namespace gpubench::bench

@@ -2,7 +2,6 @@
 // Going over timed points again, for passes that count or record.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -31,9 +30,10 @@ class Inputs {
   explicit Inputs(std::vector<BufferPlace> buffers, Allocator allocator = allocate)
       : buffers_(std::move(buffers)), allocator_(std::move(allocator)) {}
 
-  /// Copies the contents, before the first of several passes. Returns why they cannot be restored, if so.
+  /// Copies the contents, unless that was done before. Returns why they cannot be restored, if so.
   std::optional<std::string> keep();
-  void restore() const;
+  /// Whether there was anything to restore.
+  bool restore() const;
 
  private:
   struct Copy {
@@ -51,21 +51,17 @@ class CountingRunner {
   /// Opens the device as PointRunner does.
   CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass);
 
-  /// What it runs points for. Its rounds begin, and all points are run, as often as it says.
+  /// What it runs points for.
   [[nodiscard]] PostTimingPass& pass() { return *pass_; }
-  /// Runs the point at `position`, the same in every round, and returns `timed` with what the pass has added. Never
-  /// throws for what the operation does: what is missing is absent with its reason.
-  const Measurement& run(const PointCall& call, std::size_t position, const Measurement& timed);
-  /// To be called after the last round: all points by their positions.
-  std::map<std::size_t, Measurement> finish();
+  /// Runs a point, and returns `timed` with what the pass has added. Never throws for what the operation does: what is
+  /// missing is absent with its reason.
+  Measurement run(const PointCall& call, const Measurement& timed);
 
  private:
-  void count(detail::Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
-             double set_up_seconds);
+  void count(detail::Declaration& declared, const Batch& batch, Measurement& measurement);
 
   OpenDevice device_;
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
-  std::map<std::size_t, Measurement> points_;
 };
 
 }  // namespace gpubench::bench

@@ -64,30 +64,17 @@ class MetricSource {
   [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
   /// The executions that it takes to count all of these together; absent when that is impossible.
   [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
-  /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
+  /// Counts these from here on, all together. Ranges that were not read are lost. Throws MetricsUnavailable.
   virtual void begin(const std::vector<std::string>& metrics) = 0;
-  /// Whether it has the two below.
-  [[nodiscard]] virtual bool counts_by_passes() const { return false; }
-  /// The same for several passes, one of each point at a time: all points are counted again after each `next_pass`, and
-  /// their values come after the last. Throws MetricsUnavailable.
-  virtual void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) {
-    (void)metrics;
-    (void)max_points;
-    throw MetricsUnavailable("this source counts all passes of a point together");
-  }
-  virtual void next_pass() {}
-  /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
-  /// throw; earlier points are not affected.
-  virtual void count(std::size_t point, const CountedExecution& execution) = 0;
+  /// Counts one execution, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
+  /// throw.
+  [[nodiscard]] virtual MetricValues count(const CountedExecution& execution) = 0;
   /// Counts what the current device does until `end_range`, once, as a point: for metrics of one pass. Both wait for
   /// the device. Throw MetricsUnavailable.
-  virtual void begin_range(std::size_t point) {
-    (void)point;
-    throw MetricsUnavailable("this source counts no ranges");
-  }
+  virtual void begin_range(std::size_t /*point*/) { throw MetricsUnavailable("this source counts no ranges"); }
   virtual void end_range() {}
-  /// The values of the points that were counted since the last call.
-  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
+  /// The values of the ranges since the last call.
+  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() { return {}; }
   [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
 

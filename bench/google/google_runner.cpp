@@ -495,16 +495,13 @@ std::vector<Measurement> go_over(const Device& device, const std::string& filter
 
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed) {
-  const std::size_t rounds = runner.pass().rounds();
-  for (std::size_t round = 0; round < rounds; ++round) {
-    runner.pass().begin(round);
-    go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
-      const Measurement* const known = timed(position);
-      if (known == nullptr) return std::nullopt;
-      return runner.run(call, position, *known);
-    });
-  }
-  return runner.finish();
+  std::map<std::size_t, Measurement> points;
+  go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
+    const Measurement* const known = timed(position);
+    if (known == nullptr) return std::nullopt;
+    return points[position] = runner.run(call, *known);
+  });
+  return points;
 }
 
 }  // namespace gpubench::bench

@@ -69,16 +69,14 @@ class CuptiSource final : public MetricSource {
   }
 
   void begin(const std::vector<std::string>& metrics) override {
-    metrics_ = &metrics_of(metrics);
-    session_.begin(metrics_->second);
+    const Metrics& next = metrics_of(metrics);
+    if (metrics_ != &next) (void)session_.read();
+    metrics_ = &next;
+    session_.begin(next.second);
   }
-  [[nodiscard]] bool counts_by_passes() const override { return true; }
-  void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) override {
-    metrics_ = &metrics_of(metrics);
-    session_.begin_passes(metrics_->second, max_points);
+  [[nodiscard]] MetricValues count(const CountedExecution& execution) override {
+    return by_name(session_.count(execution));
   }
-  void next_pass() override { session_.next_pass(); }
-  void count(std::size_t point, const CountedExecution& execution) override { session_.count(point, execution); }
   void begin_range(std::size_t point) override {
     wait();
     session_.begin_range(point);

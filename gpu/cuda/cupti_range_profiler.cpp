@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
 
 namespace gpubench::bench {
 namespace {
@@ -23,121 +23,30 @@ CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> libra
 
 CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
 
-void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration) {
-  end_passes();
-  points_of_passes_ = 0;
+void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration, bool one_kernel) {
   if (configuration_ == &configuration) return;
-  end_batch();
-  close();
-  counted_.clear();
+  rest();  // enabled with one configuration, CUPTI gives no values of another
   configuration_ = &configuration;
-  by_kernel_ = std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
+  by_kernel_ = !one_kernel && std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
 }
 
-void CuptiRangeProfiler::begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points) {
-  begin(configuration);
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count(const CountedExecution& replay) {
   end_batch();
-  close();  // another number of ranges is another way to set the profiler up
-  points_of_passes_ = max_points;
-}
-
-void CuptiRangeProfiler::count_one_pass(std::size_t point, const CountedExecution& replay) {
-  if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
-  const std::string name = fmt::format("point {}", point);
-  try {
-    replay.prepare();
-    if (object_ == nullptr) {
-      open();
-      configure(static_cast<std::uint32_t>(points_of_passes_));
-    }
-    if (!started_) start();
-    if (batch_.try_emplace(name, point).second) ++effort_.ranges;
-    run_range(name, replay);
-  } catch (const MetricsUnavailable& error) {
-    passes_lost_ = error.what();
-    throw;
-  } catch (...) {
-    failed_.insert(point);
-    throw;
-  }
-}
-
-void CuptiRangeProfiler::next_pass() {
-  if (!started_) return;
-  const auto [result, complete] = stop();
-  passes_complete_ = complete;
-  if (result != CUPTI_SUCCESS) passes_lost_ = library_->error_text(result, "cuptiRangeProfilerStop");
-}
-
-/// The values of all points, now that they have been gone over for the last time.
-void CuptiRangeProfiler::end_passes() {
-  if (points_of_passes_ == 0) return;
-  next_pass();
-  try {
-    if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
-    if (!batch_.empty() && !passes_complete_)
-      throw MetricsUnavailable(
-          fmt::format("the run ended before CUPTI had all of the {} passes that it takes; run it to its end",
-                      configuration_->passes()));
-    if (!batch_.empty()) take_batch();
-  } catch (const MetricsUnavailable& error) {
-    lose_batch(error.what());
-  }
-  close();
-  for (const std::size_t point : failed_) counted_.erase(point);
-  failed_.clear();
-  passes_lost_.clear();
-  passes_complete_ = false;
-}
-
-void CuptiRangeProfiler::count(std::size_t point, const CountedExecution& replay) {
-  if (points_of_passes_ > 0) return count_one_pass(point, replay);
-  if (configuration_->passes() > 1 || by_kernel_) {
-    counted_[point] = count_by_itself(replay);
-  } else {
-    if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
-    in_batch(point, [&](const std::string& name) {
-      replay.prepare();
-      run_range(name, replay);
-    });
-  }
-  if (!replay.each_kernel || by_kernel_) return;
-  end_batch();  // counting kernel by kernel is another way to set the profiler up
-  count_each_kernel(replay, counted_[point]);
-}
-
-/// Beside the figures of the operation as a whole.
-void CuptiRangeProfiler::count_each_kernel(const CountedExecution& replay, RangeValues& counted) {
-  close();
+  RangeValues counted = count_passes(replay);
+  if (!replay.each_kernel || by_kernel_) return counted;
   by_kernel_ = true;
   try {
-    counted.kernels = count_by_itself(replay).kernels;
+    counted.kernels = count_passes(replay).kernels;
   } catch (const std::exception& error) {
     counted.kernels_lost = error.what();
   }
   by_kernel_ = false;
-  close();
+  return counted;
 }
 
 std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(bool keep) {
-  end_passes();
   end_batch(keep);
   return std::exchange(counted_, {});
-}
-
-/// Starts the profiler, if need be, and has one more range counted under the name that `count` is handed.
-template <class Count>
-void CuptiRangeProfiler::in_batch(std::size_t point, Count&& count) {
-  try {
-    begin_in_batch();
-    const std::string name = next_name();
-    ++ranges_begun_;
-    count(name);
-    batch_[name] = point;
-  } catch (const MetricsUnavailable& error) {
-    lose_batch(error.what());
-    throw;
-  }
 }
 
 /// The profiler is started, and has room for one more range.
@@ -161,23 +70,24 @@ void CuptiRangeProfiler::push(const std::string& name) {
   in_range_ = true;
 }
 
-void CuptiRangeProfiler::switch_to(const CuptiProfilerHost::Configuration& configuration) {
-  if (configuration_ == &configuration) return;
-  end_batch(false);  // enabled with one configuration, CUPTI gives no values of another
-  close();
-  configuration_ = &configuration;
-  by_kernel_ = false;
-}
-
 void CuptiRangeProfiler::rest() {
-  end_batch(false);
+  end_batch();
   close();
 }
 
 void CuptiRangeProfiler::begin_range(std::size_t point) {
   if (configuration_->passes() > 1 || by_kernel_)
     throw MetricsUnavailable("a range runs once, and these counters need more; count fewer, none over elapsed time");
-  in_batch(point, [&](const std::string& name) { push(name); });
+  try {
+    begin_in_batch();
+    const std::string name = next_name();
+    ++ranges_begun_;
+    push(name);
+    batch_[name] = point;
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+    throw;
+  }
 }
 
 void CuptiRangeProfiler::end_range() {
@@ -189,43 +99,24 @@ void CuptiRangeProfiler::end_range() {
   throw MetricsUnavailable(why);
 }
 
-/// Counts one execution.
-void CuptiRangeProfiler::run_range(const std::string& name, const CountedExecution& replay) {
-  if (by_kernel_) return replay.execute();
-  push(name);
-  try {
-    replay.execute();
-  } catch (...) {
-    // What was counted before stays, if CUPTI agrees.
-    if (pop() != CUPTI_SUCCESS) lose_batch("an operation failed while it was counted, and CUPTI with it");
-    throw;
-  }
-  library_->check(pop(), "cuptiRangeProfilerPopRange");
-}
-
 void CuptiRangeProfiler::end_batch(bool keep) {
   if (!started_) return;
   try {
     const auto [result, complete] = stop();
     library_->check(result, "cuptiRangeProfilerStop");
     if (!complete) throw MetricsUnavailable("CUPTI needs more than the one pass that it planned; count fewer metrics");
-    take_batch();
+    decode();
+    const auto places = ranges();
+    for (const auto& [name, point] : batch_) {
+      const auto place = places.find(name);
+      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
+                                              : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
+    }
+    batch_.clear();
     if (!keep) close();
   } catch (const MetricsUnavailable& error) {
     lose_batch(error.what());
   }
-}
-
-/// Values by point, once the profiler has stopped.
-void CuptiRangeProfiler::take_batch() {
-  decode();
-  const auto places = ranges();
-  for (const auto& [name, point] : batch_) {
-    const auto place = places.find(name);
-    counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
-                                            : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
-  }
-  batch_.clear();
 }
 
 void CuptiRangeProfiler::lose_batch(const std::string& reason) {
@@ -234,37 +125,36 @@ void CuptiRangeProfiler::lose_batch(const std::string& reason) {
   close();
 }
 
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const CountedExecution& replay) {
-  try {
-    open();
-    configure(by_kernel_ ? max_kernels : 1);
-    const std::string name = next_name();
-    std::size_t passes = 0;
-    for (bool complete = false; !complete; ++passes) {
-      if (passes >= configuration_->passes())
-        throw MetricsUnavailable(fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics",
-                                             configuration_->passes()));
-      replay.prepare();
-      start();
-      run_range(name, replay);
-      const auto [result, done] = stop();
-      if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
-        throw MetricsUnavailable(
-            "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
-            "counters that are not over elapsed time, or launch the kernels one by one");
-      library_->check(result, "cuptiRangeProfilerStop");
-      complete = done;
-    }
-    decode();
-    if (by_kernel_) return values_of_kernels();
-    const auto places = ranges();
-    const auto place = places.find(name);
-    if (place == places.end()) throw MetricsUnavailable(counted_nothing);
-    return {configuration_->values(image_, place->second), {}, {}, {}};
-  } catch (...) {
-    close();
-    throw;
+/// As a range or, where that is wanted, each kernel in one of its own.
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_passes(const CountedExecution& replay) {
+  const std::shared_ptr<void> in_the_end(nullptr, [this](void*) { close(); });
+  open();
+  configure(by_kernel_ ? max_kernels : 1);
+  const std::string name = next_name();
+  bool complete = false;
+  for (std::size_t pass = 0; !complete; ++pass) {
+    if (pass >= configuration_->passes())
+      throw MetricsUnavailable(fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics",
+                                           configuration_->passes()));
+    replay.prepare();
+    start();
+    if (!by_kernel_) push(name);
+    replay.execute();
+    if (!by_kernel_) library_->check(pop(), "cuptiRangeProfilerPopRange");
+    CUptiResult result = CUPTI_SUCCESS;
+    std::tie(result, complete) = stop();
+    if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
+      throw MetricsUnavailable(
+          "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
+          "counters that are not over elapsed time, or launch the kernels one by one");
+    library_->check(result, "cuptiRangeProfilerStop");
   }
+  decode();
+  if (by_kernel_) return values_of_kernels();
+  const auto places = ranges();
+  const auto place = places.find(name);
+  if (place == places.end()) throw MetricsUnavailable(counted_nothing);
+  return {configuration_->values(image_, place->second), {}, {}, {}};
 }
 
 CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {

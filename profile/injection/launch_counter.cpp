@@ -216,7 +216,7 @@ bool LaunchCounter::before(const Launch& launch) {
       set_ = *set;
     }
     const std::size_t enabled = device.profiler->effort().enabled;
-    device.profiler->switch_to(set_of(device, set_));
+    device.profiler->begin(set_of(device, set_), true);
     device.profiler->begin_range(launch.correlation);
     spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
     if (++group->counted[set_] == group->first) --lacking_[set_];

@@ -189,23 +189,23 @@ class NullMetrics final : public MetricSource {
   }
   [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>&) override { return 1; }
   void begin(const std::vector<std::string>& metrics) override { metrics_ = metrics; }
-  void count(std::size_t point, const CountedExecution& execution) override {
+  [[nodiscard]] MetricValues count(const CountedExecution& execution) override {
     execution.prepare();
     const double read = world_.bytes_read;
     const double written = world_.bytes_written;
     const double instructions = world_.instructions;
     execution.execute();
+    MetricValues counted;
     for (const std::string& metric : metrics_)
-      counted_[point].values[metric] = metric.starts_with("dram__bytes_read")    ? world_.bytes_read - read
-                                       : metric.starts_with("dram__bytes_write") ? world_.bytes_written - written
-                                                                                 : world_.instructions - instructions;
+      counted.values[metric] = metric.starts_with("dram__bytes_read")    ? world_.bytes_read - read
+                               : metric.starts_with("dram__bytes_write") ? world_.bytes_written - written
+                                                                         : world_.instructions - instructions;
+    return counted;
   }
-  [[nodiscard]] std::map<std::size_t, MetricValues> read() override { return std::exchange(counted_, {}); }
 
  private:
   NullBackend::World& world_;
   std::vector<std::string> metrics_;
-  std::map<std::size_t, MetricValues> counted_;
 };
 
 class NullActivity final : public ActivitySource {

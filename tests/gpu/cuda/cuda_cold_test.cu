@@ -17,7 +17,6 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
-#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -215,7 +214,7 @@ class ColdTraffic : public ColdGpu {
         gpu_->synchronize();
       };
     };
-    go_over(phase, measurement, {finished(prepare), finished(launch)});
+    phase.fill(measurement, {finished(prepare), finished(launch)});
     return measurement;
   }
 

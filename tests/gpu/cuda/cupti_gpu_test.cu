@@ -20,7 +20,6 @@
 #include "gpu/devices.h"
 #include "gpu/memory.h"
 #include "gpubench/vectors.h"
-#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -80,7 +79,7 @@ class Counters : public testing::Test {
     };
     CounterPass phase(gpus().front(), parse_metrics(metrics));
     Measurement measurement;
-    go_over(phase, measurement, {once, once});
+    phase.fill(measurement, {once, once});
     for (const auto& absent : measurement.absent_counters)
       std::cout << "absent: " << absent.name << ": " << absent.reason << "\n";
     for (const auto& counter : measurement.counters)
@@ -217,7 +216,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
     return {once, once};
   };
   Measurement of_graph;
-  go_over(phase, of_graph, replay_of([&] { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(graph_exec, gpu_->stream())); }));
+  phase.fill(of_graph, replay_of([&] { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(graph_exec, gpu_->stream())); }));
   EXPECT_TRUE(of_graph.counters.empty()) << of_graph.counters[0].name << " " << of_graph.counters[0].value;
   ASSERT_EQ(of_graph.absent_counters.size(), 2U);
   for (const auto& absent : of_graph.absent_counters) {
@@ -225,7 +224,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
     std::cout << "a graph: " << absent.name << ": " << absent.reason << "\n";
   }
   Measurement of_kernel;
-  go_over(phase, of_kernel, replay_of([&] { launch(gpu_->stream()); }));
+  phase.fill(of_kernel, replay_of([&] { launch(gpu_->stream()); }));
   EXPECT_GT(value(of_kernel, "sm__throughput.avg.pct_of_peak_sustained_elapsed"), 20.0);
   expect_near(value(of_kernel, "flops_fp32"), 2.0 * chain * (count / 4), "fp32");
   GPUBENCH_CUDA_CHECK(cudaGraphExecDestroy(graph_exec));
@@ -249,22 +248,19 @@ struct Watched {
   }
 };
 
-TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
+TEST_F(Counters, EveryPointIsCountedByItself) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
   CounterPass phase(gpus().front(), parse_metrics("core"));
-  ASSERT_EQ(phase.rounds(), 1U);
-  std::vector<Measurement> points(300);  // more than the counter data has room for
+  std::vector<Measurement> points(30);
   const auto part_of = [](std::size_t point) { return static_cast<unsigned>(blocks / (1 + point % 3)); };
-  phase.begin(0);
   for (std::size_t point = 0; point < points.size(); ++point) {
     const auto once = [&] {
       copy_kernel<<<part_of(point), threads, 0, gpu_->stream()>>>(reinterpret_cast<const float4*>(from.data()),
                                                                   reinterpret_cast<float4*>(to.data()));
       gpu_->synchronize();
     };
-    Replay replay = {once, once};
-    replay.point = point;
+    const Replay replay = {once, once};
     // What goes on between two ranges is nobody's.
     DeviceVector<float> other(count / 16);
     GPUBENCH_CUDA_CHECK(cudaMemset(other.data(), 0, other.bytes()));
@@ -272,7 +268,6 @@ TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
   }
   double instructions_a_block = 0.0;
   for (std::size_t point = 0; point < points.size(); ++point) {
-    phase.finish(point, points[point]);
     ASSERT_TRUE(points[point].absent_counters.empty()) << point << ": " << points[point].absent_counters[0].reason;
     EXPECT_NEAR(value(points[point], "dram_read_bytes") / (bytes * part_of(point) / blocks), 1.0, 0.02) << point;
     const double instructions = value(points[point], "instructions") / part_of(point);
@@ -291,7 +286,7 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
       gpu_->synchronize();
     };
     Measurement measurement;
-    go_over(watched.phase, measurement, {once, once});
+    watched.phase.fill(measurement, {once, once});
     expect_near(value(measurement, "flops_fp32"), 2.0 * chain * part * threads, "fp32");
     EXPECT_EQ(value(measurement, "flops_tensor_bf16"), 0.0) << point;
     EXPECT_GT(value(measurement, "instructions"), 1.0 * chain * part * threads / 32) << point;
@@ -306,9 +301,9 @@ TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
     gpu_->synchronize();
   };
   Measurement measurement;
-  go_over(watched.phase, measurement, {once, [] { throw std::runtime_error("no more of this"); }});
+  watched.phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
   EXPECT_TRUE(measurement.counters.empty());
-  go_over(watched.phase, measurement = {}, {once, once});
+  watched.phase.fill(measurement = {}, {once, once});
   EXPECT_EQ(value(measurement, "flops_fp32"), 2.0 * chain * threads);
 }
 
