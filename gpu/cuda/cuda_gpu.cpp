@@ -106,8 +106,8 @@ class CudaGpu final : public Gpu {
   }
   DeviceConditions conditions() override { return read_conditions(nvml_); }
   std::uint64_t throttle() override { return nvml_.throttle_reasons().value.value_or(0); }
-  std::optional<double> temperature() override { return nvml_.temperature().value; }
-  std::optional<double> power() override { return nvml_.power().value; }
+  std::optional<double> temperature() override { return nvml_.read(nvml::temperature).value; }
+  std::optional<double> power() override { return nvml_.read(nvml::power).value; }
   void add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions) override {
     add_gpu_share(nvml_, since, conditions);
   }

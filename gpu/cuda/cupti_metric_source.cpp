@@ -13,21 +13,14 @@ namespace gpubench::bench {
 namespace {
 
 /// CUPTI's profiling, on for as long as this lives. Starting takes about 90 ms, so there is one for all points.
-class Profiling {
- public:
-  explicit Profiling(const CuptiLibrary& library) : library_(library) {
-    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
-    GPUBENCH_CUPTI_CALL(library_, cuptiProfilerInitialize, &parameters);
-  }
-  ~Profiling() {
-    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
-    library_.cuptiProfilerDeInitialize(&parameters);
-  }
-  Profiling& operator=(Profiling&&) = delete;  ///< not copied, not moved
-
- private:
-  const CuptiLibrary& library_;
-};
+std::shared_ptr<void> begin_profiling(const CuptiLibrary& library) {
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
+  GPUBENCH_CUPTI_CALL(library, cuptiProfilerInitialize, &parameters);
+  return {nullptr, [&library](void*) {
+            auto end = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
+            library.cuptiProfilerDeInitialize(&end);
+          }};
+}
 
 CUcontext current_context() {
   CUcontext context = nullptr;
@@ -56,7 +49,7 @@ class CuptiSource final : public MetricSource {
  public:
   CuptiSource(std::shared_ptr<const CuptiLibrary> library, int device_index, CUcontext context)
       : library_(std::move(library)),
-        profiling_(*library_),
+        profiling_(begin_profiling(*library_)),
         context_(context),
         host_(open_host(device_index)),
         session_(library_, context) {}
@@ -158,7 +151,7 @@ class CuptiSource final : public MetricSource {
   }
 
   std::shared_ptr<const CuptiLibrary> library_;
-  Profiling profiling_;
+  std::shared_ptr<void> profiling_;
   CUcontext context_;
   CuptiProfilerHost host_;
   std::map<std::vector<std::string>, CuptiProfilerHost::Configuration> configurations_;
@@ -184,7 +177,7 @@ std::unique_ptr<MetricSource> open_cupti_metric_source() {
 
 ChipMetrics open_chip_metrics(int device_index) {
   const auto library = load_cupti();
-  const Profiling profiling(*library);  // the chip's name is known only then
+  const auto profiling = begin_profiling(*library);  // the chip's name is known only then
   const auto host = std::make_shared<CuptiProfilerHost>(library, chip_name(*library, device_index));
   return {host->chip(), [host](const std::string& metric) { return host->unit(metric); },
           [host](const std::vector<std::string>& metrics) { return host->passes(metrics); }};

@@ -22,9 +22,6 @@ using NvmlDevice = NvmlDeviceOpaque*;
 using NvmlResult = int;
 constexpr NvmlResult nvml_success = 0;
 constexpr NvmlResult nvml_insufficient_size = 7;
-constexpr int clock_sm = 1;
-constexpr int clock_memory = 2;
-constexpr int temperature_of_gpu = 0;
 /// nvmlProcessInfo_t as the functions ending in _v2 and _v3 fill it.
 struct NvmlProcess {
   unsigned id;
@@ -92,21 +89,6 @@ struct Nvml::Library {
     if (result != nvml_success) return {std::nullopt, name + ": " + error_text(result)};
     return {value, ""};
   }
-  /// A whole number times `unit`. `which` are further arguments of the function.
-  template <class... Which>
-  Reading<double> number(const char* name, double unit, Which... which) const {
-    return read<double, NvmlDevice, Which..., unsigned*>({name}, [&](auto* function, double& value) {
-      unsigned whole = 0;
-      const NvmlResult result = function(device, which..., &whole);
-      value = unit * whole;
-      return result;
-    });
-  }
-  Reading<double> clock(const char* name, int which) const {
-    auto reading = number(name, 1e6, which);
-    if (reading.value && *reading.value <= 0.0) return {std::nullopt, std::string(name) + " read 0 MHz"};
-    return reading;
-  }
   /// `of`: the device, or nothing for a text of the driver.
   template <class... Of>
   Reading<std::string> text(const char* name, Of... of) const {
@@ -171,28 +153,23 @@ Reading<std::string> Nvml::vbios_version() const {
   return library_->text("nvmlDeviceGetVbiosVersion", library_->device);
 }
 
-Reading<double> Nvml::sm_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_sm); }
-Reading<double> Nvml::memory_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_memory); }
-Reading<double> Nvml::max_sm_clock() const { return library_->clock("nvmlDeviceGetMaxClockInfo", clock_sm); }
-Reading<double> Nvml::max_memory_clock() const { return library_->clock("nvmlDeviceGetMaxClockInfo", clock_memory); }
-Reading<double> Nvml::application_sm_clock() const {
-  return library_->clock("nvmlDeviceGetApplicationsClock", clock_sm);
+Reading<double> Nvml::read(const NvmlNumber& number) const {
+  const auto& [name, unit, which] = number;
+  const auto whole =
+      which < 0 ? library_->read<unsigned, NvmlDevice, unsigned*>(
+                      {name}, [&](auto* function, unsigned& value) { return function(library_->device, &value); })
+                : library_->read<unsigned, NvmlDevice, int, unsigned*>({name}, [&](auto* function, unsigned& value) {
+                    return function(library_->device, which, &value);
+                  });
+  if (!whole.value) return {std::nullopt, whole.reason};
+  if (unit == 1e6 && *whole.value == 0) return {std::nullopt, std::string(name) + " read 0 MHz"};
+  return {unit * *whole.value, ""};
 }
-Reading<double> Nvml::default_application_sm_clock() const {
-  return library_->clock("nvmlDeviceGetDefaultApplicationsClock", clock_sm);
-}
-Reading<double> Nvml::power() const { return library_->number("nvmlDeviceGetPowerUsage", 1e-3); }
-Reading<double> Nvml::power_limit() const { return library_->number("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
-Reading<double> Nvml::default_power_limit() const {
-  return library_->number("nvmlDeviceGetPowerManagementDefaultLimit", 1e-3);
-}
-Reading<double> Nvml::temperature() const {
-  return library_->number("nvmlDeviceGetTemperature", 1.0, temperature_of_gpu);
-}
+
 Reading<bool> Nvml::ecc() const { return library_->mode("nvmlDeviceGetEccMode"); }
 Reading<bool> Nvml::mig() const { return library_->mode("nvmlDeviceGetMigMode"); }
 Reading<bool> Nvml::persistence() const {
-  const auto reading = library_->number("nvmlDeviceGetPersistenceMode", 1.0);
+  const auto reading = read(nvml::persistence);
   return {reading.value ? std::optional(*reading.value != 0.0) : std::nullopt, reading.reason};
 }
 Reading<std::uint64_t> Nvml::throttle_reasons() const {
@@ -283,7 +260,7 @@ Reading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since,
   return {std::min(others, 1.0), ""};
 }
 
-void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties) {
+void add_nvml_properties(const Nvml& library, std::map<std::string, std::string>& properties) {
   const auto add_text = [&](const char* key, const Reading<std::string>& reading) {
     if (reading.value) properties[key] = *reading.value;
   };
@@ -293,42 +270,42 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
   const auto add_number = [&](const char* key, const Reading<double>& reading, double unit) {
     if (reading.value) properties[key] = std::to_string(std::llround(*reading.value / unit));
   };
-  add_text("driver", nvml.driver_version());
-  add_text("vbios", nvml.vbios_version());
-  add_switch("ecc", nvml.ecc());
-  add_switch("mig", nvml.mig());
-  add_switch("persistence", nvml.persistence());
-  add_number("power_limit_w", nvml.power_limit(), 1.0);
-  add_number("max_sm_clock_mhz", nvml.max_sm_clock(), 1e6);
-  add_number("max_memory_clock_mhz", nvml.max_memory_clock(), 1e6);
+  add_text("driver", library.driver_version());
+  add_text("vbios", library.vbios_version());
+  add_switch("ecc", library.ecc());
+  add_switch("mig", library.mig());
+  add_switch("persistence", library.persistence());
+  add_number("power_limit_w", library.read(nvml::power_limit), 1.0);
+  add_number("max_sm_clock_mhz", library.read(nvml::max_sm_clock), 1e6);
+  add_number("max_memory_clock_mhz", library.read(nvml::max_memory_clock), 1e6);
   // A clock that the user has set; the usual one tells nothing.
-  const auto chosen = nvml.application_sm_clock();
-  const auto usual = nvml.default_application_sm_clock();
+  const auto chosen = library.read(nvml::application_sm_clock);
+  const auto usual = library.read(nvml::default_application_sm_clock);
   if (chosen.value && usual.value && *chosen.value != *usual.value) add_number("set_sm_clock_mhz", chosen, 1e6);
 }
 
 std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
 
-DeviceReadings read_all(const Nvml& nvml) {
-  return {nvml.sm_clock(),
-          nvml.max_sm_clock(),
-          nvml.memory_clock(),
-          nvml.max_memory_clock(),
-          nvml.application_sm_clock(),
-          nvml.default_application_sm_clock(),
-          nvml.power(),
-          nvml.power_limit(),
-          nvml.default_power_limit(),
-          nvml.temperature(),
-          nvml.throttle_reasons(),
-          nvml.persistence(),
-          nvml.ecc(),
-          nvml.mig(),
-          nvml.compute_mode(),
-          nvml.compute_processes()};
+DeviceReadings read_all(const Nvml& library) {
+  return {library.read(nvml::sm_clock),
+          library.read(nvml::max_sm_clock),
+          library.read(nvml::memory_clock),
+          library.read(nvml::max_memory_clock),
+          library.read(nvml::application_sm_clock),
+          library.read(nvml::default_application_sm_clock),
+          library.read(nvml::power),
+          library.read(nvml::power_limit),
+          library.read(nvml::default_power_limit),
+          library.read(nvml::temperature),
+          library.throttle_reasons(),
+          library.persistence(),
+          library.ecc(),
+          library.mig(),
+          library.compute_mode(),
+          library.compute_processes()};
 }
 
-DeviceConditions read_conditions(const Nvml& nvml) {
+DeviceConditions read_conditions(const Nvml& library) {
   DeviceConditions conditions;
   conditions.readings = 1;
   std::vector<std::string> missing;
@@ -338,11 +315,11 @@ DeviceConditions read_conditions(const Nvml& nvml) {
     else
       missing.push_back(reading.reason);
   };
-  take(conditions.sm_clock_hz, nvml.sm_clock());
-  take(conditions.memory_clock_hz, nvml.memory_clock());
-  take(conditions.power_watts, nvml.power());
-  take(conditions.temperature_celsius, nvml.temperature());
-  const auto reasons = nvml.throttle_reasons();
+  take(conditions.sm_clock_hz, library.read(nvml::sm_clock));
+  take(conditions.memory_clock_hz, library.read(nvml::memory_clock));
+  take(conditions.power_watts, library.read(nvml::power));
+  take(conditions.temperature_celsius, library.read(nvml::temperature));
+  const auto reasons = library.throttle_reasons();
   if (reasons.value)
     conditions.throttle_reasons = throttle_names(*reasons.value);
   else
@@ -353,17 +330,17 @@ DeviceConditions read_conditions(const Nvml& nvml) {
   return conditions;
 }
 
-void add_gpu_share(const Nvml& nvml, std::chrono::system_clock::time_point since, DeviceConditions& conditions,
+void add_gpu_share(const Nvml& library, std::chrono::system_clock::time_point since, DeviceConditions& conditions,
                    unsigned own) {
   if (own == 0) own = static_cast<unsigned>(getpid());
   Reading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
-  const std::vector<unsigned> clients = nvml.mps_clients().value.value_or(std::vector<unsigned>());
+  const std::vector<unsigned> clients = library.mps_clients().value.value_or(std::vector<unsigned>());
   if (std::ranges::find(clients, own) != clients.end()) {
     use.reason = "this process works through MPS, and NVML counts its use as that of the MPS server";
-  } else if (!nvml.mig().value.value_or(false)) {
-    use = nvml.use_by_others(since, own);
+  } else if (!library.mig().value.value_or(false)) {
+    use = library.use_by_others(since, own);
     // A sample is taken every sixth of a second to every second, so a short point may be between two.
-    if (!use.value) use = nvml.use_by_others(since - std::chrono::seconds(1), own);
+    if (!use.value) use = library.use_by_others(since - std::chrono::seconds(1), own);
   }
   if (use.value) conditions.gpu_share = 1.0 - *use.value;
   conditions.gpu_share_absent_reason = use.reason;

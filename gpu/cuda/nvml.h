@@ -17,6 +17,27 @@
 
 namespace gpubench::bench {
 
+/// A number that NVML has a function for, or two for two clocks.
+struct NvmlNumber {
+  const char* function;
+  double unit = 1.0;  ///< of the whole number that it gives
+  int which = -1;     ///< a further argument of the function; -1: it has none
+};
+namespace nvml {
+inline constexpr NvmlNumber sm_clock = {"nvmlDeviceGetClockInfo", 1e6, 1};      ///< Hz, now
+inline constexpr NvmlNumber memory_clock = {"nvmlDeviceGetClockInfo", 1e6, 2};  ///< likewise
+inline constexpr NvmlNumber max_sm_clock = {"nvmlDeviceGetMaxClockInfo", 1e6, 1};
+inline constexpr NvmlNumber max_memory_clock = {"nvmlDeviceGetMaxClockInfo", 1e6, 2};
+/// What the user set the SM clock to (or the default), and that default.
+inline constexpr NvmlNumber application_sm_clock = {"nvmlDeviceGetApplicationsClock", 1e6, 1};
+inline constexpr NvmlNumber default_application_sm_clock = {"nvmlDeviceGetDefaultApplicationsClock", 1e6, 1};
+inline constexpr NvmlNumber power = {"nvmlDeviceGetPowerUsage", 1e-3};                ///< W, of the whole board, now
+inline constexpr NvmlNumber power_limit = {"nvmlDeviceGetEnforcedPowerLimit", 1e-3};  ///< W, as enforced
+inline constexpr NvmlNumber default_power_limit = {"nvmlDeviceGetPowerManagementDefaultLimit", 1e-3};
+inline constexpr NvmlNumber temperature = {"nvmlDeviceGetTemperature", 1.0, 0};  ///< degrees Celsius, of the GPU chip
+inline constexpr NvmlNumber persistence = {"nvmlDeviceGetPersistenceMode"};      ///< 1: on
+}  // namespace nvml
+
 /// One GPU seen through NVML. Never throws for lack of NVML. The library is let go with the object.
 class Nvml {
  public:
@@ -30,19 +51,9 @@ class Nvml {
 
   [[nodiscard]] Reading<std::string> driver_version() const;
   [[nodiscard]] Reading<std::string> vbios_version() const;
-  [[nodiscard]] Reading<double> sm_clock() const;      ///< Hz, now
-  [[nodiscard]] Reading<double> memory_clock() const;  ///< Hz, now
-  [[nodiscard]] Reading<double> max_sm_clock() const;  ///< Hz
-  [[nodiscard]] Reading<double> max_memory_clock() const;
-  /// Hz: what the user set the SM clock to (or the default), and that default.
-  [[nodiscard]] Reading<double> application_sm_clock() const;
-  [[nodiscard]] Reading<double> default_application_sm_clock() const;
-  [[nodiscard]] Reading<double> power() const;                ///< W, of the whole board, now
-  [[nodiscard]] Reading<double> power_limit() const;          ///< W, as enforced
-  [[nodiscard]] Reading<double> default_power_limit() const;  ///< W, as the board left the factory
-  [[nodiscard]] Reading<double> temperature() const;          ///< degrees Celsius, of the GPU chip
-  [[nodiscard]] Reading<bool> ecc() const;                    ///< in use now
-  [[nodiscard]] Reading<bool> mig() const;                    ///< in use now
+  [[nodiscard]] Reading<double> read(const NvmlNumber& number) const;
+  [[nodiscard]] Reading<bool> ecc() const;  ///< in use now
+  [[nodiscard]] Reading<bool> mig() const;  ///< in use now
   [[nodiscard]] Reading<bool> persistence() const;
   [[nodiscard]] Reading<std::uint64_t> throttle_reasons() const;  ///< bits as in gpu/readings.h
 
