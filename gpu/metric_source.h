@@ -11,16 +11,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace gpubench::bench {
-
-/// What setting a profiler up took.
-struct CountingEffort {
-  std::size_t ranges = 0;   ///< counted
-  std::size_t enabled = 0;  ///< how often it took the counters
-};
 
 /// Each name that was asked for is in one of the two maps.
 struct MetricValues {
@@ -75,7 +68,6 @@ class MetricSource {
   virtual void end_range() {}
   /// The values of the ranges since the last call.
   [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() { return {}; }
-  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
 
 /// What the chip of a GPU counts and in how many passes, without a context on it.

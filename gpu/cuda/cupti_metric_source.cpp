@@ -83,7 +83,6 @@ class CuptiSource final : public MetricSource {
     for (const auto& [point, counted] : session_.read()) all[point] = by_name(counted);
     return all;
   }
-  [[nodiscard]] CountingEffort effort() const override { return session_.effort(); }
 
  private:
   /// Work from before a range must not count in it, and its own must not come later.

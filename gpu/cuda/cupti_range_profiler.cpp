@@ -176,7 +176,7 @@ CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {
 }
 
 /// A name of its own for each range: those of one name add up, and counter data may keep what was read out before.
-std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", effort_.ranges++); }
+std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", ranges_named_++); }
 
 void CuptiRangeProfiler::open() {
   close();
@@ -184,7 +184,7 @@ void CuptiRangeProfiler::open() {
   parameters.ctx = context_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerEnable, &parameters);
   object_ = parameters.pRangeProfilerObject;
-  ++effort_.enabled;
+  ++times_enabled_;
 }
 
 void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {

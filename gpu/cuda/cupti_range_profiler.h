@@ -42,7 +42,8 @@ class CuptiRangeProfiler {
   /// The ranges since the last call, by point.
   [[nodiscard]] std::map<std::size_t, RangeValues> read(bool keep = false);
 
-  [[nodiscard]] const CountingEffort& effort() const { return effort_; }
+  /// How often it took the counters.
+  [[nodiscard]] std::size_t times_enabled() const { return times_enabled_; }
 
  private:
   RangeValues count_passes(const CountedExecution& replay);
@@ -76,7 +77,8 @@ class CuptiRangeProfiler {
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
   std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
   std::map<std::size_t, RangeValues> counted_;
-  CountingEffort effort_;
+  std::size_t ranges_named_ = 0;
+  std::size_t times_enabled_ = 0;
 };
 
 }  // namespace gpubench::bench

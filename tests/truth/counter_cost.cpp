@@ -76,12 +76,7 @@ class Copy {
 
 /// Returns why nothing could be counted, if so.
 std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics) {
-  const bench::MetricSource* source = nullptr;
-  auto phase = std::make_unique<bench::CounterPass>(device, bench::parse_metrics(metrics), [&](const Device& each) {
-    auto opened = bench::open_metric_source(each);
-    source = opened.get();
-    return opened;
-  });
+  auto phase = std::make_unique<bench::CounterPass>(device, bench::parse_metrics(metrics));
   const double open = seconds_of([&] { (void)phase->unavailable(); });
   if (const std::string* const reason = phase->unavailable()) return *reason;
   std::vector<Measurement> measurements(points);
@@ -94,12 +89,10 @@ std::optional<std::string> row(const Device& device, Copy& copy, const char* met
   const double one = all / points;
   const double executions = static_cast<double>(copy.executions() - executions_before) / points;
   const double execution = copy.seconds();
-  const auto effort = source->effort();
   for (const std::string& warning : phase->warnings()) fmt::print(stderr, "counter_cost: {}\n", warning);
   const double close = seconds_of([&] { phase.reset(); });
-  fmt::print("| {} | {:.0f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | **{:.2f}** | {} | {} | {:.0f} |\n", metrics,
-             open * 1e3, all * 1e3, one * 1e3, executions, execution * 1e6, (one - executions * execution) * 1e3,
-             effort.ranges, effort.enabled, close * 1e3);
+  fmt::print("| {} | {:.0f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | **{:.2f}** | {:.0f} |\n", metrics, open * 1e3,
+             all * 1e3, one * 1e3, executions, execution * 1e6, (one - executions * execution) * 1e3, close * 1e3);
   return std::nullopt;
 }
 
@@ -112,8 +105,8 @@ int run() {
       gpus.front().name, points, copy.seconds() * 1e6);
   fmt::print(
       "| counters | open, ms | all points, ms | one point, ms | executions a point | one, us "
-      "| beyond executions, ms a point | ranges | enabled | close, ms |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
+      "| beyond executions, ms a point | close, ms |\n"
+      "|---|---|---|---|---|---|---|---|\n");
   for (const char* const metrics : {"core", "flops", "units", "core,units"})
     if (const auto reason = row(gpus.front(), copy, metrics)) {
       fmt::print(stderr, "counter_cost: {}\n", *reason);

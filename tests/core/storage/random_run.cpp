@@ -268,9 +268,7 @@ KernelLaunch kernel_launch(Random& random) {
           random.whole(0, largest),
           random.whole(0, largest),
           random.whole(0, largest),
-          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt,
-          random.text(),
-          random.text()};
+          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt};
 }
 
 ActivityCheck activity_check(Random& random) {

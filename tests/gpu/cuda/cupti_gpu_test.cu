@@ -231,23 +231,6 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
   GPUBENCH_CUDA_CHECK(cudaGraphDestroy(graph));
 }
 
-/// A phase whose effort can be asked for.
-struct Watched {
-  const MetricSource* source = nullptr;
-  CounterPass phase;
-  explicit Watched(const std::string& metrics)
-      : phase(gpus().front(), parse_metrics(metrics), [this](const Device& device) {
-          auto opened = open_metric_source(device);
-          source = opened.get();
-          return opened;
-        }) {}
-  ~Watched() {
-    if (source == nullptr) return;
-    const auto effort = source->effort();
-    std::cout << effort.ranges << " ranges, enabled " << effort.enabled << " times\n";
-  }
-};
-
 TEST_F(Counters, EveryPointIsCountedByItself) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
@@ -278,7 +261,7 @@ TEST_F(Counters, EveryPointIsCountedByItself) {
 
 TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
   DeviceVector<float> out(count / 4);
-  Watched watched("core,flops");
+  CounterPass phase(gpus().front(), parse_metrics("core,flops"));
   for (unsigned point = 0; point < 6; ++point) {
     const unsigned part = blocks / 4 / (1 + point);
     const auto once = [&] {
@@ -286,7 +269,7 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
       gpu_->synchronize();
     };
     Measurement measurement;
-    watched.phase.fill(measurement, {once, once});
+    phase.fill(measurement, {once, once});
     expect_near(value(measurement, "flops_fp32"), 2.0 * chain * part * threads, "fp32");
     EXPECT_EQ(value(measurement, "flops_tensor_bf16"), 0.0) << point;
     EXPECT_GT(value(measurement, "instructions"), 1.0 * chain * part * threads / 32) << point;
@@ -295,15 +278,15 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
 
 TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
   DeviceVector<float> out(count / 4);
-  Watched watched("flops_fp32");
+  CounterPass phase(gpus().front(), parse_metrics("flops_fp32"));
   const auto once = [&] {
     fma_kernel<<<1, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
     gpu_->synchronize();
   };
   Measurement measurement;
-  watched.phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
+  phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
   EXPECT_TRUE(measurement.counters.empty());
-  watched.phase.fill(measurement = {}, {once, once});
+  phase.fill(measurement = {}, {once, once});
   EXPECT_EQ(value(measurement, "flops_fp32"), 2.0 * chain * threads);
 }
 
