@@ -85,9 +85,8 @@ inline constexpr std::string_view kernel_duration = "gpu__time_duration.sum";
 /// falsify these. So they are counted in a range for each kernel, as Nsight Compute does.
 bool is_over_elapsed_time(std::string_view counter);
 
-/// The figure of an operation from those of its kernels: durations add up, anything else is the mean by duration.
-/// Absent where a kernel has none, or the durations are not known.
-std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
-                                       std::span<const std::optional<double>> durations);
+/// The figure of several kernels together: durations and other sums add up, anything else is the mean by duration. Not
+/// a number where a kernel has none.
+double over_kernels(std::string_view counter, std::span<const double> values, std::span<const double> durations);
 
 }  // namespace gpubench::bench

@@ -84,25 +84,20 @@ bool passed_kernels_over(const std::map<std::string, double>& values) {
   return seen != values.end() && seen->second <= 0.0;
 }
 
-/// A counter of one group of launches: counts and durations add up, anything else is the mean, by duration where that
-/// is known. Not a number where a launch has none.
+/// A counter of one group of launches, by duration where that is known. Not a number where a launch has none.
 double over_launches(const std::string& name, const std::map<std::string, std::vector<double>>& of_kernels,
                      std::span<const std::int64_t> order, std::size_t group) {
   const auto found = of_kernels.find(name);
   const auto durations = of_kernels.find(std::string(kernel_duration));
   if (found == of_kernels.end() || found->second.size() != order.size()) return std::nan("");
   const bool weighed = durations != of_kernels.end() && durations->second.size() == order.size();
-  double sum = 0.0;
-  double weighted = 0.0;
-  double weights = 0.0;
+  std::vector<double> values, weights;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (!std::cmp_equal(order[i], group)) continue;
-    const double weight = weighed ? durations->second[i] : 1.0;
-    sum += found->second[i];
-    weighted += weight * found->second[i];
-    weights += weight;
+    values.push_back(found->second[i]);
+    weights.push_back(weighed ? durations->second[i] : 1.0);
   }
-  return name.ends_with(".sum") ? sum : weighted / weights;
+  return over_kernels(name, values, weights);
 }
 
 }  // namespace

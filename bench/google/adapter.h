@@ -52,13 +52,11 @@ void forget_registrations();
 /// out.
 using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
-/// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) each point is
-/// timed on the first device of its kind.
+/// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) points fail.
 class Adapter {
  public:
-  /// `kind`: of devices whose operations are visited; none: all. `marks`: a reporter of ours sees the runs and takes
-  /// the marks off by which it knows them.
-  Adapter(std::optional<DeviceKind> kind, Visitor visit, bool marks = true);
+  /// `kind`: of devices whose operations are visited; none: all.
+  Adapter(std::optional<DeviceKind> kind, Visitor visit);
   ~Adapter();
   Adapter& operator=(Adapter&&) = delete;  ///< not copied, not moved
 
@@ -83,7 +81,6 @@ class Adapter {
 
   std::optional<DeviceKind> kind_;
   Visitor visit_;
-  bool marks_;
   Adapter* previous_;
   std::size_t next_position_ = 0;
   bool in_instance_ = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace gpubench::bench {
@@ -159,19 +160,20 @@ CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_passes(const CountedEx
 
 CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {
   const auto& metrics = configuration_->metrics();
-  std::vector<CounterValues> by_metric(metrics.size());
+  std::vector<std::vector<double>> by_metric(metrics.size());
   RangeValues result;
   const std::size_t kernels = ranges_decoded();
   if (kernels == 0) throw MetricsUnavailable(counted_nothing);
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
     result.kernels.push_back(configuration_->values(image_, kernel));
-    for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(result.kernels.back()[i]);
+    for (std::size_t i = 0; i < metrics.size(); ++i)
+      by_metric[i].push_back(result.kernels.back()[i].value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   const auto duration = std::ranges::find(metrics, kernel_duration);
   if (duration == metrics.end()) return result;  // counted beside the operation, whose figures are known
-  const CounterValues& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
+  const auto& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
   for (std::size_t i = 0; i < metrics.size(); ++i)
-    result.values.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
+    result.values.emplace_back(over_kernels(metrics[i], by_metric[i], durations));
   return result;
 }
 
