@@ -71,21 +71,14 @@ CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTim
 Measurement CountingRunner::run(const PointCall& call, const Measurement& timed) {
   Measurement measurement = timed;
   if (!measurement.seconds()) return measurement;
-  try {
-    if (device_.is_lost()) {
-      pass_->give_up(measurement,
-                     "an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
-    } else if (const std::string* const reason = pass_->unavailable()) {
-      pass_->give_up(measurement, *reason);  // the operation need not even set itself up
-    } else {
-      Declaration declared{&call.google, call.arguments,
-                           [&](Declaration& all, const Batch& batch) { count(all, batch, measurement); }};
-      State state(declared);
-      call.operation(state);
-    }
-  } catch (...) {
-    pass_->give_up(measurement, current_exception_text());
+  if (const std::string* const reason = device_.is_lost() ? nullptr : pass_->unavailable()) {
+    pass_->give_up(measurement, *reason);  // the operation need not even set itself up
+    return measurement;
   }
+  Measurement again;
+  call_operation(call, again, device_.is_lost(),
+                 [&](Declaration& declared, const Batch& batch) { count(declared, batch, measurement); });
+  if (again.failure) pass_->give_up(measurement, again.failure->message);
   return measurement;
 }
 
