@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/compiled_once.h"
 #include "core/model/device.h"
 #include "core/model/estimate.h"
 #include "core/model/resources.h"
@@ -165,6 +166,7 @@ struct IntensityPoint {
 };
 
 struct Calibration {
+  GPUBENCH_DECLARE_VALUE(Calibration)
   static constexpr int schema_version = 1;
 
   Device device;

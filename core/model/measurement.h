@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/model/compiled_once.h"
 #include "core/model/estimate.h"
 #include "gpubench/work.h"
 
@@ -237,6 +238,7 @@ struct KernelGroup {
 inline constexpr std::size_t max_ordered_launches = 128;
 
 struct Measurement {
+  GPUBENCH_DECLARE_VALUE(Measurement)
   std::string name;       ///< Google Benchmark's name without its "/manual_time": "saxpy/1024"
   std::string operation;  ///< "saxpy"
   std::vector<Argument> arguments;

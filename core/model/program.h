@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/compiled_once.h"
 #include "core/model/measurement.h"
 
 namespace gpubench {
@@ -153,6 +154,7 @@ struct SelfCost {
 };
 
 struct Program {
+  GPUBENCH_DECLARE_VALUE(Program)
   std::vector<std::string> command;
   std::string ended;          ///< "exit code 0", "signal 9 (Killed)"
   double wall_seconds = 0.0;  ///< from the first to the last thing recorded

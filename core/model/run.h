@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/model/calibration.h"
+#include "core/model/compiled_once.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 #include "core/model/program.h"
@@ -64,6 +65,7 @@ struct Unfinished {
 };
 
 struct Run {
+  GPUBENCH_DECLARE_VALUE(Run)
   static constexpr int schema_version = 2;
 
   Context context;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/compiled_once.h"
 #include "core/model/estimate.h"
 
 namespace gpubench {
@@ -88,6 +89,7 @@ struct CrossCheck {
 };
 
 struct Verdict {
+  GPUBENCH_DECLARE_VALUE(Verdict)
   Regime regime = Regime::unknown;
   std::string limiter;  ///< the resource that binds: "launch", "dram", "l2", "fp32", "tensor-bf16"; empty when unknown
   std::vector<Share> shares;
