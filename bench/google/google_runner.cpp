@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "bench/google/google_compatibility.h"
+#include "core/base/pattern.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
 
@@ -309,12 +309,8 @@ std::string filter_of(const std::vector<std::string>& names) {
 /// The names that a filter chooses, found in a time that grows slowly with them.
 std::vector<std::string> chosen_of(std::vector<std::string> names, const std::string& filter) {
   const bool inverted = filter.starts_with('-');
-  auto grammar = std::regex::extended;
-#ifdef __GLIBCXX__
-  grammar |= std::regex_constants::__polynomial;  // other libraries give up by themselves
-#endif
-  const std::regex expression(with_loose_end(filter.substr(inverted ? 1 : 0)), grammar);
-  std::erase_if(names, [&](const std::string& name) { return std::regex_search(name, expression) == inverted; });
+  const auto matches = searcher(with_loose_end(filter.substr(inverted ? 1 : 0)));
+  std::erase_if(names, [&](const std::string& name) { return matches(name) == inverted; });
   return names;
 }
 
@@ -333,7 +329,7 @@ std::string filter_for_google(const std::string& filter) {
   if (names.plain.empty() && !may_take_forever(filter)) return filter.empty() ? "." : with_loose_end(filter);
   try {
     return filter_of(chosen_of(std::move(names.ours), filter));
-  } catch (const std::regex_error&) {
+  } catch (const std::invalid_argument&) {
     throw GoogleFlagError(no_expression(filter));
   }
 }
@@ -467,7 +463,7 @@ bool add_arguments(const std::vector<PointName>& points, const std::string& oper
 std::vector<std::string> plain_benchmarks(const std::string& filter) {
   try {
     return chosen_of(registered_names().plain, filter);
-  } catch (const std::regex_error&) {
+  } catch (const std::invalid_argument&) {
     throw GoogleFlagError(no_expression(filter));
   }
 }
