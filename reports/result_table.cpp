@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "core/storage/document.h"
 #include "reports/console/program.h"
 #include "reports/export/tables.h"
 #include "reports/html/markup.h"
@@ -219,7 +220,7 @@ std::string json(const std::vector<ResultTable>& tables, std::string_view schema
   }
   if (!absent.empty()) all["absent"] = std::move(absent);
   all["warnings"] = warnings;
-  return valid_json(all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+  return valid_json(storage::json_text(all, 1)) + "\n";
 }
 
 std::string csv(const ResultTable& table) {

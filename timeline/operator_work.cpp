@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/storage/document.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -60,7 +61,7 @@ std::vector<Input> inputs_in(std::string_view text) {
       depth += text[i] == '[' ? 1 : 0;
       if (text[i] == ']' && depth > 0 && --depth == 0) end = i + 1;
     }
-    list = nlohmann::json::parse(text.substr(0, end), nullptr, false);
+    list = storage::parsed_json(text.substr(0, end));
     text.remove_prefix(end);
   }
   const auto& [shapes, types, values] = lists;
@@ -82,7 +83,7 @@ std::vector<Input> inputs_in(std::string_view text) {
 /// Whole numbers from 0 on, as many as there are dimensions, of "[1, 1]" or of "[1]" for all of them; none of what is
 /// no such list.
 std::vector<double> numbers_in(const Input& input, std::size_t dimensions) {
-  const auto list = nlohmann::json::parse(input.given, nullptr, false);
+  const auto list = storage::parsed_json(input.given);
   std::vector<double> numbers;
   if (!list.is_array()) return {};
   for (const auto& one : list) {

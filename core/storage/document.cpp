@@ -254,6 +254,18 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
   return document_of(parse_json(text, origin, schema), origin, schema, version);
 }
 
+std::string json_text(const nlohmann::json& value, int indent, bool ascii) {
+  return value.dump(indent, ' ', ascii, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_text(const Json& value, int indent, bool ascii) {
+  return value.dump(indent, ' ', ascii, Json::error_handler_t::replace);
+}
+
+std::string json_string(std::string_view text) { return json_text(nlohmann::json(text), -1, true); }
+
+nlohmann::json parsed_json(std::string_view text) { return nlohmann::json::parse(text, nullptr, false); }
+
 std::string document_text(const Json& body, std::string_view schema, int version) {
   if (const std::string path = not_finite(body, ""); !path.empty())
     throw WriteError(fmt::format(
@@ -263,15 +275,14 @@ std::string document_text(const Json& body, std::string_view schema, int version
   document["schema"] = {{"name", schema}, {"version", version}};
   document.update(body);
   // A line for each member, and for each element of a list of objects: half the size of an indented text.
-  const auto text_of = [](const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); };
   std::string text = "{";
   for (const auto& [key, member] : document.items()) {
-    text += fmt::format("{}\n{}: ", text.size() > 1 ? "," : "", text_of(key));
+    text += fmt::format("{}\n{}: ", text.size() > 1 ? "," : "", json_text(Json(key)));
     if (!member.is_array() || member.empty() || !member.front().is_object()) {
-      text += text_of(member);
+      text += json_text(member);
       continue;
     }
-    for (std::size_t i = 0; i < member.size(); ++i) text += (i == 0 ? "[\n" : ",\n") + text_of(member[i]);
+    for (std::size_t i = 0; i < member.size(); ++i) text += (i == 0 ? "[\n" : ",\n") + json_text(member[i]);
     text += "\n]";
   }
   return text + "\n}\n";

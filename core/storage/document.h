@@ -115,6 +115,13 @@ Document document_of(nlohmann::json json, std::string_view origin, std::string_v
 /// Both.
 Document parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
 
+/// JSON as text, on one line where the indent is -1. Bytes that are not UTF-8 become U+FFFD; `ascii` escapes all signs
+/// beyond ASCII. Each source that calls nlohmann's own `dump` compiles it again.
+std::string json_text(const nlohmann::json& value, int indent = -1, bool ascii = false);
+std::string json_text(const nlohmann::ordered_json& value, int indent = -1, bool ascii = false);
+/// What is no JSON is discarded: `is_discarded()`.
+nlohmann::json parsed_json(std::string_view text);
+
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
 std::string document_text(const nlohmann::ordered_json& body, std::string_view schema, int version);

@@ -72,6 +72,9 @@ void write_file(const std::filesystem::path& file, const std::function<void(cons
 void write_for_reading(const std::filesystem::path& file, std::string_view text,
                        std::uintmax_t max_bytes = max_file_bytes);
 
+/// As a string in JSON, quoted, with nothing beyond ASCII. Bytes that are not UTF-8 become U+FFFD.
+std::string json_string(std::string_view text);
+
 bool is_gzip_name(const std::filesystem::path& file);
 /// As gzip. Throws std::bad_alloc.
 std::string compressed(std::string_view text);

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <regex>
 
 #include "bench/counters/counter_pass.h"
 #include "core/base/files.h"
+#include "core/base/pattern.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
@@ -52,14 +52,9 @@ using KernelFilter = std::function<bool(const std::string&)>;
 /// Null for an empty expression. Throws UsageError.
 KernelFilter filter_of(const std::string& expression) {
   if (expression.empty()) return nullptr;
-  auto grammar = std::regex::extended;
-#ifdef __GLIBCXX__
-  grammar |= std::regex_constants::__polynomial;  // or it might go back for ever
-#endif
   try {
-    return
-        [regex = std::regex(expression, grammar)](const std::string& name) { return std::regex_search(name, regex); };
-  } catch (const std::regex_error& error) {
+    return searcher(expression);
+  } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--kernels={} is no regular expression: {}.", expression, error.what()));
   }
 }

@@ -2,6 +2,7 @@
 // gpubench serve: a folder of runs and traces as a page. Reads only.
 #include <fmt/format.h>
 
+#include "core/storage/document.h"
 #include "gpubench/version.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
@@ -56,7 +57,7 @@ struct Refused : std::runtime_error {
   int status;
 };
 
-std::string dumped(const Json& value) { return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dumped(const Json& value) { return storage::json_text(value, 1) + "\n"; }
 
 using Timeline = std::shared_ptr<const timeline::Timeline>;
 

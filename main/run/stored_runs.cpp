@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "calibrate/calibrate.h"
 #include "core/base/elf_image.h"
+#include "core/base/pattern.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/cli/options.h"
@@ -50,12 +50,11 @@ void drop_others(const std::string& filter, Run& run) {
   if (filter.empty()) return;
   const bool inverts = filter.front() == '-';
   try {
-    const std::regex regex(filter.substr(inverts ? 1 : 0), std::regex::extended);
+    const auto matches = searcher(filter.substr(inverts ? 1 : 0));
     // Filters of a run see Google Benchmark's names.
-    std::erase_if(run.points, [&](const Point& point) {
-      return std::regex_search(point.measurement.name + "/manual_time", regex) == inverts;
-    });
-  } catch (const std::regex_error& error) {
+    std::erase_if(run.points,
+                  [&](const Point& point) { return matches(point.measurement.name + "/manual_time") == inverts; });
+  } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--filter={} is no regular expression: {}.", filter, error.what()));
   }
   std::erase_if(run.boundaries, [&](const Boundary& boundary) {

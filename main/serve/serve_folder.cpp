@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <regex>
 
+#include "core/base/pattern.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
@@ -55,12 +55,15 @@ std::string about_trace(const std::string& name, const std::string& head) {
   const auto* const maker =
       std::ranges::find_if(makers, [&](const auto& one) { return head.find(one.first) != std::string::npos; });
   std::string text(maker == std::end(makers) ? "Chrome JSON" : maker->second);
-  std::smatch found;
-  static const std::regex gpu("\"deviceProperties\"[^\\]]*?\"name\": ?\"([^\"]+)\"");
-  static const std::regex rank("\"rank\": ?([0-9]+)"), ranks("\"world_size\": ?([0-9]+)");
-  if (std::regex_search(head, found, gpu)) text += ", " + found[1].str();
-  if (std::regex_search(head, found, rank)) text += ", rank " + found[1].str();
-  if (std::regex_search(head, found, ranks)) text += " of " + found[1].str();
+  // What stands behind a key, without quotes.
+  const auto value = [&](std::string_view key, std::size_t from = 0) {
+    const std::size_t at = from == std::string::npos ? from : head.find(key, from);
+    const std::size_t begin = at == std::string::npos ? at : head.find_first_not_of(" \"", at + key.size());
+    return begin == std::string::npos ? "" : head.substr(begin, head.find_first_of("\",}\n", begin) - begin);
+  };
+  if (const auto gpu = value("\"name\":", head.find("\"deviceProperties\"")); !gpu.empty()) text += ", " + gpu;
+  if (const auto rank = value("\"rank\":"); !rank.empty()) text += ", rank " + rank;
+  if (const auto ranks = value("\"world_size\":"); !ranks.empty()) text += " of " + ranks;
   return text;
 }
 
@@ -140,8 +143,8 @@ std::vector<ServedFile> ServedFolder::files() {
 }
 
 bool is_own_host(const std::string& header) {
-  static const std::regex own(R"((localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{0,5})?)", std::regex::icase);
-  return std::regex_match(header, own);
+  static const auto own = searcher(R"(^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{0,5})?$)");
+  return own(lower(header));
 }
 
 }  // namespace gpubench::serve

@@ -18,6 +18,7 @@
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "main/cli/output.h"
@@ -168,9 +169,7 @@ void from_json(const nlohmann::json& json, Job::Task& task) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, device, planned, points, added, calibration)
 
-std::string job_to_json(const Job& job) {
-  return nlohmann::json(job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string job_to_json(const Job& job) { return storage::json_text(nlohmann::json(job)); }
 
 Job job_from_json(const std::string& text) {
   try {

@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/storage/document.h"
 
 namespace gpubench::profile {
 
@@ -168,7 +169,7 @@ nlohmann::json json_of(const std::vector<RangeResult>& ranges) {
 
 std::string json_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status) {
   const nlohmann::json document = {{"reduction", name_of(reduction)}, {"status", status}, {"ranges", json_of(ranges)}};
-  return valid_json(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
+  return valid_json(storage::json_text(document, 1)) + "\n";
 }
 
 std::string text_of(const MemoryActivity& activity) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/storage/document.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -166,13 +167,14 @@ void place_labels(Json& spec, const Json& scene) {
     for (const auto& root : scene.at("scenegraph").at("items"))
       if (const auto [plot, marks] = find_marks(root, layer["name"].get<std::string>() + "_marks"); plot != nullptr)
         places = placed(*marks, *plot);
-    const auto of_label = [](const Json& list) { return list.dump() + "[datum.label - 1]"; };
+    const auto of_label = [](const Json& list) { return storage::json_text(list) + "[datum.label - 1]"; };
     layer["mark"] = {{"type", "text"}, {"style", "direct-label"}, {"align", "left"}, {"aria", false}};
     layer["mark"]["dx"] = {{"expr", of_label(places.dx)}};
     layer["mark"]["dy"] = {{"expr", of_label(places.dy)}};
     layer["encoding"].erase("description");
     layer["encoding"]["text"] = {{"field", "direct"}};
-    layer["transform"].push_back({{"filter", fmt::format("indexof({}, datum.label) >= 0", places.numbers.dump())}});
+    layer["transform"].push_back(
+        {{"filter", fmt::format("indexof({}, datum.label) >= 0", storage::json_text(places.numbers))}});
   });
 }
 

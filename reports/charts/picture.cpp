@@ -15,6 +15,7 @@
 #include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/storage/document.h"
 #include "reports/charts/labels.h"
 
 namespace gpubench::reports {
@@ -166,7 +167,7 @@ std::string run_any(const std::string& kind, std::string_view specification, dou
 void put_labels(charts::Json& spec, const std::string& specification, const std::string& format) {
   const auto scene = run_any("scene", specification, 0.0);
   try {
-    charts::place_labels(spec, charts::Json::parse(scene));
+    charts::place_labels(spec, storage::parsed_json(scene));
   } catch (const charts::Json::exception&) {
     refuse_output(scene.size(), format);
   }
@@ -185,9 +186,7 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
             : fmt::format("the run has no data for the chart '{}'. It needs a full calibration: --calibrate full",
                           choice.chart)));
   }
-  const auto text_of = [](const charts::Json& spec, int indent) {
-    return spec.dump(indent, ' ', false, charts::Json::error_handler_t::replace) + "\n";
-  };
+  const auto text_of = [](const charts::Json& spec, int indent) { return storage::json_text(spec, indent) + "\n"; };
   try {
     auto spec = charts::standalone(*chart, runs, choice.of, style);
     if (!needs_renderer(file)) return text_of(spec, 1);

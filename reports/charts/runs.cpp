@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/storage/document.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
 namespace {
 
-std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }
+std::string times_text(double ratio) { return storage::json_text(rounded(ratio)) + "x"; }
 
 /// What a point is called across runs, and the device's id without the run's label.
 using RowKey = std::pair<std::string, std::string>;

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
+#include "core/storage/document.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
 #include "reports/charts/short_form.h"
@@ -21,7 +22,7 @@ namespace gpubench::reports::charts {
 namespace {
 
 const Json& file() {
-  static const Json parsed = Json::parse(page::charts().text);
+  static const Json parsed = storage::parsed_json(page::charts().text);
   return parsed;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/storage/document.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
 #include "reports/shared_text.h"
@@ -164,7 +165,7 @@ void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
   if (!spec.contains("height") || !spec["height"].is_object()) return;
   // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
   std::set<std::string> lines;
-  const auto* cell = spec["layer"].dump().find("size_to") != std::string::npos ? "size_to" : "cell_to";
+  const auto* cell = storage::json_text(spec["layer"]).find("size_to") != std::string::npos ? "size_to" : "cell_to";
   for (const auto* row : rows)
     if (row->contains(cell)) lines.insert((*row)["line"].get<std::string>());
   spec["height"] = spec["height"]["step"].get<int>() * static_cast<int>(std::max<std::size_t>(lines.size(), 1));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/storage/document.h"
 #include "reports/comparisons.h"
 #include "reports/export/tables.h"
 
@@ -79,14 +80,12 @@ CsvRecord record_of(const Json& item, const char* columns) {
     record.emplace_back(column, value.is_number_float() ? csv_number(value.get<double>())
                                 : value.is_string()     ? csv_text(value.get<std::string>())
                                 : value.is_null()       ? ""
-                                                        : value.dump());
+                                                        : storage::json_text(value));
   }
   return record;
 }
 
-std::string text_of(const Json& document) {
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of(const Json& document) { return storage::json_text(document, 1) + "\n"; }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/storage/document.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -122,7 +123,7 @@ std::string google_benchmark_json(const Run& run) {
   }
   Json file{{"context", context_of(run)}, {"benchmarks", std::move(entries)}};
   if (!without_time.empty()) file["without_time"] = std::move(without_time);
-  return file.dump(2) + "\n";
+  return storage::json_text(file, 2) + "\n";
 }
 
 }  // namespace gpubench::reports

@@ -15,6 +15,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/storage/document.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -242,7 +243,7 @@ std::string nvbench_json(const Run& run) {
                           {"states", std::move(states)}});
   }
   const Json file{{"meta", meta_json(run)}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
-  return file.dump(0) + "\n";  // deeply nested: indented it would be twice as large
+  return storage::json_text(file, 0) + "\n";  // deeply nested: indented it would be twice as large
 }
 
 }  // namespace gpubench::reports

@@ -12,6 +12,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/text.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/picture.h"
@@ -184,7 +185,7 @@ std::string html(const compare::Comparison& comparison, const Several& several) 
 std::string chart_html(std::string_view specification) {
   return markup::fill(page::chart().text,
                       {{"scripts", page::vega_scripts().html},
-                       {"specification", markup::script_json(nlohmann::json::parse(specification))}});
+                       {"specification", markup::script_json(storage::parsed_json(specification))}});
 }
 
 }  // namespace gpubench::reports

@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/storage/document.h"
 #include "reports/html/page.h"
 
 namespace gpubench::reports::markup {
@@ -101,8 +102,7 @@ std::string escape(std::string_view text) {
 
 std::string script_json(const json& value) {
   // ensure_ascii turns U+2028 and U+2029 into escapes; the three characters left stand only inside strings.
-  return replaced(value.dump(-1, ' ', true, json::error_handler_t::replace),
-                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
+  return replaced(storage::json_text(value, -1, true), {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }

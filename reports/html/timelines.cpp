@@ -15,6 +15,7 @@
 #include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
@@ -148,7 +149,7 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
       if (k == 0 || is_diff) data["counts"][columns[k]].push_back(frame.counts[k]);
     }
   }
-  const auto parts = Json::parse(page::charts().text)["flame"];
+  const auto parts = storage::parsed_json(page::charts().text)["flame"];
   data["spec"] = parts["spec"];
   data["spec"].update(parts[is_diff ? "diff" : "kinds"]);
   Page page;
