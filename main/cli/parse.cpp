@@ -20,11 +20,6 @@ const OptionRow* row_in(const Command& command, std::string_view flag) {
   return row == command.options.end() ? nullptr : &*row;
 }
 
-/// Whether any command has this option.
-bool is_known(std::string_view flag) {
-  return std::ranges::any_of(all_commands(), [&](const Command& one) { return row_in(one, flag) != nullptr; });
-}
-
 std::string quoted_path(const Command& command) {
   return command.is_run() ? std::string("a run") : fmt::format("'{}'", command.path);
 }
@@ -184,7 +179,8 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
     throw UsageError(fmt::format("{} is a file, not a command. To show it: {} report {}{}", files.front(), program,
                                  files.front(), other));
   }
-  if (is_known("--" + word)) throw UsageError(fmt::format("There is no command '{0}'. Did you mean --{0}?", word));
+  if (std::ranges::any_of(all_commands(), [&](const Command& one) { return row_in(one, "--" + word) != nullptr; }))
+    throw UsageError(fmt::format("There is no command '{0}'. Did you mean --{0}?", word));
   if (is_run || command.is_group())
     throw UsageError(fmt::format("There is no {} '{}'{}.{}{}", is_run ? "command" : "action", printable(word),
                                  is_run ? std::string() : fmt::format(" of {}", command.path),

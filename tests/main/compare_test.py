@@ -86,9 +86,6 @@ class Compare(CommandLineTest):
         self.assertIn("1.05x slower", result.stdout)
         self.assertIn("5 base and 5 new", " ".join(result.stdout.split()))
         self.assertEqual(self.stored("compare", slower, base).returncode, 0, "a speed-up is no failure")
-        files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
-        result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
-        self.assertEqual(result.returncode, 1, result.stderr)
         # One process a side: 22 % of noise are assumed, in which 5 % are lost, and that is said.
         single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
         self.assertEqual(single.returncode, 0)
@@ -97,8 +94,7 @@ class Compare(CommandLineTest):
         empty = self.folder / "no-runs"
         empty.mkdir(exist_ok=True)
         self.assert_refused(self.stored("compare", base, str(empty)), "no run")
-        self.assert_refused(self.stored("compare", base), "needs two runs, but got one", "BASE NEW")
-        self.assert_refused(self.stored("compare", f"--base={base}"), "new side")
+        self.assert_refused(self.stored("compare", base), "needs more arguments", "BASE NEW")
 
     def test_compare_refuses_bad_files(self):
         base = self.changed("base.json", self.scale(1.0))

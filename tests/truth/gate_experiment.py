@@ -60,7 +60,14 @@ def pool_table(gpubench, folder, options):
     store, out = folder / "store", folder / "comparison.json"
 
     def compared(base, new, *flags):
-        return points_of(gpubench, out, "compare", *[f"--base={file}" for file in base], *[f"--new={file}" for file in new], *flags, f"--out={out}")
+        sides = []
+        for name, files in (("base", base), ("new", new)):
+            sides.append(folder / f"compared-{name}")
+            shutil.rmtree(sides[-1], ignore_errors=True)
+            sides[-1].mkdir()
+            for i, file in enumerate(files):
+                shutil.copy(file, sides[-1] / f"run-{i:04}.json")
+        return points_of(gpubench, out, "compare", *sides, *flags, f"--out={out}")
 
     def gated(base, new):
         shutil.rmtree(store, ignore_errors=True)
