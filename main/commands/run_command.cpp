@@ -353,7 +353,7 @@ int measure_all(const RunOptions& options, std::vector<Plan> plans, Run run) {
   GoogleOutputs google(options.google);
   {
     ProgressLine progress(options.quiet);
-    if (!isolation && std::ranges::any_of(options.outputs, &Checkpoint::keeps))
+    if (!isolation && std::ranges::any_of(options.outputs, reports::writes_run))
       interruption.emplace("\ngpubench: stopping after this point; press again to stop at once\n");
     if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
     isolation.reset();

@@ -29,6 +29,18 @@ std::size_t count_points(const std::vector<Plan>& plans) {
 
 }  // namespace
 
+bench::PointRunner::Settings runner_settings(const RunOptions& options) {
+  bench::PointRunner::Settings settings;
+  settings.clocks = options.modes;
+  settings.cold = options.cache_state == "cold";
+  bench::SamplingOptions& sampling = settings.sampling;
+  sampling.budget_seconds = options.time_budget_seconds;
+  if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;
+  sampling.min_warm_up_seconds = options.google.min_warm_up_seconds;
+  sampling.exact_samples = options.google.exact_iterations;
+  return settings;
+}
+
 PointKey Keys::next(const std::string& device, const std::string& name, int repetition) {
   PointKey key{device, printable(name), repetition, 0};  // as it comes back from a file
   key.occurrence = seen_[key]++;

@@ -23,11 +23,9 @@ constexpr double pause_per_write = 9.0;  // so that writing takes a tenth of the
 
 }  // namespace
 
-bool Checkpoint::keeps(const std::string& output) { return reports::writes_run(output); }
-
 Checkpoint::Checkpoint(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans)
     : base_(std::move(base)) {
-  std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(files_), keeps);
+  std::ranges::copy_if(outputs, std::back_inserter(files_), reports::writes_run);
   replan(plans);
 }
 

@@ -18,9 +18,6 @@ class Checkpoint {
   /// `base`: the run without points. Outputs that are runs are written at most once a second, a tenth of the time.
   Checkpoint(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans);
 
-  /// Whether such an output is written while the run goes on.
-  static bool keeps(const std::string& output);
-
   /// Takes over the points of an earlier run that are part of the plans; returns how many are not.
   std::size_t resume(const Run& earlier);
 

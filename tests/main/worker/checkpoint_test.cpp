@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/storage/storage.h"
+#include "reports/reports.h"
 
 namespace gpubench {
 namespace {
@@ -48,9 +49,9 @@ class KeptPointsTest : public testing::Test {
 };
 
 TEST(Checkpoint, AreRunsAndNotWhatOtherToolsRead) {
-  EXPECT_TRUE(Checkpoint::keeps("a.b.JSON"));
+  EXPECT_TRUE(reports::writes_run("a.b.JSON"));
   for (const char* name : {"run.gbench.json", "run.nvbench.json", "run.csv", "run.prom"})
-    EXPECT_FALSE(Checkpoint::keeps(name)) << name;
+    EXPECT_FALSE(reports::writes_run(name)) << name;
 }
 
 TEST_F(KeptPointsTest, TheFirstPointIsOnDiskAtOnceAndTheOrderIsThePlans) {
