@@ -18,7 +18,7 @@ inline constexpr std::string_view gpu_prefix = "cuda:";
 inline std::string gpu_id(std::int64_t number) { return std::string(gpu_prefix) + std::to_string(number); }
 /// The kind of a device by its id alone.
 inline DeviceKind kind_of_id(std::string_view id) {
-  return id.starts_with(gpu_prefix) ? DeviceKind::gpu : DeviceKind::cpu;
+  return id == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
 }
 
 struct Device {
