@@ -163,14 +163,6 @@ void GpuCalibrationContext::attempt(const std::vector<std::string>& resources, c
   }
 }
 
-std::function<void()> GpuCalibrationContext::as_graph(const std::function<void()>& enqueue) {
-  std::shared_ptr<bench::Graph> graph = gpu->capture([&](Stream, std::int64_t) { enqueue(); }, 1);
-  if (!graph) throw GpuError("it cannot be captured in a graph");
-  graph->launch();  // the first launch sets it up
-  gpu->wait();
-  return [graph] { graph->launch(); };
-}
-
 std::byte* GpuCalibrationContext::keep(std::size_t bytes) { return kept_.emplace_back(bytes).data(); }
 
 GpuCalibrationContext::Sized GpuCalibrationContext::sized(const LoopKernel& kernel, double seconds) {

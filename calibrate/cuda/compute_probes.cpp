@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic: vector pipes, matrix instructions, and whole matrix products by cuBLASLt.
+// Arithmetic: vector pipes, and matrix products by cuBLASLt.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +19,6 @@ using probes::VectorOperation;
 
 constexpr double burst_seconds = 4e-3;  ///< of a sample, from rest: before power and clocks have settled
 constexpr double vector_rest_seconds = 5e-3;
-constexpr double matrix_rest_seconds = 15e-3;
 
 bool multiplies(VectorOperation operation) { return operation <= VectorOperation::int32; }
 
@@ -68,62 +67,7 @@ void add_vector(GpuCalibrationContext& bench, VectorOperation operation, const s
   bench.add_fastest(std::move(probe), shapes, kernel, text, burst_seconds);
 }
 
-using MatrixLaunch = probes::Launched (*)(NumberFormat, BlockShape, const void*, const void*, void*,
-                                          const probes::LoopLaunch&);
-
-/// One way to the tensor cores.
-struct Path {
-  const char* name;
-  MatrixLaunch launch;
-  std::span<const BlockShape> (*shapes)();
-  std::string (*shape_text)(BlockShape);
-  std::vector<NumberFormat> types;
-  double sustained_seconds;
-};
-
-void add_matrix(GpuCalibrationContext& bench, const Path& path, NumberFormat type) {
-  const bool is_mma = path.launch == probes::launch_mma;
-  const std::size_t bytes_a =
-      is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
-  const std::size_t bytes_b =
-      is_mma ? probes::mma_b_bytes(type) : std::size_t{probes::wgmma_columns} * probes::wgmma_row_bytes;
-  std::byte* const random_a = bench.keep(bytes_a);
-  std::byte* const random_b = bench.keep(bytes_b);
-  std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));
-  detail::draw_normal_device(random_a, type, bytes_a / bytes_of(type), 11);
-  detail::draw_normal_device(random_b, type, bytes_b / bytes_of(type), 12);
-  probes::enqueue_fill(zeros, 0, std::max(bytes_a, bytes_b), bench.stream);
-  const auto kernel = [&path, type](BlockShape shape, const void* a, const void* b) -> LoopKernel {
-    return [launch = path.launch, type, shape, a, b](const probes::LoopLaunch& how) {
-      return launch(type, shape, a, b, nullptr, how);
-    };
-  };
-  const auto shapes = path.shapes();
-  if (shapes.empty()) throw GpuError("built without code for Hopper (compute capability 9.0)");
-  const BlockShape best =
-      shapes[bench.fastest(shapes.size(), [&](std::size_t i) { return bench.rate(kernel(shapes[i], zeros, zeros)); })];
-
-  Probe probe;
-  probe.ceiling = new_ceiling("", is_integer(type) ? "op/s" : "FLOP/s", CeilingGroup::compute,
-                              "matrix instructions on operands that stay where they are");
-  probe.ceiling.load = Load::burst;
-  probe.ceiling.shape = path.shape_text(best);
-  probe.rest_seconds = matrix_rest_seconds;
-  if (const int limit = probes::tensor_limit(type, bench.major, bench.minor); limit > 0) probe.limit_for_clock = limit;
-  // Hopper's mma.sync makes FP16 products of FP8 factors.
-  const bool as_half = type == NumberFormat::fp8 && is_mma && bench.major == 9;
-  probe.counted = {{fmt::format("flops_tensor_{}", as_half ? "fp16" : name_of(type))}};
-  for (const bool random : {true, false}) {
-    Probe one = probe;
-    one.ceiling.resource = fmt::format("{}-{}{}", path.name, name_of(type), random ? "" : "-zeros");
-    one.ceiling.conditions = random ? "normal random data" : "zeros";
-    if (random) one.sustained_seconds = path.sustained_seconds;
-    bench.add_loops(std::move(one), random ? kernel(best, random_a, random_b) : kernel(best, zeros, zeros),
-                    burst_seconds);
-  }
-}
-
-// ---- Whole products: what a library reaches on the tensor cores
+// ---- What a library reaches on the tensor cores
 
 using kernels::GemmPlan;
 
@@ -232,27 +176,6 @@ void add_vector_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) 
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
       add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
-}
-
-void add_matrix_probes(GpuCalibrationContext& bench) {
-  using enum NumberFormat;
-  const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
-  const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
-  const std::array paths = {
-      Path{"mma", probes::launch_mma, probes::mma_shapes, probes::mma_shape_text, mma_types, 0.3},
-      Path{"wgmma", probes::launch_wgmma, probes::wgmma_shapes, probes::wgmma_shape_text, wgmma_types, 0.4}};
-  constexpr int hopper = 9;
-  for (const Path& path : paths)
-    for (const NumberFormat type : path.types) {
-      const std::string resource = fmt::format("{}-{}", path.name, name_of(type));
-      if (path.launch == probes::launch_wgmma && bench.major != hopper) {
-        bench.absent(resource, fmt::format("wgmma is Hopper's alone (compute capability 9.0), and this GPU has {}.{}{}",
-                                           bench.major, bench.minor,
-                                           bench.major == 10 ? "; for its tcgen05 there is no probe yet" : ""));
-        continue;
-      }
-      bench.attempt({resource, resource + "-zeros"}, [&] { add_matrix(bench, path, type); });
-    }
 }
 
 void add_product_probes(GpuCalibrationContext& bench) {

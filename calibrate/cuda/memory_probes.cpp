@@ -105,8 +105,6 @@ void make_pool(GpuCalibrationContext& bench, std::string& size, std::string& cav
     caveat = "only 60 % of the free memory was taken; with less than 4 GiB an array the figure may be low";
 }
 
-constexpr std::size_t near_set_bytes = std::size_t{12} << 20;
-constexpr double near_pass_bytes = 256.0 * mebibyte;  ///< read by each "loop" of the L2 probe
 constexpr std::size_t l1_set_bytes = std::size_t{64} << 10;
 
 Probe cache_probe(const std::string& resource, const std::string& method, double limit_for_clock,
@@ -119,36 +117,9 @@ Probe cache_probe(const std::string& resource, const std::string& method, double
   return probe;
 }
 
-void add_l2(GpuCalibrationContext& bench) {
-  const std::size_t cache = bench.cache_bytes();
-  // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
-  const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
-  if (set < probes::min_working_set() || set > bench.pool.bytes())
-    throw GpuError(
-        fmt::format("an L2 cache of {} is too small for a set that no two multiprocessors ask for at the same time",
-                    format_bytes(static_cast<double>(cache))));
-  Probe probe = cache_probe(
-      "l2-near",
-      fmt::format("16-byte loads past L1 of {}, read again and again", format_bytes(static_cast<double>(set))),
-      l2_port_bytes, {{"lts__t_sectors_srcunit_tex.sum"}}, 32.0);
-  probe.ceiling.conditions = "normal random data";
-  probe.work_is_as_counted = true;  // a few are merged
-  using Shape = probes::WorkingSetShape;
-  const auto kernel = [&bench, set](Shape shape, const probes::LoopLaunch& launch) {
-    return probes::launch_working_set(shape, bench.pool.data(), set,
-                                      static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
-                                      launch.clock, launch.stream);
-  };
-  const auto text = [](Shape shape) {
-    return fmt::format("{} loads in flight a thread, {} threads a block, all blocks side by side through the set",
-                       shape.loads, shape.threads);
-  };
-  bench.add_fastest(std::move(probe), probes::working_set_shapes(), kernel, text);
-}
-
 void add_l1(GpuCalibrationContext& bench) {
   const std::size_t bytes = l1_set_bytes * static_cast<std::size_t>(bench.multiprocessors());
-  if (bytes > bench.pool.bytes()) return bench.absent({"l1"}, "too little memory is free");
+  if (bytes > bench.pool.bytes()) throw OutOfMemory("too little memory is free");
   Probe probe = cache_probe("l1", "each multiprocessor reads 64 KiB of its own again and again",
                             probes::local_bytes_limit(bench.major, bench.minor), {{"l1_bytes"}});
   probe.ceiling.conditions = "normal random data";
@@ -160,35 +131,12 @@ void add_l1(GpuCalibrationContext& bench) {
 
 constexpr const char* one_large_block = "one block of 1024 threads on each multiprocessor";
 
-void add_shared(GpuCalibrationContext& bench, int conflicts) {
-  const bool none = conflicts == 1;
-  Probe probe = cache_probe(none ? "shared" : fmt::format("shared-conflict-{}", conflicts),
-                            none ? "16-byte loads without bank conflicts"
-                                 : fmt::format("4-byte loads of which {} of a warp fall into one bank; bytes that "
-                                               "threads get",
-                                               conflicts),
-                            static_cast<double>(probes::local_bytes_limit(bench.major, bench.minor)) / conflicts,
-                            {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}}, 128.0 / conflicts);
-  probe.ceiling.shape = one_large_block;
-  bench.add_loops(std::move(probe),
-                  [conflicts](const probes::LoopLaunch& launch) { return probes::launch_shared(conflicts, launch); });
-}
-
-void add_lsu(GpuCalibrationContext& bench) {
-  constexpr int load_bytes = 4;
+void add_shared(GpuCalibrationContext& bench) {
   Probe probe =
-      cache_probe("", "", probes::local_bytes_limit(bench.major, bench.minor) / load_bytes,  // a thread a bank
-                  {{"smsp__inst_executed_pipe_lsu.sum"}, {"sm__inst_executed_pipe_lsu.sum"}}, 32.0);
-  probe.ceiling =
-      new_ceiling("lsu", "op/s", CeilingGroup::memory,
-                  "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
-                  "each thread");
+      cache_probe("shared", "16-byte loads without bank conflicts", probes::local_bytes_limit(bench.major, bench.minor),
+                  {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}}, 128.0);
   probe.ceiling.shape = one_large_block;
-  bench.add_loops(std::move(probe), [](const probes::LoopLaunch& launch) {
-    probes::Launched launched = probes::launch_shared(0, launch);
-    launched.work /= load_bytes;
-    return launched;
-  });
+  bench.add_loops(std::move(probe), probes::launch_shared);
 }
 
 using probes::Contention;
@@ -251,26 +199,21 @@ struct Command {
   const char* resource;
   const char* what;
   bool copies;
-  bool in_graph;
 };
-constexpr Command commands[] = {
-    {"copy-rate-device-to-device", "cudaMemcpyAsync in a stream", true, false},
-    {"copy-rate-device-to-device-graph", "copies of cudaMemcpyAsync in a CUDA graph", true, true},
-    {"fill-rate", "cudaMemsetAsync in a stream", false, false},
-    {"fill-rate-graph", "fills of cudaMemsetAsync in a CUDA graph", false, true}};
+constexpr Command commands[] = {{"copy-rate-device-to-device", "cudaMemcpyAsync in a stream", true},
+                                {"fill-rate", "cudaMemsetAsync in a stream", false}};
 
 /// `filled`: memory of `bytes` that no other probe reads.
 void add_command(GpuCalibrationContext& bench, const Command& what, std::byte* filled, std::size_t bytes) {
   auto* const pool = reinterpret_cast<std::byte*>(bench.pool.data());
-  const auto work_of = [&](int times) -> std::function<void()> {
-    const auto work = [=, copies = what.copies, stream = bench.stream] {
+  const auto work_of = [&](int times) {
+    return [=, copies = what.copies, stream = bench.stream] {
       for (int i = 0; i < times; ++i)
         if (copies)
           probes::enqueue_copy(pool, pool + bytes, bytes, probes::Direction::within_gpu, stream);
         else
           probes::enqueue_fill(filled, 0x5A, bytes, stream);
     };
-    return what.in_graph ? bench.as_graph(work) : work;
   };
   const auto once = work_of(1);
   once();  // sets up what the driver sets up once
@@ -311,63 +254,37 @@ void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) 
 }
 
 void add_cache_probes(GpuCalibrationContext& bench) {
-  if (bench.pool.size() == 0) {
-    bench.absent({"l2-near", "l1"}, no_pool);
-  } else {
-    bench.attempt({"l2-near"}, [&] { add_l2(bench); });
-    bench.attempt({"l1"}, [&] { add_l1(bench); });
-  }
-  for (const int conflicts : {1, 2, 32})
-    bench.attempt({conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts)},
-                  [&] { add_shared(bench, conflicts); });
-  bench.attempt({"lsu"}, [&] { add_lsu(bench); });
+  bench.attempt({"l1"}, [&] { add_l1(bench); });
+  bench.attempt({"shared"}, [&] { add_shared(bench); });
 }
 
 void add_atomics_probes(GpuCalibrationContext& bench) {
-  using Launch = std::function<probes::Launched(Contention, const probes::LoopLaunch&)>;
   struct Kind {
-    const char* memory;
+    const char* name;
     const char* what;
-    const char* shape;
-    Launch launch;
+    probes::Launched (*launch)(Contention, void*, const probes::LoopLaunch&);
   };
-  constexpr const char* full = "8 blocks of 256 threads on each multiprocessor";
-  constexpr const char* integers = "32-bit additions without a result";
-  std::byte* counters = nullptr;
-  bench.attempt({"atomic-global"}, [&] {
+  constexpr Kind kinds[] = {
+      {"atomic-global", "32-bit additions without a result", probes::launch_atomics<unsigned>},
+      {"atomic-global-float", "additions in FP32 without a result", probes::launch_atomics<float>}};
+  bench.attempt({kinds[0].name, kinds[1].name}, [&] {
     const std::size_t bytes = probes::atomics_bytes(bench.multiprocessors());
-    counters = bench.keep(bytes);
+    std::byte* const counters = bench.keep(bytes);
     probes::enqueue_fill(counters, 0, bytes, bench.stream);
-  });
-  const Kind kinds[] = {
-      {"global", integers, full,
-       [counters](Contention contention, const probes::LoopLaunch& launch) {
-         return probes::launch_global_atomics(contention, counters, launch);
-       }},
-      {"global-float", "additions in FP32 without a result", full,
-       [counters](Contention contention, const probes::LoopLaunch& launch) {
-         return probes::launch_float_atomics(contention, false, counters, launch);
-       }},
-      {"global-float-returning", "additions in FP32 with a result", full,
-       [counters](Contention contention, const probes::LoopLaunch& launch) {
-         return probes::launch_float_atomics(contention, true, counters, launch);
-       }},
-      {"shared", integers, one_large_block, [](Contention contention, const probes::LoopLaunch& launch) {
-         return probes::launch_shared_atomics(contention, nullptr, launch);
-       }}};
-  for (const Kind& kind : kinds)
-    for (const auto& [contention, where] : contentions) {
-      const std::string resource = fmt::format("atomic-{}-{}", kind.memory, name_of(contention));
-      bench.attempt({resource}, [&, contention = contention, where = where] {
-        if (counters == nullptr && kind.shape == full) throw OutOfMemory(no_memory);
-        Probe probe;
-        probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("{}, {}", kind.what, where));
-        probe.ceiling.shape = kind.shape;
-        bench.add_loops(std::move(probe), [launch = kind.launch, contention](const probes::LoopLaunch& how) {
-          return launch(contention, how);
+    for (const Kind& kind : kinds)
+      for (const auto& [contention, where] : contentions) {
+        const std::string resource = fmt::format("{}-{}", kind.name, name_of(contention));
+        bench.attempt({resource}, [&, contention = contention, where = where] {
+          Probe probe;
+          probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("{}, {}", kind.what, where));
+          probe.ceiling.shape = "8 blocks of 256 threads on each multiprocessor";
+          bench.add_loops(std::move(probe),
+                          [launch = kind.launch, contention, counters](const probes::LoopLaunch& how) {
+                            return launch(contention, counters, how);
+                          });
         });
-      });
-    }
+      }
+  });
 }
 
 void add_random_probes(GpuCalibrationContext& bench) {

@@ -12,39 +12,27 @@ namespace {
 using probes::Direction;
 
 constexpr int overhead_repeats = 9;
-/// Of all costs of timing together, a tenth of a second each; and where several processes measure them.
-constexpr int timing_repeats = 7;
-constexpr int timing_repeats_of_several = 3;
+/// A tenth of a second each; and where several processes measure it.
+constexpr int node_repeats = 7;
+constexpr int node_repeats_of_several = 3;
 
 Ceiling overhead(std::string resource, std::string method) {
   return new_ceiling(std::move(resource), "s", CeilingGroup::overhead, std::move(method));
 }
 
-/// The costs that `gpubench doctor` tells, measured several times.
-void timing_costs(GpuCalibrationContext& bench) {
-  const std::map<std::string, std::string> resources = {{"globaltimer step", "globaltimer-step"},
-                                                        {"event pair", "event-pair"},
-                                                        {"event quantum", "event-quantum"},
-                                                        {"stream launch", "launch-stream"},
-                                                        {"graph node", "graph-node"},
-                                                        {"launch + synchronise", "launch-synchronised"}};
-  std::map<std::string, Probe> probes;
-  const int rounds = bench.options.part == Part::of_process ? timing_repeats_of_several : timing_repeats;
-  for (int i = 0; i < rounds; ++i)
-    for (const auto& cost : bench::measure_costs(*bench.gpu)) {
-      const auto name = resources.find(cost.what);
-      if (name == resources.end()) continue;
-      Probe& probe = probes[cost.what];
-      if (probe.ceiling.resource.empty()) probe.ceiling = overhead(name->second, cost.method);
-      if (cost.seconds)
-        probe.values.push_back(*cost.seconds);
-      else
-        probe.failure = cost.reason;
-    }
-  for (auto& [what, probe] : probes) {
-    if (!probe.values.empty()) probe.failure.clear();
-    bench.conclude(probe);
-  }
+/// As `gpubench doctor` tells it, measured several times.
+void graph_node(GpuCalibrationContext& bench) {
+  const auto cost = [&bench] {
+    const auto costs = bench::measure_costs(*bench.gpu);
+    return *std::ranges::find(costs, "graph node", &bench::Cost::what);
+  };
+  const auto measure = [cost] {
+    const bench::Cost found = cost();
+    if (!found.seconds) throw GpuError(found.reason);
+    return Reading{*found.seconds};
+  };
+  bench.measure_now(overhead("graph-node", cost().method), measure,
+                    bench.options.part == Part::of_process ? node_repeats_of_several : node_repeats);
 }
 
 /// Seconds of work on the GPU that waits in the stream until all of it is enqueued.
@@ -81,37 +69,30 @@ class Overheads {
          [=] { probes::enqueue_copy(device, host, 4, Direction::to_gpu, stream); });
     slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
          [=] { probes::enqueue_copy(host, device, 4, Direction::from_gpu, stream); });
-    const auto copy = [=] { probes::enqueue_copy(device + 2048, device, 4, Direction::within_gpu, stream); };
-    const auto fill = [=] { probes::enqueue_fill(device, 0, 4, stream); };
-    slot("copy-device-to-device", "copies of 4 bytes", copy);
-    slot("memset", "fills of 4 bytes", fill);
-    if (!bench_.full) return;
-    slot("copy-device-to-device-graph", "copies of 4 bytes in a CUDA graph", copy, true);
-    slot("memset-graph", "fills of 4 bytes in a CUDA graph", fill, true);
+    slot("copy-device-to-device", "copies of 4 bytes",
+         [=] { probes::enqueue_copy(device + 2048, device, 4, Direction::within_gpu, stream); });
+    slot("memset", "fills of 4 bytes", [=] { probes::enqueue_fill(device, 0, 4, stream); });
   }
 
  private:
   /// What one more of them takes on the GPU when they wait in the stream.
-  void slot(const char* resource, const char* what, const std::function<void()>& enqueue, bool in_graph = false) {
+  void slot(const char* resource, const char* what, const std::function<void()>& enqueue) {
     static constexpr int few = 50;
     static constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
-    const auto batch = [&](int count) -> std::function<void()> {
-      const auto work = [enqueue, count] {
-        for (int i = 0; i < count; ++i) enqueue();
-      };
-      return in_graph ? bench_.as_graph(work) : work;
-    };
     const std::string method =
         fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
                     many, few, many - few);
-    bench_.attempt({resource}, [&] {
-      const auto measure = [this, less = batch(few), more = batch(many)] {
-        timer_.seconds(less);
-        const double min = timer_.seconds(less);
-        return Reading{(timer_.seconds(more) - min) / (many - few)};
-      };
-      bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
-    });
+    const auto seconds = [this, enqueue](int count) {
+      return timer_.seconds([&] {
+        for (int i = 0; i < count; ++i) enqueue();
+      });
+    };
+    const auto measure = [seconds] {
+      seconds(few);
+      const double min = seconds(few);
+      return Reading{(seconds(many) - min) / (many - few)};
+    };
+    bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
   }
 
   GpuCalibrationContext& bench_;
@@ -123,9 +104,7 @@ class Overheads {
 }  // namespace
 
 void measure_overheads(GpuCalibrationContext& bench) {
-  if (bench.full)
-    bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
-                  [&] { timing_costs(bench); });
+  if (bench.full) bench.attempt({"graph-node"}, [&] { graph_node(bench); });
   bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
                 [&] { Overheads(bench).commands(); });
 }

@@ -97,9 +97,8 @@ constexpr Resource table[] = {
                "accesses.",
      .moves_sectors = true, .color = "#7CC4EA",
      .busy = {"sm_input_busy", "sm_output_busy", "l2_input_busy", "l2_output_busy"}},
-    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory, .unit = "op/s",
-     .text = "Instructions that load, store or use shared memory, however few bytes they move; one operation for each "
-             "thread. Measured by loads of one word of shared memory by all threads of a warp.",
+    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory,
+     .text = "Instructions that load, store or use shared memory, as counted, however few bytes they move.",
      .advice = "Load and store wider words with fewer instructions; keep operands in registers.", .color = "#A7D8F0",
      .busy = {"lsu_input_busy", "lsu_busy"}},
     {.name = "atomic-global", .label = "L2 atomics", .kind = memory, .group = CeilingGroup::atomics,
@@ -115,12 +114,6 @@ constexpr Resource table[] = {
     {.name = "dram-write", .label = "DRAM write", .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Writes to device memory. On a CPU the better of ordinary and non-temporal stores.",
      .follows_clock = false, .write_fraction = 1.0},
-    {.name = "l2-near", .label = "near L2", .group = CeilingGroup::memory, .unit = "B/s",
-     .text = "Reads of a working set small enough for the half of the L2 beside each multiprocessor."},
-    {.name = "l2-far", .label = "far L2", .group = CeilingGroup::memory, .unit = "B/s",
-     .text = "Reads of a working set that fills most of both halves of the L2."},
-    {.name = "shared-conflict-#", .group = CeilingGroup::memory, .unit = "B/s",
-     .text = "Shared memory with so many accesses of a warp to one bank."},
     {.name = "l2-random-read", .label = "random L2 reads", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Reads at random places of half of the L2, each of them counted as the 32 bytes (a sector) that L2 sends.",
      .advice = "Sort the accesses by place, or keep the table in shared memory."},
@@ -141,8 +134,6 @@ constexpr Resource table[] = {
      .text = "One load that L1 serves and that waits for the one before it."},
     {.name = "latency-l2-near", .label = "near L2", .group = CeilingGroup::latency, .unit = "s",
      .text = "The same from a working set of an eighth of the L2."},
-    {.name = "latency-l2-far", .label = "far L2", .group = CeilingGroup::latency, .unit = "s",
-     .text = "The same from the lines that lie in the far half of the L2."},
     {.name = "latency-l#", .group = CeilingGroup::latency, .unit = "s",
      .text = "The same from a cache of a CPU, numbered outwards from the core."},
     {.name = "latency-dram", .label = "DRAM", .group = CeilingGroup::latency, .unit = "s",
@@ -214,22 +205,10 @@ constexpr Resource table[] = {
      .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
      .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops.", .busy = {"issue_busy"}},
 
-    // Arithmetic that no verdict uses.
-    {.name = "mma-*", .group = CeilingGroup::compute, .unit = "FLOP/s",
-     .text = "Matrix instructions of a warp (mma.sync) on operands in registers; mma-int8 in op/s."},
-    {.name = "wgmma-*", .group = CeilingGroup::compute, .unit = "FLOP/s",
-     .text = "Matrix instructions of a warpgroup (Hopper) on operands in shared memory; wgmma-int8 in op/s."},
-
     // Other overheads.
     {.name = "launch-step", .unit = "s",
      .text = "Step in which the times of back-to-back launches climb; widens the intervals of a fit."},
-    {.name = "launch-stream", .unit = "s", .text = "One more empty kernel launched back to back."},
-    {.name = "launch-synchronised", .unit = "s",
-     .text = "Launch of an empty kernel until the host knows that it is finished."},
     {.name = "graph-node", .unit = "s", .text = "One more empty kernel in a CUDA graph."},
-    {.name = "event-pair", .unit = "s", .text = "Two CUDA events with nothing between them."},
-    {.name = "event-quantum", .unit = "s", .text = "Step of the time between CUDA events."},
-    {.name = "globaltimer-step", .unit = "s", .text = "Step of a GPU's global timer."},
     {.name = "copy-*", .unit = "s", .text = "A copy of four bytes that waits in the stream."},
     {.name = "memset", .unit = "s", .text = "A fill of four bytes that waits in the stream."},
 
@@ -240,13 +219,11 @@ constexpr Resource table[] = {
      .text = "Copies from a GPU to pinned or pageable host memory; payload."},
     {.name = "host-both-ways-pinned", .group = CeilingGroup::link, .unit = "B/s",
      .text = "Copies in both directions at once, their sum; payload."},
-    {.name = "peer-*", .group = CeilingGroup::link, .unit = "B/s",
-     .text = "Reads, writes and copies of another GPU's memory, by its number."},
 
     // Atomics.
     {.name = "atomic-global-*", .group = CeilingGroup::atomics, .unit = "op/s",
-     .text = "Atomic additions to global memory, of integers or of FP32 with and without a result: all threads to one address, "
-             "each warp to its own, or each thread."},
+     .text = "Atomic additions to global memory without a result, of integers or of FP32: all threads to one address, each warp "
+             "to its own, or each thread."},
     {.name = "l2-random-update", .label = "random L2 updates", .kind = memory, .group = CeilingGroup::atomics, .unit = "op/s",
      .text = "Atomic 64-bit additions without a result at random places of half of the L2.",
      .advice = "Sort the updates by place, or add in shared memory first."},
@@ -254,7 +231,6 @@ constexpr Resource table[] = {
      .text = "The same over several GiB of device memory.",
      .advice = "Sort the updates by place, or work on one part of the table after another, so that L2 holds each.",
      .follows_clock = false},
-    {.name = "atomic-shared-*", .group = CeilingGroup::atomics, .unit = "op/s", .text = "The same to shared memory."},
 
     {.name = "power",
      .text = "The power limit held the clock down while the resource that draws the power was busy.",
@@ -270,8 +246,6 @@ constexpr Resource table[] = {
 constexpr ResourceSuffix suffixes[] = {
     {"-one-core", "One core of a CPU by itself; without it, all cores together."},
     {"-sustained", "After a second or so of load, when power and clocks have settled; without it, from rest.", true},
-    {"-zeros", "On zeros, which cost less power than the random data otherwise used."},
-    {"-graph", "As part of a CUDA graph, where another engine may do it; without it, in a stream."},
 };
 
 /// Whether a name is of the family: "#" stands for a number, "*" at the end for anything.

@@ -21,15 +21,9 @@ __device__ __forceinline__ std::uint32_t load_global_16(const char* address) {
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "l"(address));
   return v ^ w ^ x ^ y;
 }
-template <int access_bytes>
-__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
-  std::uint32_t v, w = 0, x = 0, y = 0;
-  if constexpr (access_bytes == 16)
-    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v), "=r"(w), "=r"(x), "=r"(y)
-                 : "r"(address));
-  else
-    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+__device__ __forceinline__ std::uint32_t load_shared_16(std::uint32_t address) {
+  std::uint32_t v, w, x, y;
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "r"(address));
   return v ^ w ^ x ^ y;
 }
 
@@ -61,36 +55,24 @@ __global__ void __launch_bounds__(max_cache_threads)
 constexpr int shared_threads = 1024;
 constexpr int shared_bytes = 32768;
 
-template <int conflicts>
 __global__ void __launch_bounds__(shared_threads)
     shared_kernel(std::int64_t loops, std::uint32_t* sink, ClockReading* clock) {
   __shared__ __align__(16) std::uint32_t words[shared_bytes / 4];
   for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += shared_threads) words[i] = i * 2654435761U;
   __syncthreads();
-  constexpr int load_bytes = conflicts == 1 ? 16 : 4;
-  // Lanes lie `conflicts` words apart: as many of them then fall into one bank. Warps start at different places.
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
-  const unsigned first = conflicts == 1 ? threadIdx.x * 16 : warp * 128 + lane * 4 * conflicts;
-  std::uint32_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(words)) + first % shared_bytes;
+  const std::uint32_t address =
+      static_cast<std::uint32_t>(__cvta_generic_to_shared(words)) + threadIdx.x * access_bytes % shared_bytes;
   std::uint32_t sum = 0;
   const ClockReading start = read_clocks();
 #pragma unroll 1
   for (std::int64_t loop = 0; loop < loops; ++loop) {
 #pragma unroll
     for (int k = 0; k < 4 * in_flight; ++k)
-      sum ^= load_shared<load_bytes>(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
+      sum ^= load_shared_16(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
   }
   __syncthreads();
   leave_reading(clock, start);
   if (sum == never_cached) *sink = sum;
-}
-
-template <int conflicts>
-Launched launch_shared_as(const LoopLaunch& launch) {
-  return launch_loops(shared_kernel<conflicts>, launch.multiprocessors, shared_threads,
-                      (conflicts == 1 ? 16 : 4) * 4 * in_flight * shared_threads, launch,
-                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 }  // namespace
@@ -114,12 +96,10 @@ Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes,
                       static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
-Launched launch_shared(int conflicts, const LoopLaunch& launch) {
-  if (conflicts == 0) return launch_shared_as<0>(launch);
-  if (conflicts == 1) return launch_shared_as<1>(launch);
-  if (conflicts == 2) return launch_shared_as<2>(launch);
-  require(conflicts == 32, "bank conflicts");
-  return launch_shared_as<32>(launch);
+Launched launch_shared(const LoopLaunch& launch) {
+  return launch_loops(shared_kernel, launch.multiprocessors, shared_threads,
+                      access_bytes * 4 * in_flight * shared_threads, launch, static_cast<std::uint32_t*>(launch.sink),
+                      launch.clock);
 }
 
 }  // namespace gpubench::probes
