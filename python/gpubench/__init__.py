@@ -22,7 +22,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import compat, kernel_trace, profile, regime, torch, triton
+    from . import compat, kernel_trace, profile, profiling, pytorch, regime, torch, torch_cli, triton
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .timelines import Timeline
 
 _PLACES = ("runs", "timelines", "harness", "_core")  # in which names are looked for: a run is runs.Run before _core.Run
-_MODULES = ("compat", "kernel_trace", "profile", "regime", "torch", "triton")
+_MODULES = ("compat", "kernel_trace", "profile", "profiling", "pytorch", "regime", "torch", "torch_cli", "triton")
 
 __all__ = [  # noqa: F822: found by __getattr__
     "Benchmark", "Calibration", "ChartError", "Comparison", "CudaError", "Error", "FlagError", "MetricNameError",

@@ -9,6 +9,7 @@
 """
 from __future__ import annotations
 
+import argparse
 import functools
 import json
 import os
@@ -315,3 +316,45 @@ def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_ana
     else:
         print(f"wrote {name}")
     return measured
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command gpu-profile."""
+    parser = argparse.ArgumentParser("gpu-profile", description="Says what limits operations of PyTorch on this device.")
+    parser.add_argument("--visualize", action="store_true", help="draw gpu_performance_analysis.png")
+    parser.add_argument("--profile", choices=("cos", "matmul"), help="profile one operation")
+    parser.add_argument("--size", type=int, default=1_000_000, help="elements (default: 1000000)")
+    parser.add_argument("--device", help="cuda:0, cpu (default: the first GPU, else the CPU)")
+    chosen = parser.parse_args(words)
+    if not chosen.visualize and not chosen.profile:
+        parser.print_help()
+        return 64
+    if chosen.size < 1:
+        parser.error("--size takes a positive number")
+    try:
+        if chosen.profile:
+            _show(chosen.profile, chosen.size, chosen.device)
+        if chosen.visualize:
+            create_performance_plots(device=chosen.device)
+    except ImportError:
+        print("gpu-profile needs PyTorch: pip install torch", file=sys.stderr)
+        return 2
+    except _core.Error as error:
+        print(f"gpu-profile: {error}", file=sys.stderr)
+        return 64 if isinstance(error, _core.UsageError) else 2
+    return 0
+
+
+def _show(name: str, size: int, device: str | None) -> None:
+    import torch
+    profiler = GPUProfiler(device)
+    side = max(1, int(size**0.5))
+    x = torch.randn(size if name == "cos" else (side, side), device=profiler.device)
+    profile = profiler.profile_operation(*((torch.cos, x) if name == "cos" else (torch.matmul, x, x)))
+    print(f"Runtime: {profile['runtime_ms']:.4f} ms\nRegime: {profile['regime']}\n"
+          f"FLOPS utilization: {profile['flops_utilization'] * 100:.1f} %\n"
+          f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -96,6 +96,14 @@ def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, 
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 
 
+def test_the_command_says_how_it_is_used(capsys):
+    assert regime.main([]) == 64 and "--visualize" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        regime.main(["--profile", "sin"])
+    pytest.importorskip("torch")
+    assert regime.main(["--profile", "cos", "--device", "cuda:99"]) == 2 and "no device 'cuda:99'" in capsys.readouterr().err
+
+
 IMPORTS_WHILE_TIMED = """
 import sys, torch, gpubench
 from gpubench import regime

@@ -2,6 +2,8 @@
 """Profilers of PyTorch programs. What needs PyTorch is skipped without it; traces alone need none."""
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -138,6 +140,40 @@ def test_allocator_history_becomes_a_curve():
         MemoryProfiler().get_peak_analysis()
     with pytest.raises(ValueError):
         MemoryProfiler(sample_interval_ms=0)
+
+
+@pytest.mark.parametrize("command", [["flame", "-o", "flame.html"], ["flame", "--json", "-o", "flame.json"],
+                                     ["timeline", "-o", "timeline.html"], ["timeline", "-o", "t.json"],
+                                     ["hta", "-o", "hta.json", "--json"]])
+def test_commands_write_what_they_are_asked_for(trace, tmp_path, command):
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", command[0], str(trace), *command[1:]],
+                          capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0 and "wrote" in done.stdout, done.stderr
+    assert any((tmp_path / word).exists() for word in command[1:])
+
+
+def test_commands_refuse_in_words(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", "hta", "none.json"], capture_output=True, text=True,
+                          cwd=tmp_path, check=False)
+    assert done.returncode == 2 and "none.json" in done.stderr and "Traceback" not in done.stderr
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", "profile", "none.py"], capture_output=True, text=True,
+                          cwd=tmp_path, check=False)
+    assert done.returncode == 2 and "There is no script none.py" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command, script, code, said", [
+    (["profile"], "raise SystemExit(3)", 3, "own.py ended with 3"), (["memory"], "1/0", 1, "ZeroDivisionError"),
+    (["compile"], "raise SystemExit(3)", 64, "ended with 3 before"), (["compile", "--backend", "nope"], "model, sample_input = abs, 1", 64, "no backend 'nope'"),
+    (["memory", "--interval", "0"], "", 2, "above 0, not 0")])
+def test_commands_end_as_the_script_does(tmp_path, command, script, code, said):
+    pytest.importorskip("torch")
+    (tmp_path / "own.py").write_text(script)
+    done = subprocess.run([sys.executable, "-m", "gpubench.torch_cli", command[0], *command[1:], "own.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == code and said in done.stderr, done.stdout + done.stderr
+    assert "runpy" not in done.stderr
+    if code in (1, 3):
+        assert done.stdout.startswith(("total", "peak")), "what was known until then"
 
 
 class TestWithTorch:
