@@ -7,11 +7,20 @@
 #include <exception>
 
 #include "bench/memory/host_memory.h"
+#include "core/base/time.h"
 #include "gpu/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
 namespace {
+
+std::vector<std::uint64_t> fingerprints(const std::vector<BufferPlace>& buffers) {
+  std::vector<std::uint64_t> result;
+  result.reserve(buffers.size());
+  for (const auto& [pointer, bytes, device] : buffers)
+    result.push_back(device ? device_fingerprint(pointer, bytes) : host_fingerprint(pointer, bytes));
+  return result;
+}
 
 void copy(void* to, const void* from, std::size_t bytes, bool device) {
   if (device)
@@ -44,50 +53,74 @@ std::shared_ptr<void> Inputs::allocate(std::size_t bytes, bool device) {
   return {detail::allocate_host(bytes), [bytes](void* pointer) { detail::free_host(pointer, bytes); }};
 }
 
-std::optional<std::string> Inputs::keep() {
-  if (!copies_.empty()) return std::nullopt;
+std::optional<std::string> Inputs::keep(const std::function<void()>& once, int executions) {
+  const auto round = [&] {
+    for (int i = 0; i < executions; ++i) once();
+  };
+  round();
+  const auto before = fingerprints(buffers_);
+  round();
+  const auto after = fingerprints(buffers_);
   try {
-    for (const BufferPlace& buffer : buffers_) copies_.push_back({buffer, allocator_(buffer.bytes, buffer.device)});
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (before[i] == after[i]) continue;
+      copies_.push_back({buffers_[i], allocator_(buffers_[i].bytes, buffers_[i].device)});
+    }
   } catch (const OutOfMemory& error) {
     copies_.clear();  // part of the inputs would be a state that never was
-    return fmt::format("no memory for copies of its inputs: {}", error.what());
+    return fmt::format("no memory for copies of what each execution changes: {}", error.what());
   }
   for (const auto& [original, contents] : copies_)
     copy(contents.get(), original.pointer, original.bytes, original.device);
   return std::nullopt;
 }
 
-bool Inputs::restore() const {
+void Inputs::restore() const {
   for (const auto& [original, contents] : copies_)
     copy(original.pointer, contents.get(), original.bytes, original.device);
-  return !copies_.empty();
 }
 
 using detail::Declaration;
 
 CountingRunner::CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
-    : device_(std::move(device), cold), pass_(std::move(pass)) {}
+    : device_(std::move(device), cold), pass_(std::move(pass)) {
+  constexpr double kept_share = 0.25;  // of what is free: operations allocate by themselves, too
+  if (device_.gpu() != nullptr && pass_->counts())
+    kept_.emplace(static_cast<std::size_t>(kept_share * static_cast<double>(detail::free_device_bytes())));
+}
 
-Measurement CountingRunner::run(const PointCall& call, const Measurement& timed) {
-  Measurement measurement = timed;
-  if (!measurement.seconds()) return measurement;
-  if (const std::string* const reason = device_.is_lost() ? nullptr : pass_->unavailable()) {
-    pass_->give_up(measurement, *reason);  // the operation need not even set itself up
-    return measurement;
+const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
+  Measurement& measurement = points_.try_emplace(position, timed).first->second;
+  if (!measurement.seconds() || !pass_->wants(position, timed)) return measurement;
+  try {
+    if (device_.is_lost()) {
+      pass_->give_up(measurement,
+                     "an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
+    } else if (const std::string* const reason = pass_->unavailable()) {
+      pass_->give_up(measurement, *reason);  // the operation need not even set itself up
+    } else {
+      const double start = steady_seconds();
+      Declaration declared{&call.google, call.arguments, [&](Declaration& all, const Batch& batch) {
+                             count(all, batch, measurement, position, steady_seconds() - start);
+                           }};
+      State state(declared);
+      call.operation(state);
+    }
+  } catch (...) {
+    pass_->give_up(measurement, current_exception_text());
   }
-  Measurement again;
-  call_operation(call, again, device_.is_lost(),
-                 [&](Declaration& declared, const Batch& batch) { count(declared, batch, measurement); });
-  if (again.failure) pass_->give_up(measurement, again.failure->message);
   return measurement;
 }
 
-void CountingRunner::count(Declaration& declared, const Batch& batch, Measurement& measurement) {
+void CountingRunner::count(Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
+                           double set_up_seconds) {
   device_.begin(declared);
   const auto behind_reset = [&] { device_.execute(declared, batch); };
   // Records have no bytes, and where a working set lies in L2 afterwards is not where timing found it.
   if (Gpu* const gpu = device_.gpu(); pass_->counts() && gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
   Replay replay;
+  replay.point = position;
+  replay.set_up_seconds = set_up_seconds;
   replay.execute = [&] { device_.execute(batch); };
   replay.resets = declared.reset != nullptr;
   const bool is_cold = device_.is_cold();
@@ -104,14 +137,14 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
   const bool rotates = cold && cold->rotation().copies > 0;
   Inputs inputs(rotates ? std::vector<BufferPlace>() : places_of(declared.buffers));
   replay.prepare = [&] {
-    if (inputs.restore() && device_.gpu() != nullptr) clean_cache(*device_.gpu());  // of what the copies have written
+    inputs.restore();
     if (!is_cold) behind_reset();
     device_.reset(declared);
     if (is_cold) cold->prepare();
   };
   replay.keep_inputs = [&]() -> std::optional<std::string> {
     if (rotates) return "with cold caches they have copies of its buffers in turns, which are not put back";
-    return inputs.keep();
+    return inputs.keep(behind_reset, is_cold ? 1 : 2);
   };
   if (GpuTiming* const timing = device_.timing()) {
     if (!is_cold && !replay.resets)
@@ -121,6 +154,11 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
     replay.clock_notes = [timing] { return timing->clock_notes(); };
   }
   pass_->fill(measurement, replay);
+}
+
+std::map<std::size_t, Measurement> CountingRunner::finish() {
+  for (auto& [position, measurement] : points_) pass_->finish(position, measurement);
+  return std::move(points_);
 }
 
 }  // namespace gpubench::bench

@@ -2,11 +2,13 @@
 // Going over timed points again, for passes that count or record.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/point_runner.h"
+#include "gpu/kept_memory.h"
 
 namespace gpubench::bench {
 
@@ -30,10 +32,10 @@ class Inputs {
   explicit Inputs(std::vector<BufferPlace> buffers, Allocator allocator = allocate)
       : buffers_(std::move(buffers)), allocator_(std::move(allocator)) {}
 
-  /// Copies the contents, unless that was done before. Returns why they cannot be restored, if so.
-  std::optional<std::string> keep();
-  /// Whether there was anything to restore.
-  bool restore() const;
+  /// To be called before the first of several passes of `executions` each. Runs the operation that often twice, and
+  /// copies what the second time changed. Returns why contents cannot be restored, if so.
+  std::optional<std::string> keep(const std::function<void()>& once, int executions);
+  void restore() const;
 
  private:
   struct Copy {
@@ -51,17 +53,22 @@ class CountingRunner {
   /// Opens the device as PointRunner does.
   CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass);
 
-  /// What it runs points for.
+  /// What it runs points for. Its rounds begin, and all points are run, as often as it says.
   [[nodiscard]] PostTimingPass& pass() { return *pass_; }
-  /// Runs a point, and returns `timed` with what the pass has added. Never throws for what the operation does: what is
-  /// missing is absent with its reason.
-  Measurement run(const PointCall& call, const Measurement& timed);
+  /// Runs the point at `position`, the same in every round, and returns `timed` with what the pass has added. Never
+  /// throws for what the operation does: what is missing is absent with its reason.
+  const Measurement& run(const PointCall& call, std::size_t position, const Measurement& timed);
+  /// To be called after the last round: all points by their positions.
+  std::map<std::size_t, Measurement> finish();
 
  private:
-  void count(detail::Declaration& declared, const Batch& batch, Measurement& measurement);
+  void count(detail::Declaration& declared, const Batch& batch, Measurement& measurement, std::size_t position,
+             double set_up_seconds);
 
   OpenDevice device_;
+  std::optional<KeptMemory> kept_;        ///< of a pass that sets points up several times
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
+  std::map<std::size_t, Measurement> points_;
 };
 
 }  // namespace gpubench::bench

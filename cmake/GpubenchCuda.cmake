@@ -84,6 +84,15 @@ if(GPUBENCH_WITH_CUDA)
   find_path(GPUBENCH_CUPTI_INCLUDE cupti_range_profiler.h
     HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include
           ${CUDAToolkit_TARGET_DIR}/extras/CUPTI/include NO_DEFAULT_PATH)
+  if(GPUBENCH_KERNEL_HASHES)
+    # Code for several architectures is compressed otherwise, and what is compressed cannot be told kernel by kernel
+    # (bench/activity/kernel_code.h).
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --help OUTPUT_VARIABLE nvcc_help ERROR_QUIET)
+    if(NOT nvcc_help MATCHES "--no-compress")
+      message(FATAL_ERROR "GPUBENCH_KERNEL_HASHES=ON, but ${CMAKE_CUDA_COMPILER} has no option --no-compress.")
+    endif()
+    add_compile_options($<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:--no-compress>)
+  endif()
   message(STATUS "gpubench: CUDA ${CUDAToolkit_VERSION}, for architectures ${CMAKE_CUDA_ARCHITECTURES}")
 else()
   message(STATUS "gpubench: built without CUDA, for the host CPU alone (${cuda_missing})")

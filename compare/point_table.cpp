@@ -202,10 +202,15 @@ std::string kernels_text(const Point* base, const Point* next) {
   }
   const auto &were = old.activity->kernels, &are = now.activity->kernels;
   if (were.size() != are.size()) return fmt::format("{} -> {}", plural(std::ssize(were), "kernel"), are.size());
+  bool code_known = true, same_code = true;
   for (std::size_t i = 0; i < were.size(); ++i) {
     const KernelLaunch &was = were[i], &is = are[i];
     const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
+    const bool known = !was.code.empty() && !is.code.empty();
+    code_known = code_known && known;
+    same_code = same_code && was.code == is.code;
     add("kernel", was.name, is.name);
+    if (known && was.name == is.name && was.code != is.code) say(fmt::format("kernel {}: code differs", is.name));
     add("grid", extent(was.grid), extent(is.grid));
     add("block", extent(was.block), extent(is.block));
     add("registers", was.registers, is.registers);
@@ -214,7 +219,9 @@ std::string kernels_text(const Point* base, const Point* next) {
     add("launches", was.launches, is.launches);
     if (was.local_bytes && is.local_bytes) add("local bytes per thread (spills)", *was.local_bytes, *is.local_bytes);
   }
-  return text.empty() ? "the same kernels and launches" : text;
+  if (!code_known) return text.empty() ? "the same kernels and launches, code not known" : text;
+  if (text.empty()) return "the same kernels, code and launches";
+  return same_code ? text + ", same code" : text;
 }
 
 std::string bound_of(const Verdict* verdict) {

@@ -9,7 +9,6 @@
 namespace gpubench::bench {
 namespace {
 
-/// One for each vendor.
 std::vector<const Backend*>& all() {
   static std::vector<const Backend*> backends = {&cuda_backend()};
   return backends;
@@ -25,6 +24,8 @@ DeviceReadings Backend::readings(const Device&) const { return {}; }
 std::unique_ptr<MetricSource> Backend::metrics(const Device&) const { throw MetricsUnavailable(why_none()); }
 ChipMetrics Backend::chip_metrics(const Device&) const { throw MetricsUnavailable(why_none()); }
 std::unique_ptr<ActivitySource> Backend::activity() const { throw MetricsUnavailable(why_none()); }
+
+const std::vector<const Backend*>& backends() { return all(); }
 
 const Backend& backend_of(const Device& device) {
   for (const Backend* const backend : all())

@@ -45,6 +45,8 @@ class Backend {
   virtual void end_profiler_range() const {}
 };
 
+/// One for each vendor.
+const std::vector<const Backend*>& backends();
 /// The one whose prefix the device's id has. Throws GpuError where none has it.
 const Backend& backend_of(const Device& device);
 /// Of the GPU that this thread opened last; before, the first.

@@ -9,6 +9,7 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "gpu/backend.h"
+#include "gpu/kept_memory.h"
 #include "gpu/scrubbing.h"
 
 namespace gpubench {
@@ -21,7 +22,12 @@ bench::DeviceMemory& memory() { return bench::backend_in_use().memory(); }
 namespace detail {
 
 void* allocate_device(std::size_t bytes) {
-  void* const pointer = memory().allocate(std::max<std::size_t>(bytes, 1));
+  auto* const kept = bench::KeptMemory::current();
+  void* pointer = kept != nullptr ? kept->take(bytes) : nullptr;
+  if (pointer != nullptr) return pointer;
+  const std::size_t wanted = std::max<std::size_t>(bytes, 1);
+  pointer = memory().allocate(wanted);
+  if (pointer == nullptr && kept != nullptr && kept->clear()) pointer = memory().allocate(wanted);
   if (pointer == nullptr) {
     const auto [free, total] = memory().left();
     throw OutOfMemory(fmt::format("the GPU has {} of {} free, and {} are needed",
@@ -33,6 +39,13 @@ void* allocate_device(std::size_t bytes) {
 }
 
 void free_device(void* pointer, std::size_t bytes) noexcept {
+  if (auto* const kept = bench::KeptMemory::current(); kept != nullptr) {
+    try {
+      memory().wait();           // as giving it back would
+    } catch (const GpuError&) {  // which later calls meet again
+    }
+    if (kept->keep(pointer, bytes)) return;
+  }
   memory().release(pointer);
   bench::scrubbing().freed(static_cast<double>(bytes), steady_seconds());
 }
@@ -85,6 +98,12 @@ std::size_t free_device_bytes() { return memory().left().free; }
 }  // namespace detail
 
 namespace bench {
+
+std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
+  if (bytes == 0) return 0;
+  memory().wait();  // the harness works on a stream that the default stream does not wait for
+  return memory().fingerprint(pointer, bytes);
+}
 
 void copy_within_device(void* to, const void* from, std::size_t bytes) {
   memory().wait();

@@ -32,9 +32,12 @@ class DeviceMemory {
   virtual void set(void* pointer, int value, std::size_t bytes) = 0;
   virtual void draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes,
                     std::size_t count, std::uint64_t seed) = 0;
+  /// Waits for it. The sum that mix_word describes.
+  virtual std::uint64_t fingerprint(const void* pointer, std::size_t bytes) = 0;
 };
 
-/// Waits for the device before and after. Throws GpuError.
+/// All wait for the device before and after. They throw OutOfMemory and GpuError.
+std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes);
 void copy_within_device(void* to, const void* from, std::size_t bytes);
 
 }  // namespace gpubench::bench

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <cmath>
 
 namespace gpubench::bench {
 
@@ -17,11 +17,20 @@ bool is_over_elapsed_time(std::string_view counter) {
          std::ranges::any_of(endings, [&](std::string_view ending) { return counter.ends_with(ending); });
 }
 
-double over_kernels(std::string_view counter, std::span<const double> values, std::span<const double> durations) {
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  if (counter.starts_with(durations_begin) || counter.ends_with(".sum")) return sum;
-  return std::inner_product(values.begin(), values.end(), durations.begin(), 0.0) /
-         std::accumulate(durations.begin(), durations.end(), 0.0);
+std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
+                                       std::span<const std::optional<double>> durations) {
+  if (values.empty() || values.size() != durations.size()) return std::nullopt;
+  double sum = 0.0;
+  double weighted = 0.0;
+  double weights = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i] || !durations[i]) return std::nullopt;
+    sum += *values[i];
+    weighted += *values[i] * *durations[i];
+    weights += *durations[i];
+  }
+  const double result = counter.starts_with(durations_begin) ? sum : weighted / weights;
+  return std::isfinite(result) ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace gpubench::bench

@@ -11,9 +11,19 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpubench::bench {
+
+/// What setting a profiler up took.
+struct CountingEffort {
+  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
+  std::size_t configured = 0;  ///< how often it was told what to count
+  std::size_t enabled = 0;     ///< how often it took the counters
+  std::map<std::string, std::pair<std::size_t, double>, std::less<>>
+      calls;  ///< how often, and seconds, by what was done
+};
 
 /// Each name that was asked for is in one of the two maps.
 struct MetricValues {
@@ -57,17 +67,31 @@ class MetricSource {
   [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
   /// The executions that it takes to count all of these together; absent when that is impossible.
   [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
-  /// Counts these from here on, all together. Ranges that were not read are lost. Throws MetricsUnavailable.
+  /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
   virtual void begin(const std::vector<std::string>& metrics) = 0;
-  /// Counts one execution, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
-  /// throw.
-  [[nodiscard]] virtual MetricValues count(const CountedExecution& execution) = 0;
+  /// Whether it has the two below.
+  [[nodiscard]] virtual bool counts_by_passes() const { return false; }
+  /// The same for several passes, one of each point at a time: all points are counted again after each `next_pass`, and
+  /// their values come after the last. Throws MetricsUnavailable.
+  virtual void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) {
+    (void)metrics;
+    (void)max_points;
+    throw MetricsUnavailable("this source counts all passes of a point together");
+  }
+  virtual void next_pass() {}
+  /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
+  /// throw; earlier points are not affected.
+  virtual void count(std::size_t point, const CountedExecution& execution) = 0;
   /// Counts what the current device does until `end_range`, once, as a point: for metrics of one pass. Both wait for
   /// the device. Throw MetricsUnavailable.
-  virtual void begin_range(std::size_t /*point*/) { throw MetricsUnavailable("this source counts no ranges"); }
+  virtual void begin_range(std::size_t point) {
+    (void)point;
+    throw MetricsUnavailable("this source counts no ranges");
+  }
   virtual void end_range() {}
-  /// The values of the ranges since the last call.
-  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() { return {}; }
+  /// The values of the points that were counted since the last call.
+  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
+  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
 
 /// What the chip of a GPU counts and in how many passes, without a context on it.
@@ -85,8 +109,9 @@ inline constexpr std::string_view kernel_duration = "gpu__time_duration.sum";
 /// falsify these. So they are counted in a range for each kernel, as Nsight Compute does.
 bool is_over_elapsed_time(std::string_view counter);
 
-/// The figure of several kernels together: durations and other sums add up, anything else is the mean by duration. Not
-/// a number where a kernel has none.
-double over_kernels(std::string_view counter, std::span<const double> values, std::span<const double> durations);
+/// The figure of an operation from those of its kernels: durations add up, anything else is the mean by duration.
+/// Absent where a kernel has none, or the durations are not known.
+std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
+                                       std::span<const std::optional<double>> durations);
 
 }  // namespace gpubench::bench

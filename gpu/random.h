@@ -67,4 +67,10 @@ GPUBENCH_HOST_DEVICE constexpr Format format_of(detail::ElementKind kind) {
   return {5, 2, 0x7BU};  // fp8_e5m2
 }
 
+/// A fingerprint is the sum of this over all words of eight bytes, the last filled up with zeros. Different contents
+/// give the same with a probability of 2^-64.
+GPUBENCH_HOST_DEVICE constexpr std::uint64_t mix_word(std::uint64_t word, std::size_t index) {
+  return mix(word + 0x2545F4914F6CDD1DULL * (index + 1));
+}
+
 }  // namespace gpubench::bench

@@ -94,6 +94,7 @@ std::string kernel_text(const KernelLaunch& kernel) {
     text += fmt::format(", {} shared", format_bytes(static_cast<double>(shared)));
   if (kernel.local_bytes.value_or(0) > 0)
     text += fmt::format(", {} of local memory a thread", format_bytes(static_cast<double>(*kernel.local_bytes)));
+  if (!kernel.code.empty()) text += ", " + kernel.code;
   return text;
 }
 

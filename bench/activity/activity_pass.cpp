@@ -57,6 +57,20 @@ std::int64_t warm_up_chains_for(double chain_seconds) {
 
 }  // namespace
 
+ActivityPass::ActivityPass(Device device, Opener open, CodeReader read_code)
+    : device_(std::move(device)), open_(std::move(open)), read_code_(std::move(read_code)) {}
+
+KernelCode ActivityPass::code_of_process(const Device& device) { return KernelCode::of_process(device.architecture); }
+
+void ActivityPass::identify(std::vector<KernelLaunch>& kernels) {
+  if (!code_) code_ = read_code_(device_);
+  for (KernelLaunch& kernel : kernels) {
+    CodeOfKernel known = code_->of(kernel.name);
+    kernel.code = std::move(known.code);
+    kernel.code_absent_reason = std::move(known.absent_reason);
+  }
+}
+
 ActivitySource& ActivityPass::source() {
   if (unavailable_) throw MetricsUnavailable(*unavailable_);
   if (!source_) {
@@ -152,6 +166,7 @@ void ActivityPass::take(RecordedExecution recorded, Measurement& measurement) {
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source().name());
   if (check.seconds) check.recording_reason = recording_reason_;
+  identify(check.kernels);
   measurement.kernels = std::move(recorded.kernels);
   measurement.kernel_order = std::move(recorded.kernel_order);
   measurement.kernel_order_reason = std::move(recorded.kernel_order_reason);

@@ -13,6 +13,14 @@
 namespace gpubench::bench {
 namespace {
 
+/// That one pass goes over. Each takes some hundred KiB of counter data.
+constexpr std::size_t points_of_a_pass = 256;
+/// To begin and end a pass takes as long on an H200 (docs/results/h200/counting.md). A point that takes longer to set
+/// up is set up once, and has its groups and passes one after another.
+constexpr double slow_set_up_seconds = 20e-3;
+/// While it was timed. That may have been slow for once: code was translated, a library started.
+constexpr double surely_slow_set_up_seconds = 100e-3;
+
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
@@ -84,20 +92,25 @@ bool passed_kernels_over(const std::map<std::string, double>& values) {
   return seen != values.end() && seen->second <= 0.0;
 }
 
-/// A counter of one group of launches, by duration where that is known. Not a number where a launch has none.
+/// A counter of one group of launches: counts and durations add up, anything else is the mean, by duration where that
+/// is known. Not a number where a launch has none.
 double over_launches(const std::string& name, const std::map<std::string, std::vector<double>>& of_kernels,
                      std::span<const std::int64_t> order, std::size_t group) {
   const auto found = of_kernels.find(name);
   const auto durations = of_kernels.find(std::string(kernel_duration));
   if (found == of_kernels.end() || found->second.size() != order.size()) return std::nan("");
   const bool weighed = durations != of_kernels.end() && durations->second.size() == order.size();
-  std::vector<double> values, weights;
+  double sum = 0.0;
+  double weighted = 0.0;
+  double weights = 0.0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (!std::cmp_equal(order[i], group)) continue;
-    values.push_back(found->second[i]);
-    weights.push_back(weighed ? durations->second[i] : 1.0);
+    const double weight = weighed ? durations->second[i] : 1.0;
+    sum += found->second[i];
+    weighted += weight * found->second[i];
+    weights += weight;
   }
-  return over_kernels(name, values, weights);
+  return name.ends_with(".sum") ? sum : weighted / weights;
 }
 
 }  // namespace
@@ -169,47 +182,155 @@ void CounterPass::open() {
   source_ = std::move(source);
 }
 
+std::size_t CounterPass::rounds() {
+  if (!wanted() || unavailable() != nullptr) return 1;
+  lay_out_rounds();
+  return std::max<std::size_t>(rounds_.size(), 1);
+}
+
+/// To begin and end a pass is slow, so all points share it. Not where kernels are counted one by one, which needs the
+/// profiler for a point alone.
+void CounterPass::lay_out_rounds() {
+  rounds_.clear();
+  for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
+    const auto& [counters, passes] = plan_.groups[group];
+    if (points_ == 0 || passes < 2 || !source_->counts_by_passes() || each_kernel_ ||
+        std::ranges::any_of(counters, is_over_elapsed_time)) {
+      rounds_.push_back({group, 0, 0, false});
+      continue;
+    }
+    for (std::size_t part = 0; part * points_of_a_pass < points_; ++part)
+      for (std::size_t pass = 0; pass < passes; ++pass) rounds_.push_back({group, pass, part, true});
+  }
+  if (std::ranges::any_of(rounds_, &Round::by_passes)) rounds_.push_back({.of_slow = true});
+}
+
+void CounterPass::begin(std::size_t round) {
+  round_.reset();
+  if (round == 0) counted_.clear();
+  if (!source_) return why_not_this_round_.clear();
+  if (rounds_.empty()) lay_out_rounds();
+  if (round < rounds_.size()) round_ = rounds_[round];
+  if (round_ && round_->pass > 0) return source_->next_pass();
+  why_not_this_round_.clear();
+  read();
+  if (!round_ || round_->of_slow) return;
+  const auto& counters = plan_.groups[round_->group].counters;
+  try {
+    if (round_->by_passes)
+      source_->begin_passes(counters, std::min(points_, points_of_a_pass));
+    else
+      source_->begin(counters);
+  } catch (const MetricsUnavailable& error) {
+    why_not_this_round_ = error.what();
+  }
+}
+
+bool CounterPass::wants(std::size_t point, const Measurement& timed) {
+  const std::size_t position = positions_.try_emplace(point, positions_.size()).first->second;
+  if (timed.set_up_seconds.value_or(0.0) > surely_slow_set_up_seconds) slow_.insert(point);
+  if (!source_ || rounds_.empty()) return true;
+  if (!round_) return false;
+  if (rounds_.back().of_slow && slow_.contains(point) != round_->of_slow) return false;
+  return !round_->by_passes || position / points_of_a_pass == round_->part;
+}
+
 void CounterPass::fill(Measurement& measurement, const Replay& replay) {
   if (!wanted()) return;
   if (const std::string* const reason = unavailable()) return all_absent(measurement, *reason);
-  CountedExecution execution = replay;
-  execution.each_kernel = each_kernel_ && measurement.kernel_order.size() > 1;
-  MetricValues counted;
-  std::string condition;  // under which some were counted
-  for (const auto& [counters, passes] : plan_.groups) {
+  const auto [place, first_round] = counted_.try_emplace(replay.point);
+  PointValues& counted = place->second;
+  if (first_round) {
+    measurement.counters.clear();  // a resumed run's point may have some
+    measurement.absent_counters.clear();
+  }
+  if (!round_) return;
+  if (round_->of_slow) return count_all(counted, replay);
+  // Of a point that nobody had set up before, the first time tells.
+  const bool begun = round_->pass > 0;
+  if (!begun && rounds_.back().of_slow && replay.set_up_seconds > slow_set_up_seconds) slow_.insert(replay.point);
+  if (slow_.contains(replay.point)) return;
+  try {
+    if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
+    Replay each = replay;
+    each.each_kernel = each_kernel_ && measurement.kernel_order.size() > 1;
+    count(counted, each, round_->group);
+  } catch (const std::exception& error) {
+    miss(counted, round_->group, error.what());
+  }
+}
+
+/// At one set-up.
+void CounterPass::count_all(PointValues& counted, const Replay& replay) {
+  for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
     try {
-      source_->begin(counters);
-      if (passes > 1 && replay.keep_inputs)
-        if (const auto reason = replay.keep_inputs()) {
-          condition = fmt::format(", some in {} passes, each on what the one before left: {}", passes, *reason);
-          warn(
-              fmt::format("On {}, the passes of some points may have had different inputs, as those points' counters "
-                          "say.",
-                          device_.id));
-        }
-      MetricValues values = source_->count(execution);
-      // A counter that two metrics share may be in two groups: that of the first stands.
-      counted.values.merge(values.values);
-      counted.absent.merge(values.absent);
-      counted.of_kernels.merge(values.of_kernels);
-      if (counted.kernels_lost.empty()) counted.kernels_lost = values.kernels_lost;
-    } catch (const std::exception& error) {  // the counters of this group are absent: the others are not affected
-      for (const std::string& counter : counters) counted.absent.emplace(counter, error.what());
-      warn(fmt::format("{} on {}: {}.", plan_.groups.size() == 1 ? "No counters" : "Not all counters", device_.id,
-                       error.what()));
+      read();
+      source_->begin(plan_.groups[group].counters);
+      count(counted, replay, group);
+    } catch (const std::exception& error) {
+      miss(counted, group, error.what());
     }
   }
-  measurement.counters.clear();  // a resumed run's point may have some
-  measurement.absent_counters = plan_.absent;
-  const auto source = [&](const ResolvedMetric& metric) {
-    return fmt::format("{}{}{}", source_->name(), is_by_kernel(metric) ? ", each kernel by itself" : "", condition);
+}
+
+/// Every round sets the operation up anew, with the same data: only within one do passes follow each other.
+void CounterPass::count(PointValues& counted, const Replay& replay, std::size_t group) {
+  const std::size_t passes = round_->by_passes ? 1 : plan_.groups[group].passes;
+  if (passes > 1 && replay.keep_inputs) {
+    if (const auto reason = replay.keep_inputs()) {
+      counted.condition = fmt::format(", some in {} passes, each on what the one before left: {}", passes, *reason);
+      warn(fmt::format("On {}, the passes of some points had different inputs, as those points' counters say.",
+                       device_.id));
+    }
+  }
+  source_->count(replay.point, replay);
+}
+
+/// The counters of this group are absent: the others are not affected.
+void CounterPass::miss(PointValues& counted, std::size_t group, const std::string& reason) {
+  for (const std::string& counter : plan_.groups[group].counters) counted.values.absent.emplace(counter, reason);
+  warn_of(reason);
+}
+
+void CounterPass::warn_of(const std::string& reason) {
+  const char* const what = plan_.groups.size() == 1 ? "No counters" : "Not all counters";
+  warn(fmt::format("{} on {}: {}.", what, device_.id, reason));
+}
+
+void CounterPass::read() {
+  for (auto& [point, values] : source_->read()) {
+    // A counter that two metrics share may be in two groups: that of the first stands.
+    MetricValues& all = counted_[point].values;
+    all.values.merge(values.values);
+    all.absent.merge(values.absent);
+    all.of_kernels.merge(values.of_kernels);
+    if (all.kernels_lost.empty()) all.kernels_lost = values.kernels_lost;
+    if (!values.lost.empty()) warn_of(values.lost);
+  }
+}
+
+void CounterPass::finish(std::size_t point, Measurement& measurement) {
+  if (source_) read();
+  const auto place = counted_.find(point);
+  if (place == counted_.end()) return;  // nothing was tried: the measurement has the reason
+  const PointValues& counted = place->second;
+  const auto given_up = std::exchange(measurement.absent_counters, plan_.absent);
+  measurement.counters.clear();
+  const auto why_missing = [&](const std::string& metric, const std::string& counter) -> std::string {
+    if (const auto reason = counted.values.absent.find(counter); reason != counted.values.absent.end())
+      return reason->second;
+    for (const AbsentCounter& absent : given_up)
+      if (absent.name == metric) return absent.reason;
+    if (counted.values.values.contains(counter)) return counter + " came back without a value";
+    return "the run was stopped before this was counted";
   };
-  add_counters(measurement, plan_.metrics, counted.values, source, [&](const std::string&, const std::string& counter) {
-    const auto reason = counted.absent.find(counter);
-    return reason != counted.absent.end() ? reason->second : counter + " came back without a value";
-  });
+  const auto source = [&](const ResolvedMetric& metric) {
+    return fmt::format("{}{}{}", source_->name(), is_by_kernel(metric) ? ", each kernel by itself" : "",
+                       counted.condition);
+  };
+  add_counters(measurement, plan_.metrics, counted.values.values, source, why_missing);
   measurement.work_differences = work_differences(measurement, device_);
-  fill_kernels(counted, measurement);
+  fill_kernels(counted.values, measurement);
 }
 
 /// Each metric of each group, from those of its launches.

@@ -220,14 +220,53 @@ std::vector<std::string> counters_of(const ResolvedMetric& metric) {
   return counters;
 }
 
+/// All groups of several passes in one, the last, if that takes no more of them.
+void merge_long_groups(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  const auto several = [](const PassGroup& group) { return group.passes > 1; };
+  PassGroup together{{}, 0};
+  std::size_t apart = 0;
+  for (const PassGroup& group : groups)
+    if (several(group)) {
+      together.counters = with(std::move(together.counters), group.counters);
+      apart += group.passes;
+    }
+  if (apart == 0) return;
+  const auto needed = passes_of(together.counters);
+  if (!needed || *needed < 2 || *needed > apart) return;
+  together.passes = *needed;
+  std::erase_if(groups, several);
+  groups.push_back(std::move(together));
+}
+
+/// Short groups ride with the last one where that is long and they cost it nothing.
+void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  for (std::size_t i = 1; i + 1 < groups.size();) {
+    PassGroup& last = groups.back();
+    auto joined = with(last.counters, groups[i].counters);
+    if (last.passes > 1 && groups[i].passes == 1 && passes_of(joined) == last.passes) {
+      last.counters = std::move(joined);
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
 bool tells_instructions_apart(std::string_view counter) { return counter.find("__sass_") != std::string_view::npos; }
+
+void add_witness(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  for (PassGroup& group : groups) {
+    if (std::ranges::none_of(group.counters, tells_instructions_apart)) continue;
+    auto more = with(group.counters, {std::string(all_by_instruction)});
+    if (passes_of(more) == group.passes) group.counters = std::move(more);
+  }
+}
 
 /// Puts metrics that may all be counted together into groups, and into `plan` what cannot be counted.
 std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
                                  PassPlan& plan) {
   std::vector<PassGroup> groups;
-  // A pass more of one group is cheaper than a round more over all points.
-  PassGroup several{{}, 0}, units{{}, 0};
+  std::optional<PassGroup> units;
   for (const ResolvedMetric& metric : metrics) {
     const auto counters = with({}, counters_of(metric));
     const auto alone = passes_of(counters);
@@ -242,11 +281,12 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
       continue;
     }
     plan.metrics.push_back(metric);
-    if (metric.of_units || *alone > 1) {
-      PassGroup& joint = metric.of_units ? units : several;
-      auto together = with(joint.counters, counters);
+    if (metric.of_units) {
+      // A pass more of one group is cheaper than a round more over all points.
+      if (!units) units.emplace();
+      auto together = with(units->counters, counters);
       if (const auto passes = passes_of(together)) {
-        joint = {std::move(together), *passes};
+        *units = {std::move(together), *passes};
         continue;
       }
     }
@@ -258,13 +298,10 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
     if (home == nullptr) home = &groups.emplace_back(PassGroup{{}, *alone});
     home->counters = with(std::move(home->counters), counters);
   }
-  for (PassGroup* const joint : {&several, &units})
-    if (!joint->counters.empty()) groups.push_back(std::move(*joint));
-  for (PassGroup& group : groups) {
-    if (std::ranges::none_of(group.counters, tells_instructions_apart)) continue;
-    auto more = with(group.counters, {std::string(all_by_instruction)});
-    if (passes_of(more) == group.passes) group.counters = std::move(more);
-  }
+  merge_long_groups(groups, passes_of);
+  join_last_group(groups, passes_of);
+  add_witness(groups, passes_of);
+  if (units && !units->counters.empty()) groups.push_back(*std::move(units));
   return groups;
 }
 

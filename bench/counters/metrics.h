@@ -86,9 +86,9 @@ struct PassPlan {
 inline constexpr std::size_t max_passes_of_a_metric = 8;
 
 /// Puts each metric, in order, into the first group that counts it in the same single pass, or else into a group of its
-/// own; those of several passes are in one, the last but for units. Counters over elapsed time share no group with
-/// others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows whether they counted.
-/// `passes_of` gives the passes that counters need together, or nothing.
+/// own. Groups are joined where that costs no pass, because each is a round over all points. Counters over elapsed time
+/// share no group with others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows
+/// whether they counted. `passes_of` gives the passes that counters need together, or nothing.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);
 

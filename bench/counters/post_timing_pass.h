@@ -18,7 +18,7 @@ namespace gpubench::bench {
 
 /// One execution, as often as a pass needs it. All wait until the device has finished.
 struct Replay : CountedExecution {
-  /// To be called before several executions: keeps the inputs that `prepare` restores. Returns why it cannot, as a
+  /// To be called once before several executions: keeps the inputs that `prepare` restores. Returns why it cannot, as a
   /// clause.
   std::function<std::optional<std::string>()> keep_inputs = {};
   /// Makes a chain of executions, as they are timed. Each call of the result runs it once. Empty where there is none.
@@ -31,16 +31,38 @@ struct Replay : CountedExecution {
   std::function<ClockNotes()> clock_notes = {};
   /// The grid of each kernel in the order of launches, as far as it is known.
   std::function<std::vector<Grid>()> grids = {};
+  /// The point's position: the same in every round.
+  std::size_t point = 0;
+  /// What the operation took to set itself up.
+  double set_up_seconds = 0.0;
 };
 
-/// Goes over points again, and adds to their measurements. What is missing is absent with its reason; times stay.
+/// Goes over points again, in one or several rounds, and adds to their measurements. What is missing is absent with its
+/// reason; times stay.
 class PostTimingPass {
  public:
   virtual ~PostTimingPass() = default;
-  /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back.
+  [[nodiscard]] virtual std::size_t rounds() { return 1; }
+  /// There are at most so many points. To be called before `rounds`.
+  virtual void expect(std::size_t points) { (void)points; }
+  /// All points come once more from here. The first round is 0.
+  virtual void begin(std::size_t round) { (void)round; }
+  /// Whether `fill` has anything to do for this point in this round: else its operation need not be set up.
+  [[nodiscard]] virtual bool wants(std::size_t point, const Measurement& timed) {
+    (void)point;
+    (void)timed;
+    return true;
+  }
+  /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back, and memory need not
+  /// lie elsewhere in each round.
   [[nodiscard]] virtual bool counts() const { return false; }
-  /// For a measurement with a time.
+  /// For a measurement with a time. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;
+  /// After the last round.
+  virtual void finish(std::size_t point, Measurement& measurement) {
+    (void)point;
+    (void)measurement;
+  }
   /// Nothing can be added to this measurement.
   virtual void give_up(Measurement& measurement, const std::string& reason) = 0;
   /// Why nothing can be added on this device at all, or null.

@@ -12,6 +12,9 @@
 #include "bench/google/google_compatibility.h"
 #include "gpu/devices.h"
 
+/// Defined where gpubench's own main is.
+extern "C" __attribute__((weak)) const bool gpubench_main_is_ours;
+
 namespace gpubench {
 namespace {
 
@@ -69,6 +72,12 @@ namespace {
 Adapter*& adapter_in_charge() {
   static Adapter* current = nullptr;
   return current;
+}
+
+/// For a program that runs Google Benchmark's own main: the first device of the kind.
+Device device_of_kind(DeviceKind kind) {
+  if (kind == DeviceKind::cpu) return host_device();
+  return choose_devices(gpu_id(0)).front();
 }
 
 using Callback = std::function<void(const benchmark::State&)>;
@@ -169,6 +178,8 @@ GoogleBenchmark* add_registration(Registration registration) {
   for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);
   kept.google =
       benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) { Adapter::call(google, kept); });
+  // Google Benchmark ends the program where ->UseRealTime comes after this. With a main of ours it can wait.
+  if (&gpubench_main_is_ours == nullptr) kept.google->UseManualTime();
   all_registrations().push_back(&kept);
   return kept.google;
 }
@@ -207,29 +218,39 @@ TaggedMessage untag_message(const std::string& text) {
   return {index, std::string(rest + 2, end)};
 }
 
-Adapter::Adapter(std::optional<DeviceKind> kind, Visitor visit)
-    : kind_(kind), visit_(std::move(visit)), previous_(std::exchange(adapter_in_charge(), this)) {}
+Adapter::Adapter(std::optional<DeviceKind> kind, Visitor visit, bool marks)
+    : kind_(kind), visit_(std::move(visit)), marks_(marks), previous_(std::exchange(adapter_in_charge(), this)) {}
 
 Adapter::~Adapter() { adapter_in_charge() = previous_; }
 
 void Adapter::call(benchmark::State& google, Registration& registration) {
   // Of the threads that ->Threads starts, the first stands for all.
   if (google.thread_index() > 0) return run_iterations(google, 1.0);
-  if (Adapter* const adapter = adapter_in_charge(); adapter != nullptr) return adapter->visit(google, registration);
-  skip_with_error(google, "operations of gpubench run by its own main: link gpubench::main, or call run_command_line");
+  Adapter* adapter = adapter_in_charge();
+  if (adapter == nullptr) {
+    static Adapter alone(
+        std::nullopt,
+        [](const PointCall& call, std::size_t) { return PointRunner(device_of_kind(call.kind), {}).run(call); }, false);
+    adapter = &alone;
+  }
+  try {
+    adapter->visit(google, registration);
+  } catch (const NoSuchDevice& error) {
+    skip_with_error(google, error.what());
+  }
 }
 
 /// Gives Google Benchmark no time for a measurement, and `index` to the reporter.
 void Adapter::hand_over_nothing(benchmark::State& google, const Registration& registration, std::size_t index,
                                 const std::string& message) const {
   if (has_error(google)) {  // the operation called SkipWithError: its message stands
-    google.SetLabel(tag_message(index, "").c_str());
+    if (marks_) google.SetLabel(tag_message(index, "").c_str());
     return skip_with_error(google, "");
   }
   // Google Benchmark 1.7 crashes where all points of a family with ->Complexity have errors. It shows a family by its
   // fit, of two runs or more.
   const bool may_fit = registration.fits_complexity || registration.discovered_runs < 2;
-  if (!may_fit) return skip_with_error(google, tag_message(index, message));
+  if (!may_fit || !marks_) return skip_with_error(google, marks_ ? tag_message(index, message) : message);
   if (google.complexity_length_n() == 0) google.SetComplexityN(1);
   google.counters[point_counter] = static_cast<double>(index);
   run_iterations(google, longer_than_any_min_time);
@@ -262,7 +283,7 @@ void Adapter::hand_over(benchmark::State& google, bool by_sample) const {
     const auto number = std::ranges::find_if(measurement.arguments, [](const Argument& a) { return !a.text; });
     google.SetComplexityN(number == measurement.arguments.end() ? 1 : std::max<std::int64_t>(number->value, 1));
   }
-  google.counters[point_counter] = static_cast<double>(measurements_.size() - 1);
+  if (marks_) google.counters[point_counter] = static_cast<double>(measurements_.size() - 1);
 }
 
 void Adapter::visit(benchmark::State& google, Registration& registration) {
@@ -291,7 +312,8 @@ void Adapter::visit(benchmark::State& google, Registration& registration) {
           call.iterations, max_exact_samples);
     auto measurement = visit_(call, next_position_++);
     if (!measurement) return hand_over_nothing(google, registration, no_point, "no point of this run");
-    measurement->name.clear();  // the reporter names it
+    measurement->name.clear();           // the reporter names it
+    if (!marks_) measurements_.clear();  // nobody asks for those before
     registered_.push_back(&registration);
     measurements_.push_back(*std::move(measurement));
   }

@@ -52,11 +52,13 @@ void forget_registrations();
 /// out.
 using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
-/// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) points fail.
+/// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) each point is
+/// timed on the first device of its kind.
 class Adapter {
  public:
-  /// `kind`: of devices whose operations are visited; none: all.
-  Adapter(std::optional<DeviceKind> kind, Visitor visit);
+  /// `kind`: of devices whose operations are visited; none: all. `marks`: a reporter of ours sees the runs and takes
+  /// the marks off by which it knows them.
+  Adapter(std::optional<DeviceKind> kind, Visitor visit, bool marks = true);
   ~Adapter();
   Adapter& operator=(Adapter&&) = delete;  ///< not copied, not moved
 
@@ -81,6 +83,7 @@ class Adapter {
 
   std::optional<DeviceKind> kind_;
   Visitor visit_;
+  bool marks_;
   Adapter* previous_;
   std::size_t next_position_ = 0;
   bool in_instance_ = false;

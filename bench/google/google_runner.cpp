@@ -237,11 +237,21 @@ std::string with_loose_end(const std::string& filter) {
   return result;
 }
 
-/// Whether std::regex, which Google Benchmark matches by, may go back so often that a match takes for ever.
+/// Whether std::regex, which Google Benchmark matches by, may go back so often that a match takes for ever: where a
+/// group is repeated, or more than three of anything are.
 bool may_take_forever(const std::string& filter) {
-  const auto repeats =
-      std::ranges::count_if(filter, [](char c) { return c == '*' || c == '+' || c == '{' || c == '?'; });
-  return repeats > 3 || (repeats > 0 && filter.find('(') != std::string::npos);
+  int repeats = 0;
+  bool in_brackets = false, behind_group = false;
+  for (std::size_t i = 0; i < filter.size(); ++i) {
+    const char c = filter[i];
+    const bool repeat = !in_brackets && (c == '*' || c == '+' || c == '{' || c == '?');
+    if (repeat && (behind_group || ++repeats > 3)) return true;
+    behind_group = !in_brackets && c == ')';
+    if (c == '[') in_brackets = true;
+    if (c == ']') in_brackets = false;
+    if (c == '\\' && !in_brackets) ++i;
+  }
+  return false;
 }
 
 /// Sets Google Benchmark's flags, and leaves the others as they are. Returns the first that it does not take, or "".
@@ -326,7 +336,8 @@ std::string filter_for_google(const std::string& filter) {
     throw GoogleFlagError(
         fmt::format("The filter has {} characters; it may have {}.", filter.size(), max_filter_length));
   auto names = registered_names();
-  if (names.plain.empty() && !may_take_forever(filter)) return filter.empty() ? "." : with_loose_end(filter);
+  if (names.plain.empty() && filter.empty()) return ".";
+  if (names.plain.empty() && !may_take_forever(filter)) return with_loose_end(filter);
   try {
     return filter_of(chosen_of(std::move(names.ours), filter));
   } catch (const std::invalid_argument&) {
@@ -491,13 +502,16 @@ std::vector<Measurement> go_over(const Device& device, const std::string& filter
 
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed) {
-  std::map<std::size_t, Measurement> points;
-  go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
-    const Measurement* const known = timed(position);
-    if (known == nullptr) return std::nullopt;
-    return points[position] = runner.run(call, *known);
-  });
-  return points;
+  const std::size_t rounds = runner.pass().rounds();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    runner.pass().begin(round);
+    go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
+      const Measurement* const known = timed(position);
+      if (known == nullptr) return std::nullopt;
+      return runner.run(call, position, *known);
+    });
+  }
+  return runner.finish();
 }
 
 }  // namespace gpubench::bench

@@ -2,8 +2,6 @@
 // Google Benchmark's flags, and its runs: which points there are, and going over them.
 #pragma once
 
-#include <map>
-
 #include "bench/counting_runner.h"
 #include "bench/google/adapter.h"
 #include "bench/google/argument_choice.h"
@@ -77,7 +75,7 @@ std::vector<Measurement> go_over(const Device& device, const std::string& filter
 
 /// What is known of the point at a position, or null to leave it out.
 using Timed = std::function<const Measurement*(std::size_t position)>;
-/// Goes over timed points once more. Returns them by position, with what the runner's pass added.
+/// Goes over timed points in all rounds of a runner's pass. Returns them by position, with what the pass added.
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed);
 

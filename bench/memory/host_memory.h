@@ -22,3 +22,9 @@ void repeat_on_host(void* target, const void* source, std::size_t bytes, std::si
 std::size_t free_host_bytes();
 
 }  // namespace gpubench::detail
+
+namespace gpubench::bench {
+
+std::uint64_t host_fingerprint(const void* pointer, std::size_t bytes);
+
+}  // namespace gpubench::bench

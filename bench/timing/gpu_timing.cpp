@@ -140,6 +140,22 @@ Substitute substitute_for(const GraphContent& content, int multiprocessors) {
 
 bool is_one_by_one(KernelOverheads::ChainKind kind) { return kind >= KernelOverheads::ChainKind::single; }
 
+/// One execution behind each flush: what is left where buffers do not rotate.
+bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->rotation.copies == 0; }
+
+ColdStart cold_of(const ColdExecutions* cold) {
+  if (cold == nullptr) return {};
+  if (is_single(cold)) return {cold->flush, 1};
+  return {cold->flush, cold->rotation.endless ? ColdStart{}.longest : cold->rotation.copies};
+}
+
+/// The short chain is long enough for the cache to come to write back as much as the operation writes.
+std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_seconds, std::int64_t longest) {
+  if (is_single(cold)) return 0;
+  const std::int64_t length = short_chain(one_execution_seconds);
+  return cold == nullptr ? length : std::min(std::max(cold->rotation.settling, length), longest / 2);
+}
+
 /// Seconds of one execution by two events, the least of three: an estimate.
 double about_seconds(Gpu& gpu, const Batch& batch) {
   EventTimer timer = event_timer(gpu);
@@ -318,27 +334,12 @@ Estimate KernelOverheads::device_seconds(const Batch& batch) {
   return {statistics::median(seconds), statistics::median_ci95(seconds)};
 }
 
-DeviceTiming GpuTiming::device_timing(TimedExecutions executions) {
-  auto& [batch, before, rotation] = executions;
+DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   DeviceTiming timing;
-  const bool resets = before != nullptr;
-  // One execution behind each flush: what is left where buffers do not rotate.
-  const bool single = resets || (rotation != nullptr && rotation->copies == 0);
-  ColdStart cold;
-  if (resets) {
-    before();  // nothing is to be allocated or loaded while a stream is blocked
-    gpu_.launch_nothing(gpu_.stream());
-    cold.flush = std::move(before);
-  } else if (rotation != nullptr) {
-    gpu_.flush_cache();  // likewise
-    cold.flush = [&gpu = gpu_] { gpu.flush_cache(); };
-    if (!rotation->endless) cold.longest = rotation->copies;
-  }
-  if (single) cold.longest = 1;
   // Single executions need no estimate, and one that is reset before each must not run without that.
-  const double one_execution_seconds = single ? 0.0 : about_seconds(gpu_, batch);
+  const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
   const auto graph = gpu_.capture(batch, 1);
-  bool in_graphs = graph && !single;
+  bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
@@ -356,22 +357,22 @@ DeviceTiming GpuTiming::device_timing(TimedExecutions executions) {
   } else {
     substitute = {one_block, "it cannot be captured in a graph; less the overhead of a kernel of one block"};
   }
-  if (resets) substitute.note += "; inputs reset before each, untimed";
-  if (!in_graphs && nodes > 0) cold.longest = std::min(cold.longest, max_held_launches / nodes);
-  auto timer = std::make_unique<BlockedStreamTimer>(gpu_, std::move(batch), in_graphs ? nodes : 0, cold);
+  if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
+  ColdStart cold_start = cold_of(cold);
+  if (!in_graphs && nodes > 0) cold_start.longest = std::min(cold_start.longest, max_held_launches / nodes);
+  auto timer =
+      std::make_unique<BlockedStreamTimer>(gpu_, std::move(batch), in_graphs ? nodes : 0, std::move(cold_start));
   if (!substitute.shapes.empty()) {
     using ChainKind = KernelOverheads::ChainKind;
-    const ChainKind kind = resets      ? ChainKind::behind_kernel
-                           : single    ? ChainKind::single
-                           : in_graphs ? ChainKind::graphs
-                                       : ChainKind::launches;
-    const auto before_idle = resets ? [&gpu = gpu_] { gpu.launch_nothing(gpu.stream()); } : cold.flush;
-    timing.kernel_overhead_seconds = overheads_.of(substitute.shapes, kind, before_idle);
+    const bool behind_kernel = cold != nullptr && cold->before_idle;
+    const ChainKind kind = behind_kernel     ? ChainKind::behind_kernel
+                           : is_single(cold) ? ChainKind::single
+                           : in_graphs       ? ChainKind::graphs
+                                             : ChainKind::launches;
+    const auto before = behind_kernel ? cold->before_idle : cold != nullptr ? cold->flush : nullptr;
+    timing.kernel_overhead_seconds = overheads_.of(substitute.shapes, kind, before);
   }
-  // The short chain is long enough for the cache to come to write back as much as the operation writes.
-  std::int64_t short_length = single ? 0 : short_chain(one_execution_seconds);
-  if (!single && rotation != nullptr)
-    short_length = std::min(std::max(rotation->settling, short_length), timer->longest() / 2);
+  const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.timer = std::make_unique<DifferenceTimer>(
       std::move(timer), short_length, timing.kernel_overhead_seconds ? timing.kernel_overhead_seconds->value : 0.0,
       substitute.note);
@@ -403,12 +404,27 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
 }
 
 DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
+  auto& [batch, before, rotation] = executions;
   DeviceTiming result;
   if (mode == TimingMode::latency)
-    result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(executions.batch), std::move(executions.before));
+    result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(batch), std::move(before));
   else if (mode == TimingMode::stream)
-    result.timer = stream_timer(std::move(executions.batch), std::move(executions.before));
-  return result.timer ? std::move(result) : device_timing(std::move(executions));
+    result.timer = stream_timer(std::move(batch), std::move(before));
+  if (result.timer) return result;
+  ColdExecutions cold;
+  const bool is_cold = before || rotation != nullptr;
+  if (before) {
+    before();  // nothing is to be allocated or loaded while a stream is blocked
+    gpu_.launch_nothing(gpu_.stream());
+    cold.flush = std::move(before);
+    cold.before_idle = [&gpu = gpu_] { gpu.launch_nothing(gpu.stream()); };
+    cold.note = "inputs reset before each, untimed";
+  } else if (rotation != nullptr) {
+    gpu_.flush_cache();  // likewise
+    cold.rotation = *rotation;
+    cold.flush = [&gpu = gpu_] { gpu.flush_cache(); };
+  }
+  return device_timing(std::move(batch), is_cold ? &cold : nullptr);
 }
 
 LaunchedKernels GpuTiming::launched_by(const Batch& batch) {

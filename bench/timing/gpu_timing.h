@@ -114,6 +114,15 @@ class KernelOverheads {
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
+/// How executions are kept cold.
+struct ColdExecutions {
+  BufferRotation rotation;
+  std::function<void()> flush;  ///< enqueues a flush of the L2 on the stream
+  /// What is enqueued before idle kernels that stand for the operation; the flush where it is empty.
+  std::function<void()> before_idle = {};
+  std::string note = {};  ///< added to the method
+};
+
 /// Timers for one GPU, which must outlive them. All members throw GpuError.
 class GpuTiming {
  public:
@@ -139,7 +148,7 @@ class GpuTiming {
   /// Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first. With
   /// cold caches each chain follows a flush. Where buffers do not rotate, chains are of one execution and of none, and
   /// the overhead is that of idle kernels in their place.
-  DeviceTiming device_timing(TimedExecutions executions);
+  DeviceTiming device_timing(Batch batch, const ColdExecutions* cold);
   /// Two events around a batch that was enqueued while the stream was blocked, less two events around nothing. So the
   /// GPU never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not
   /// blocked for an operation that cannot be captured, nor for one of very many launches: that time is the slower of

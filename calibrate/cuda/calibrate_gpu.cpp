@@ -126,7 +126,7 @@ void note(Calibration& calibration, const std::string& resource, const Confirmat
       ceiling.confirmation = confirmation;
 }
 
-/// Counts probes that have one set of counters. `counted`: how many were counted before.
+/// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
 void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
            double deadline, std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
@@ -142,16 +142,21 @@ void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std:
       confirmations[probe].reason = "the time for counting was over";
       continue;
     }
+    bench::Replay replay = {probes::wait_for_gpu, [&bench, probe] {
+                              bench.probes[probe].enqueue();
+                              bench.gpu->wait();
+                            }};
+    replay.point = probe;
     try {
-      const auto values = source.count({probes::wait_for_gpu, [&bench, probe] {
-                                          bench.probes[probe].enqueue();
-                                          bench.gpu->wait();
-                                        }});
-      confirmations[probe] = confirmation_of(bench.probes[probe], each, values);
+      source.count(probe, replay);
     } catch (const std::runtime_error& error) {  // MetricsUnavailable, GpuError
       confirmations[probe].reason = error.what();
     }
   }
+  const auto values_of = source.read();
+  for (const Counting& each : group)
+    if (const auto values = values_of.find(each.probe); values != values_of.end())
+      confirmations[each.probe] = confirmation_of(bench.probes[each.probe], each, values->second);
 }
 
 }  // namespace

@@ -59,6 +59,9 @@ struct KernelLaunch {
   std::int64_t launches = 1;               ///< of this kernel in this shape, in one execution
   /// Local memory of a thread, for spilt registers. Absent in older runs.
   std::optional<std::int64_t> local_bytes = std::nullopt;
+  /// Hash of its machine code: "fnv1a64 of sm_90 SASS: 85944171f73967e8"; empty in older runs, or with a reason.
+  std::string code = {};
+  std::string code_absent_reason = {};
   friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
 };
 

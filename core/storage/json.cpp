@@ -222,7 +222,7 @@ PLAIN(UserCounter, OF(name), ANY(value), FILLED(unit))
 
 PLAIN(Phase, OF(name), OF(share), OF(mean_seconds), OF(ranges), OF(uneven))
 PLAIN(KernelLaunch, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
-      OF(launches), OF(local_bytes))
+      OF(launches), OF(local_bytes), FILLED(code), FILLED(code_absent_reason))
 
 PLAIN(ActivityCheck, OF(agreement), FILLED(reason), FILLED(source), OF(executions), ANY(seconds), ANY(span_seconds),
       FILLED(kernels), OF(copies), ANY(expected_seconds), OF(tolerance_seconds), ANY(recording_seconds),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random data in device memory.
+// Random data, fingerprints and copies in device memory.
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/random.h"
@@ -8,6 +8,24 @@ namespace gpubench::bench {
 namespace {
 
 constexpr unsigned content_threads = 256;
+constexpr unsigned warp = 32;
+
+__global__ void fingerprint_kernel(const unsigned char* data, std::size_t bytes, unsigned long long* total) {
+  const auto* words = reinterpret_cast<const unsigned long long*>(data);
+  const std::size_t count = bytes / sizeof(unsigned long long);
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  unsigned long long sum = 0;
+  for (std::size_t i = first; i < count; i += step) sum += mix_word(words[i], i);
+  if (first == 0 && bytes % sizeof(unsigned long long) != 0) {
+    unsigned long long last = 0;
+    for (std::size_t i = count * sizeof(unsigned long long); i < bytes; ++i)
+      last |= static_cast<unsigned long long>(data[i]) << (8U * (i % sizeof(unsigned long long)));
+    sum += mix_word(last, count);
+  }
+  for (unsigned distance = warp / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(0xFFFFFFFFU, sum, distance);
+  if (threadIdx.x % warp == 0) atomicAdd(total, sum);
+}
 
 /// Standard normal by Box and Muller (Ann. Math. Statist. 29, 1958).
 __device__ float normal(unsigned long long bits) {
@@ -73,6 +91,17 @@ cudaError_t fill_integers(void* pointer, std::size_t bytes, std::size_t count, s
 }
 
 }  // namespace
+
+std::uint64_t fingerprint(const void* pointer, std::size_t bytes, Stream stream) {
+  DeviceArray<unsigned long long> total(1);
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), stream));
+  const std::size_t wanted = (bytes / sizeof(unsigned long long) + content_threads - 1) / content_threads;
+  const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
+  fingerprint_kernel<<<blocks, content_threads, 0, stream>>>(static_cast<const unsigned char*>(pointer), bytes,
+                                                             total.data());
+  check_launch("fingerprint_kernel");
+  return total.to_host().front();
+}
 
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed, cudaStream_t stream) {

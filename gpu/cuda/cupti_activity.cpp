@@ -19,6 +19,48 @@ namespace {
 constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                               CUPTI_ACTIVITY_KIND_MEMSET};
 
+/// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
+class Recording {
+ public:
+  explicit Recording(const CuptiLibrary& library) : library_(library) {
+    try {
+      for (const CUpti_ActivityKind kind : kinds) {
+        GPUBENCH_CUPTI_CALL(library_, cuptiActivityEnable, kind);
+        enabled_.push_back(kind);
+      }
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+  ~Recording() { abandon(); }
+  Recording& operator=(Recording&&) = delete;  ///< not copied, not moved
+
+  /// All buffers are handed over when this returns. Flushed before and after: records of a kind that is off already
+  /// need not come any more, and some may come only then.
+  void stop() {
+    flush();
+    while (!enabled_.empty()) {
+      const CUpti_ActivityKind kind = enabled_.back();
+      enabled_.pop_back();
+      GPUBENCH_CUPTI_CALL(library_, cuptiActivityDisable, kind);
+    }
+    flush();
+  }
+
+ private:
+  void flush() const { GPUBENCH_CUPTI_CALL(library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+  void abandon() noexcept {
+    if (enabled_.empty()) return;
+    for (const CUpti_ActivityKind kind : enabled_) library_.cuptiActivityDisable(kind);
+    enabled_.clear();
+    library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
+
+  const CuptiLibrary& library_;
+  std::vector<CUpti_ActivityKind> enabled_;
+};
+
 class CuptiActivity final : public ActivitySource {
  public:
   explicit CuptiActivity(std::shared_ptr<const CuptiLibrary> library) : library_(std::move(library)) {
@@ -32,26 +74,9 @@ class CuptiActivity final : public ActivitySource {
     std::size_t dropped_before = 0;
     (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
     (void)take_filled_buffers();
-    std::vector<CUpti_ActivityKind> enabled;
-    // When a kind was refused or an execution threw.
-    const std::shared_ptr<void> in_the_end(nullptr, [&](void*) {
-      if (enabled.empty()) return;
-      for (const CUpti_ActivityKind kind : enabled) library_->cuptiActivityDisable(kind);
-      library_->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    });
-    for (const CUpti_ActivityKind kind : kinds) {
-      GPUBENCH_CUPTI_CALL(*library_, cuptiActivityEnable, kind);
-      enabled.push_back(kind);
-    }
+    Recording recording(*library_);
     run();
-    // Before and after: records of a kind that is off already need not come any more, and some may come only then.
-    GPUBENCH_CUPTI_CALL(*library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    while (!enabled.empty()) {
-      const CUpti_ActivityKind kind = enabled.back();
-      enabled.pop_back();
-      GPUBENCH_CUPTI_CALL(*library_, cuptiActivityDisable, kind);
-    }
-    GPUBENCH_CUPTI_CALL(*library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    recording.stop();
     ActivityRecords result;
     for (const FilledBuffer& buffer : take_filled_buffers()) read(buffer, result);
     result.dropped = count_dropped();

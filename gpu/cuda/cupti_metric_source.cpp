@@ -13,14 +13,21 @@ namespace gpubench::bench {
 namespace {
 
 /// CUPTI's profiling, on for as long as this lives. Starting takes about 90 ms, so there is one for all points.
-std::shared_ptr<void> begin_profiling(const CuptiLibrary& library) {
-  auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
-  GPUBENCH_CUPTI_CALL(library, cuptiProfilerInitialize, &parameters);
-  return {nullptr, [&library](void*) {
-            auto end = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
-            library.cuptiProfilerDeInitialize(&end);
-          }};
-}
+class Profiling {
+ public:
+  explicit Profiling(const CuptiLibrary& library) : library_(library) {
+    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
+    GPUBENCH_CUPTI_CALL(library_, cuptiProfilerInitialize, &parameters);
+  }
+  ~Profiling() {
+    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
+    library_.cuptiProfilerDeInitialize(&parameters);
+  }
+  Profiling& operator=(Profiling&&) = delete;  ///< not copied, not moved
+
+ private:
+  const CuptiLibrary& library_;
+};
 
 CUcontext current_context() {
   CUcontext context = nullptr;
@@ -49,7 +56,7 @@ class CuptiSource final : public MetricSource {
  public:
   CuptiSource(std::shared_ptr<const CuptiLibrary> library, int device_index, CUcontext context)
       : library_(std::move(library)),
-        profiling_(begin_profiling(*library_)),
+        profiling_(*library_),
         context_(context),
         host_(open_host(device_index)),
         session_(library_, context) {}
@@ -62,14 +69,16 @@ class CuptiSource final : public MetricSource {
   }
 
   void begin(const std::vector<std::string>& metrics) override {
-    const Metrics& next = metrics_of(metrics);
-    if (metrics_ != &next) (void)session_.read();
-    metrics_ = &next;
-    session_.begin(next.second);
+    metrics_ = &metrics_of(metrics);
+    session_.begin(metrics_->second);
   }
-  [[nodiscard]] MetricValues count(const CountedExecution& execution) override {
-    return by_name(session_.count(execution));
+  [[nodiscard]] bool counts_by_passes() const override { return true; }
+  void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) override {
+    metrics_ = &metrics_of(metrics);
+    session_.begin_passes(metrics_->second, max_points);
   }
+  void next_pass() override { session_.next_pass(); }
+  void count(std::size_t point, const CountedExecution& execution) override { session_.count(point, execution); }
   void begin_range(std::size_t point) override {
     wait();
     session_.begin_range(point);
@@ -83,6 +92,7 @@ class CuptiSource final : public MetricSource {
     for (const auto& [point, counted] : session_.read()) all[point] = by_name(counted);
     return all;
   }
+  [[nodiscard]] CountingEffort effort() const override { return session_.effort(); }
 
  private:
   /// Work from before a range must not count in it, and its own must not come later.
@@ -150,7 +160,7 @@ class CuptiSource final : public MetricSource {
   }
 
   std::shared_ptr<const CuptiLibrary> library_;
-  std::shared_ptr<void> profiling_;
+  Profiling profiling_;
   CUcontext context_;
   CuptiProfilerHost host_;
   std::map<std::vector<std::string>, CuptiProfilerHost::Configuration> configurations_;
@@ -176,7 +186,7 @@ std::unique_ptr<MetricSource> open_cupti_metric_source() {
 
 ChipMetrics open_chip_metrics(int device_index) {
   const auto library = load_cupti();
-  const auto profiling = begin_profiling(*library);  // the chip's name is known only then
+  const Profiling profiling(*library);  // the chip's name is known only then
   const auto host = std::make_shared<CuptiProfilerHost>(library, chip_name(*library, device_index));
   return {host->chip(), [host](const std::string& metric) { return host->unit(metric); },
           [host](const std::vector<std::string>& metrics) { return host->passes(metrics); }};

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <tuple>
+#include <cmath>
+
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 namespace {
@@ -16,6 +17,11 @@ constexpr std::uint32_t max_kernels = 128;
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
 
+bool counted_something(const CuptiRangeProfiler::CounterValues& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
+}
+
 }  // namespace
 
 CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context,
@@ -24,30 +30,122 @@ CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> libra
 
 CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
 
-void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration, bool one_kernel) {
-  if (configuration_ == &configuration) return;
-  rest();  // enabled with one configuration, CUPTI gives no values of another
-  configuration_ = &configuration;
-  by_kernel_ = !one_kernel && std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
+std::shared_ptr<void> CuptiRangeProfiler::timed(std::string_view what) {
+  auto& [times, seconds] = effort_.calls.try_emplace(std::string(what)).first->second;
+  ++times;
+  return {nullptr, [&sum = seconds, start = steady_seconds()](void*) { sum += steady_seconds() - start; }};
 }
 
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count(const CountedExecution& replay) {
+void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration) {
+  end_passes();
+  points_of_passes_ = 0;
+  if (configuration_ == &configuration) return;
   end_batch();
-  RangeValues counted = count_passes(replay);
-  if (!replay.each_kernel || by_kernel_) return counted;
+  close();
+  counted_.clear();
+  configuration_ = &configuration;
+  by_kernel_ = std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
+}
+
+void CuptiRangeProfiler::begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points) {
+  begin(configuration);
+  end_batch();
+  close();  // another number of ranges is another way to set the profiler up
+  points_of_passes_ = max_points;
+}
+
+void CuptiRangeProfiler::count_one_pass(std::size_t point, const CountedExecution& replay) {
+  if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
+  const std::string name = fmt::format("point {}", point);
+  try {
+    replay.prepare();
+    if (object_ == nullptr) {
+      open();
+      configure(static_cast<std::uint32_t>(points_of_passes_));
+    }
+    if (!started_) start();
+    if (batch_.try_emplace(name, point).second) ++effort_.ranges;
+    run_range(name, replay);
+  } catch (const MetricsUnavailable& error) {
+    passes_lost_ = error.what();
+    throw;
+  } catch (...) {
+    failed_.insert(point);
+    throw;
+  }
+}
+
+void CuptiRangeProfiler::next_pass() {
+  if (!started_) return;
+  const auto [result, complete] = stop();
+  passes_complete_ = complete;
+  if (result != CUPTI_SUCCESS) passes_lost_ = library_->error_text(result, "cuptiRangeProfilerStop");
+}
+
+/// The values of all points, now that they have been gone over for the last time.
+void CuptiRangeProfiler::end_passes() {
+  if (points_of_passes_ == 0) return;
+  next_pass();
+  try {
+    if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
+    if (!batch_.empty() && !passes_complete_)
+      throw MetricsUnavailable(
+          fmt::format("the run ended before CUPTI had all of the {} passes that it takes; run it to its end",
+                      configuration_->passes()));
+    if (!batch_.empty()) take_batch();
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+  }
+  close();
+  for (const std::size_t point : failed_) counted_.erase(point);
+  failed_.clear();
+  passes_lost_.clear();
+  passes_complete_ = false;
+}
+
+void CuptiRangeProfiler::count(std::size_t point, const CountedExecution& replay) {
+  if (points_of_passes_ > 0) return count_one_pass(point, replay);
+  if (configuration_->passes() > 1 || by_kernel_)
+    counted_[point] = count_by_itself(replay);
+  else
+    count_in_batch(point, replay);
+  if (!replay.each_kernel || by_kernel_) return;
+  end_batch();  // counting kernel by kernel is another way to set the profiler up
+  count_each_kernel(replay, counted_[point]);
+}
+
+/// Beside the figures of the operation as a whole.
+void CuptiRangeProfiler::count_each_kernel(const CountedExecution& replay, RangeValues& counted) {
+  close();
   by_kernel_ = true;
   try {
-    counted.kernels = count_passes(replay).kernels;
+    counted.kernels = count_by_itself(replay).kernels;
   } catch (const std::exception& error) {
     counted.kernels_lost = error.what();
   }
   by_kernel_ = false;
-  return counted;
+  close();
 }
 
 std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(bool keep) {
+  end_passes();
   end_batch(keep);
   return std::exchange(counted_, {});
+}
+
+void CuptiRangeProfiler::count_in_batch(std::size_t point, const CountedExecution& replay) {
+  if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
+  try {
+    begin_in_batch();
+    replay.prepare();
+    const std::string name = next_name();
+    ++ranges_begun_;
+    run_range(name, replay);
+    batch_[name] = point;
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+    throw;
+  }
 }
 
 /// The profiler is started, and has room for one more range.
@@ -64,6 +162,7 @@ void CuptiRangeProfiler::begin_in_batch() {
 }
 
 void CuptiRangeProfiler::push(const std::string& name) {
+  const auto timing = timed("push");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
   parameters.pRangeProfilerObject = object_;
   parameters.pRangeName = name.c_str();
@@ -71,8 +170,16 @@ void CuptiRangeProfiler::push(const std::string& name) {
   in_range_ = true;
 }
 
+void CuptiRangeProfiler::switch_to(const CuptiProfilerHost::Configuration& configuration) {
+  if (configuration_ == &configuration) return;
+  end_batch(false);  // enabled with one configuration, CUPTI gives no values of another
+  close();
+  configuration_ = &configuration;
+  by_kernel_ = false;
+}
+
 void CuptiRangeProfiler::rest() {
-  end_batch();
+  end_batch(false);
   close();
 }
 
@@ -100,24 +207,44 @@ void CuptiRangeProfiler::end_range() {
   throw MetricsUnavailable(why);
 }
 
+/// Counts one execution.
+void CuptiRangeProfiler::run_range(const std::string& name, const CountedExecution& replay) {
+  if (by_kernel_) return replay.execute();
+  push(name);
+  try {
+    replay.execute();
+  } catch (...) {
+    // What was counted before stays, if CUPTI agrees.
+    if (pop() != CUPTI_SUCCESS) lose_batch("an operation failed while it was counted, and CUPTI with it");
+    throw;
+  }
+  library_->check(pop(), "cuptiRangeProfilerPopRange");
+}
+
 void CuptiRangeProfiler::end_batch(bool keep) {
   if (!started_) return;
   try {
     const auto [result, complete] = stop();
     library_->check(result, "cuptiRangeProfilerStop");
     if (!complete) throw MetricsUnavailable("CUPTI needs more than the one pass that it planned; count fewer metrics");
-    decode();
-    const auto places = ranges();
-    for (const auto& [name, point] : batch_) {
-      const auto place = places.find(name);
-      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
-                                              : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
-    }
-    batch_.clear();
+    take_batch();
     if (!keep) close();
   } catch (const MetricsUnavailable& error) {
     lose_batch(error.what());
   }
+}
+
+/// Values by point, once the profiler has stopped.
+void CuptiRangeProfiler::take_batch() {
+  decode();
+  const auto places = ranges();
+  const auto timing = timed("evaluate");
+  for (const auto& [name, point] : batch_) {
+    const auto place = places.find(name);
+    counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
+                                            : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
+  }
+  batch_.clear();
 }
 
 void CuptiRangeProfiler::lose_batch(const std::string& reason) {
@@ -126,70 +253,106 @@ void CuptiRangeProfiler::lose_batch(const std::string& reason) {
   close();
 }
 
-/// As a range or, where that is wanted, each kernel in one of its own.
-CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_passes(const CountedExecution& replay) {
-  const std::shared_ptr<void> in_the_end(nullptr, [this](void*) { close(); });
-  open();
-  configure(by_kernel_ ? max_kernels : 1);
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const CountedExecution& replay) {
+  bool keep_gave_zeros = false;
+  try {
+    // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
+    if (object_ != nullptr && keep_works_ && !by_kernel_) {
+      try {
+        RangeValues counted = attempt(true, replay);
+        const bool something = counted_something(counted.values);
+        keep_proven_ = keep_proven_ || something;
+        if (keep_proven_) return counted;
+        keep_gave_zeros = true;
+      } catch (const MetricsUnavailable&) {
+        keep_works_ = false;
+      }
+    }
+    const bool keep_failed = !std::exchange(keep_works_, true);
+    RangeValues counted = attempt(false, replay);
+    // Only now is it clear that keeping was at fault, and not the operation.
+    keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(counted.values));
+    return counted;
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const CountedExecution& replay) {
+  if (keep) {
+    reset();
+  } else {
+    open();
+    configure(by_kernel_ ? max_kernels : 1);
+  }
   const std::string name = next_name();
-  bool complete = false;
-  for (std::size_t pass = 0; !complete; ++pass) {
-    if (pass >= configuration_->passes())
-      throw MetricsUnavailable(fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics",
-                                           configuration_->passes()));
+  const std::size_t max = keep ? passes_ : configuration_->passes();
+  std::size_t passes = 0;
+  for (bool complete = false; !complete; ++passes) {
+    if (passes >= max)
+      throw MetricsUnavailable(
+          fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics", max));
     replay.prepare();
     start();
-    if (!by_kernel_) push(name);
-    replay.execute();
-    if (!by_kernel_) library_->check(pop(), "cuptiRangeProfilerPopRange");
-    CUptiResult result = CUPTI_SUCCESS;
-    std::tie(result, complete) = stop();
+    run_range(name, replay);
+    const auto [result, done] = stop();
     if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
       throw MetricsUnavailable(
           "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
           "counters that are not over elapsed time, or launch the kernels one by one");
     library_->check(result, "cuptiRangeProfilerStop");
+    complete = done;
   }
+  if (keep && passes != passes_)
+    throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
+  passes_ = passes;
   decode();
   if (by_kernel_) return values_of_kernels();
+  return {values_of(name), {}, {}, {}};
+}
+
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) {
   const auto places = ranges();
   const auto place = places.find(name);
   if (place == places.end()) throw MetricsUnavailable(counted_nothing);
-  return {configuration_->values(image_, place->second), {}, {}, {}};
+  const auto timing = timed("evaluate");
+  return configuration_->values(image_, place->second);
 }
 
 CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {
   const auto& metrics = configuration_->metrics();
-  std::vector<std::vector<double>> by_metric(metrics.size());
+  std::vector<CounterValues> by_metric(metrics.size());
   RangeValues result;
   const std::size_t kernels = ranges_decoded();
   if (kernels == 0) throw MetricsUnavailable(counted_nothing);
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
     result.kernels.push_back(configuration_->values(image_, kernel));
-    for (std::size_t i = 0; i < metrics.size(); ++i)
-      by_metric[i].push_back(result.kernels.back()[i].value_or(std::numeric_limits<double>::quiet_NaN()));
+    for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(result.kernels.back()[i]);
   }
   const auto duration = std::ranges::find(metrics, kernel_duration);
   if (duration == metrics.end()) return result;  // counted beside the operation, whose figures are known
-  const auto& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
+  const CounterValues& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
   for (std::size_t i = 0; i < metrics.size(); ++i)
-    result.values.emplace_back(over_kernels(metrics[i], by_metric[i], durations));
+    result.values.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
   return result;
 }
 
 /// A name of its own for each range: those of one name add up, and counter data may keep what was read out before.
-std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", ranges_named_++); }
+std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", effort_.ranges++); }
 
 void CuptiRangeProfiler::open() {
   close();
+  const auto timing = timed("enable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Enable);
   parameters.ctx = context_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerEnable, &parameters);
   object_ = parameters.pRangeProfilerObject;
-  ++times_enabled_;
+  ++effort_.enabled;
 }
 
 void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
+  const auto timing = timed("configure");
   std::vector<const char*> names = pointers_to(configuration_->metrics());
   auto size = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = object_;
@@ -217,10 +380,12 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   set.targetNestingLevel = 1;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerSetConfig, &set);
   configured_ = true;
+  ++effort_.configured;
 }
 
 /// Empties the counter data: what is in it from before would be added to.
 void CuptiRangeProfiler::reset() {
+  const auto timing = timed("empty counter data");
   auto empty = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_CounterDataImage_Initialize);
   empty.pRangeProfilerObject = object_;
   empty.counterDataSize = image_.size();
@@ -229,6 +394,7 @@ void CuptiRangeProfiler::reset() {
 }
 
 void CuptiRangeProfiler::start() {
+  const auto timing = timed("start");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Start);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerStart, &parameters);
@@ -237,6 +403,7 @@ void CuptiRangeProfiler::start() {
 
 /// Brings the counters of all passes into the counter data.
 void CuptiRangeProfiler::decode() {
+  const auto timing = timed("decode");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_DecodeData);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerDecodeData, &parameters);
@@ -274,6 +441,7 @@ std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
 
 CUptiResult CuptiRangeProfiler::pop() {
   in_range_ = false;
+  const auto timing = timed("pop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PopRange);
   parameters.pRangeProfilerObject = object_;
   return library_->cuptiRangeProfilerPopRange(&parameters);
@@ -281,6 +449,7 @@ CUptiResult CuptiRangeProfiler::pop() {
 
 std::pair<CUptiResult, bool> CuptiRangeProfiler::stop() {
   started_ = false;
+  const auto timing = timed("stop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Stop);
   parameters.pRangeProfilerObject = object_;
   const CUptiResult result = library_->cuptiRangeProfilerStop(&parameters);
@@ -292,6 +461,7 @@ void CuptiRangeProfiler::close() {
   if (object_ == nullptr) return;
   if (in_range_) pop();
   if (started_) stop();
+  const auto timing = timed("disable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Disable);
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "gpu/cuda/cupti_library.h"
 
 namespace gpubench::bench {
 
-/// CUPTI's Range Profiler, enabled at the first range and disabled at the end or when anything fails. Starting is slow
-/// (docs/results/h200/counting.md), so stretches of a program share a start and a stop, a batch at a time. An
-/// operation, which may be run again for each pass, is counted by itself: as one range or, for counters over elapsed
-/// time, kernel by kernel, which CUPTI cannot tell apart in a CUDA graph.
+/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails. Starting and
+/// enabling are slow (docs/results/h200/counting.md), so points of one pass, a batch at a time, share a start and a
+/// stop, as points do that are gone over once for each pass. Else a point of several passes is counted by itself, with
+/// the profiler as it is or else enabled anew. A range is an operation, or for counters over elapsed time a kernel,
+/// which CUPTI cannot tell apart in a CUDA graph.
 class CuptiRangeProfiler {
  public:
   /// The counter data takes 80 KiB for each range of a batch with gpubench's core metrics.
@@ -28,31 +30,46 @@ class CuptiRangeProfiler {
     std::string kernels_lost;            ///< why there are none though they were wanted
   };
 
-  /// Counts with this configuration from here on, which must outlive this. What was counted before stays. With a
-  /// counter over elapsed time it needs kernel_duration, too, unless each range is of `one_kernel`.
-  void begin(const CuptiProfilerHost::Configuration& configuration, bool one_kernel = false);
-  /// Counts one operation. Throws MetricsUnavailable, and what the replay throws.
-  [[nodiscard]] RangeValues count(const CountedExecution& replay);
+  /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
+  /// kernel_duration, too.
+  void begin(const CuptiProfilerHost::Configuration& configuration);
+  /// Counts one pass of each point at a time from here on, of at most so many points; `next_pass` follows when all had
+  /// theirs. They have values once all passes are done.
+  void begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points);
+  void next_pass();
+  /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
+  void count(std::size_t point, const CountedExecution& replay);
   /// Counts what runs between the two as a point: metrics of one pass that are not over elapsed time. Throw
   /// MetricsUnavailable.
   void begin_range(std::size_t point);
   void end_range();
+  /// Counts by this configuration, of one pass, from here on. Unlike with `begin`, what was counted before stays.
+  void switch_to(const CuptiProfilerHost::Configuration& configuration);
   /// Lets the GPU run as if nothing counted, until the next range. What was counted stays.
   void rest();
-  /// The ranges since the last call, by point.
+  /// What was counted since the last call, by point.
   [[nodiscard]] std::map<std::size_t, RangeValues> read(bool keep = false);
 
-  /// How often it took the counters.
-  [[nodiscard]] std::size_t times_enabled() const { return times_enabled_; }
+  [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
  private:
-  RangeValues count_passes(const CountedExecution& replay);
+  /// Notes how long what follows takes, until the end of the scope.
+  [[nodiscard]] std::shared_ptr<void> timed(std::string_view what);
+  void count_in_batch(std::size_t point, const CountedExecution& replay);
+  void count_one_pass(std::size_t point, const CountedExecution& replay);
+  void end_passes();
+  void take_batch();
+  void count_each_kernel(const CountedExecution& replay, RangeValues& counted);
+  RangeValues count_by_itself(const CountedExecution& replay);
+  RangeValues attempt(bool keep, const CountedExecution& replay);
+  [[nodiscard]] CounterValues values_of(const std::string& name);
   [[nodiscard]] RangeValues values_of_kernels() const;
   void open();
   void configure(std::uint32_t max_ranges);
   void reset();
   void start();
   std::string next_name();
+  void run_range(const std::string& name, const CountedExecution& replay);
   void begin_in_batch();
   void push(const std::string& name);
   void end_batch(bool keep = false);
@@ -77,8 +94,14 @@ class CuptiRangeProfiler {
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
   std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
   std::map<std::size_t, RangeValues> counted_;
-  std::size_t ranges_named_ = 0;
-  std::size_t times_enabled_ = 0;
+  std::size_t points_of_passes_ = 0;  ///< at most so many share each pass; 0: all passes of a point are together
+  bool passes_complete_ = false;      ///< CUPTI needs no more
+  std::set<std::size_t> failed_;      ///< points that threw in one of the passes
+  std::string passes_lost_;           ///< why these points have no values, empty while they may have some
+  std::size_t passes_ = 0;            ///< that the first range by itself took
+  bool keep_works_ = true;            ///< as far as is known: a profiler counts again after it was read out
+  bool keep_proven_ = false;          ///< it has counted something
+  CountingEffort effort_;
 };
 
 }  // namespace gpubench::bench

@@ -89,6 +89,8 @@ cudaError_t read_timer_steps(std::uint64_t* values, int count, cudaStream_t stre
 /// Fills with normal or uniform numbers of `bytes` each, which depend on the seed alone. Asynchronous.
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed, cudaStream_t stream);
+/// The sum that mix_word describes. Waits for it. Throws GpuError.
+std::uint64_t fingerprint(const void* pointer, std::size_t bytes, Stream stream);
 /// One block of 32 threads that return at once.
 cudaError_t launch_nothing(cudaStream_t stream);
 

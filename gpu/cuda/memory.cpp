@@ -50,6 +50,9 @@ class CudaMemory final : public DeviceMemory {
     select_working_device();
     GPUBENCH_CUDA_CHECK(bench::draw(pointer, kind, filling, bytes, count, seed, working_stream()));
   }
+  std::uint64_t fingerprint(const void* pointer, std::size_t bytes) override {
+    return bench::fingerprint(pointer, bytes, working_stream());
+  }
 };
 
 }  // namespace

@@ -73,17 +73,21 @@ class Benchmarks {
   GPUBENCH_FORWARD(DisplayAggregatesOnly)
   GPUBENCH_FORWARD(ComputeStatistics)
 #undef GPUBENCH_FORWARD
-  // These take lists in braces, too.
-#define GPUBENCH_FORWARD_ONE(name, ...)                                          \
-  Benchmarks* name(__VA_ARGS__ argument) {                                       \
-    return each([&](GoogleBenchmark* benchmark) { benchmark->name(argument); }); \
+  /** Google's, of each. */ Benchmarks* Args(const std::vector<std::int64_t>& values) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Args(values); });
   }
-  GPUBENCH_FORWARD_ONE(Args, const std::vector<std::int64_t>&)
-  GPUBENCH_FORWARD_ONE(Ranges, const std::vector<std::pair<std::int64_t, std::int64_t>>&)
-  GPUBENCH_FORWARD_ONE(ArgsProduct, const std::vector<std::vector<std::int64_t>>&)
-  GPUBENCH_FORWARD_ONE(ArgNames, const std::vector<std::string>&)
-  GPUBENCH_FORWARD_ONE(Apply, std::type_identity_t<void (*)(GoogleBenchmark*)>)
-#undef GPUBENCH_FORWARD_ONE
+  /** Google's, of each. */ Benchmarks* Ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Ranges(ranges); });
+  }
+  /** Google's, of each. */ Benchmarks* ArgsProduct(const std::vector<std::vector<std::int64_t>>& values) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->ArgsProduct(values); });
+  }
+  /** Google's, of each. */ Benchmarks* ArgNames(const std::vector<std::string>& names) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->ArgNames(names); });
+  }
+  /** Google's, of each. */ Benchmarks* Apply(void (*function)(GoogleBenchmark*)) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Apply(function); });
+  }
 
  private:
   std::vector<GoogleBenchmark*> registered_;

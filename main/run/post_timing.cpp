@@ -56,7 +56,8 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
   auto later = pass.begin(plan.device);
   try {
     bench::CountingRunner runner(plan.device, options.cache_state == "cold", std::move(later));
-    const auto all = static_cast<double>(std::max<std::size_t>(known.size(), 1));
+    runner.pass().expect(known.size());
+    const auto all = static_cast<double>(std::max<std::size_t>(runner.pass().rounds() * known.size(), 1));
     std::size_t begun = 0;
     const auto counted =
         bench::count_again(runner, plan.device, filter, [&](std::size_t position) -> const Measurement* {

@@ -215,10 +215,10 @@ bool LaunchCounter::before(const Launch& launch) {
       for (auto& [context, other] : devices_) write(other);
       set_ = *set;
     }
-    const std::size_t enabled = device.profiler->times_enabled();
-    device.profiler->begin(set_of(device, set_), true);
+    const std::size_t enabled = device.profiler->effort().enabled;
+    device.profiler->switch_to(set_of(device, set_));
     device.profiler->begin_range(launch.correlation);
-    spend(device.profiler->times_enabled() != enabled ? setting_up : counting, since);
+    spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
     if (++group->counted[set_] == group->first) --lacking_[set_];
     busy_.clear();
     pause_ns_ = 0;

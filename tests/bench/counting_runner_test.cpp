@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,6 +22,21 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
+
+TEST(Fingerprint, TellsEveryByteAndItsPlaceApart) {
+  std::vector<unsigned char> bytes(8 * 20 + 3);
+  std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
+  const auto whole = host_fingerprint(bytes.data(), bytes.size());
+  EXPECT_EQ(host_fingerprint(bytes.data(), bytes.size()), whole);
+  for (auto& byte : bytes) {
+    byte ^= 0x10U;
+    EXPECT_NE(host_fingerprint(bytes.data(), bytes.size()), whole);
+    byte ^= 0x10U;
+  }
+  std::swap_ranges(bytes.begin(), bytes.begin() + 8, bytes.begin() + 80);
+  EXPECT_NE(host_fingerprint(bytes.data(), bytes.size()), whole);
+  EXPECT_EQ(host_fingerprint(nullptr, 0), 0U);
+}
 
 /// An operation on two vectors, and what each execution began with.
 class InputsTest : public testing::Test {
@@ -57,10 +73,28 @@ class InputsTest : public testing::Test {
 
 TEST_F(InputsTest, EveryPassBeginsWithTheSame) {
   Inputs inputs(buffers());
-  EXPECT_EQ(inputs.keep(), std::nullopt);
+  EXPECT_EQ(inputs.keep(in_place(), 2), std::nullopt);
   const auto counted = three_passes(inputs, in_place());
   EXPECT_THAT(counted, Each(counted[0]));
-  EXPECT_THAT(begun_, SizeIs(6));
+  EXPECT_THAT(begun_, SizeIs(4 + 6));
+}
+
+TEST_F(InputsTest, OnlyWhatChangesIsCopied) {
+  std::vector<std::size_t> allocated;
+  Inputs inputs(buffers(), [&](std::size_t bytes, bool device) {
+    allocated.push_back(bytes);
+    return Inputs::allocate(bytes, device);
+  });
+  inputs.keep(in_place(), 2);
+  EXPECT_THAT(allocated, ElementsAre(y_.bytes()));
+}
+
+TEST_F(InputsTest, AnOperationThatComesToTheSameNeedsNoMemory) {
+  const auto no_memory = [](std::size_t, bool) -> std::shared_ptr<void> { throw OutOfMemory("none"); };
+  Inputs overwriting(buffers(), no_memory);
+  EXPECT_EQ(overwriting.keep([&] { y_[2] = x_[0]; }, 2), std::nullopt);
+  Inputs there_and_back(buffers(), no_memory);
+  EXPECT_EQ(there_and_back.keep([&] { y_[2] = -y_[2]; }, 2), std::nullopt) << "a pass is two executions";
 }
 
 TEST_F(InputsTest, WithoutMemoryItSaysSoAndPutsNothingBack) {
@@ -70,10 +104,10 @@ TEST_F(InputsTest, WithoutMemoryItSaysSoAndPutsNothingBack) {
     return Inputs::allocate(bytes, device);
   });
   const auto both = [&] { x_[5] = ++y_[2]; };
-  const auto reason = inputs.keep();
+  const auto reason = inputs.keep(both, 2);
   ASSERT_TRUE(reason);
   EXPECT_THAT(*reason, HasSubstr("1 of 9 bytes free"));
-  EXPECT_THAT(three_passes(inputs, both), ElementsAre(2, 4, 6)) << "no half of the state before";
+  EXPECT_THAT(three_passes(inputs, both), ElementsAre(6, 8, 10)) << "no half of the state before";
 }
 
 }  // namespace

@@ -32,9 +32,12 @@ struct FakeChip {
   std::map<std::string, Metric> metrics;
   std::size_t metrics_a_pass = 100;
   std::map<std::string, std::size_t> passes_of;           ///< by a metric that takes more, each in passes of its own
+  bool by_passes = false;                                 ///< counts a pass of all points at a time where it may
+  std::vector<std::size_t> max_points;                    ///< of each such time
+  std::vector<std::size_t> points;                        ///< that were counted, one by one
   std::string error;                                      ///< thrown by count
   std::map<std::string, std::string> errors;              ///< the same, when this counter is among those to count
-  std::vector<std::vector<std::string>> begun;            ///< what was to be counted
+  std::vector<std::vector<std::string>> begun;            ///< what was to be counted, round by round
   std::vector<std::vector<std::string>> counted;          ///< point by point
   std::map<std::string, std::vector<double>> of_kernels;  ///< what each kernel gives where each is counted
 };
@@ -63,16 +66,23 @@ class FakeMetricSource final : public MetricSource {
     metrics_ = metrics;
     chip_.begun.push_back(metrics);
   }
-  [[nodiscard]] MetricValues count(const CountedExecution& replay) override {
+  [[nodiscard]] bool counts_by_passes() const override { return chip_.by_passes; }
+  void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) override {
+    begin(metrics);
+    chip_.max_points.push_back(max_points);
+  }
+  void next_pass() override { chip_.begun.emplace_back(); }
+  void count(std::size_t point, const CountedExecution& replay) override {
     chip_.counted.push_back(metrics_);
+    chip_.points.push_back(point);
     if (!chip_.error.empty()) throw MetricsUnavailable(chip_.error);
     for (const auto& [metric, error] : chip_.errors)
       if (std::find(metrics_.begin(), metrics_.end(), metric) != metrics_.end()) throw MetricsUnavailable(error);
-    for (std::size_t pass = 0; pass < passes(metrics_).value_or(0); ++pass) {
+    for (std::size_t pass = 0; pass < (chip_.by_passes ? 1 : passes(metrics_).value_or(0)); ++pass) {
       replay.prepare();
       replay.execute();
     }
-    MetricValues result;
+    MetricValues& result = counted_[point] = {};
     if (replay.each_kernel)
       for (const std::string& metric : metrics_)
         if (const auto place = chip_.of_kernels.find(metric); place != chip_.of_kernels.end())
@@ -84,12 +94,13 @@ class FakeMetricSource final : public MetricSource {
       else
         result.values[metric] = known.value;
     }
-    return result;
   }
+  [[nodiscard]] std::map<std::size_t, MetricValues> read() override { return std::exchange(counted_, {}); }
 
  private:
   FakeChip& chip_;
   std::vector<std::string> metrics_;
+  std::map<std::size_t, MetricValues> counted_;
 };
 
 }  // namespace gpubench::bench

@@ -527,13 +527,18 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   kernel.registers = 32;
   kernel.local_bytes = 0;
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
-  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels and launches");
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels and launches, code not known");
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, code and launches");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 2";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "kernel scale(float*): code differs");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
   next.points[0].measurement.activity->kernels[0].registers = 40;
   next.points[0].measurement.activity->kernels[0].grid[0] = 264;
   next.points[0].measurement.activity->kernels[0].local_bytes = 16;
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points[0].kernels,
-            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes per thread (spills) 0 -> 16");
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes per thread (spills) 0 -> 16, same code");
   next.points[0].measurement.activity.reset();
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
   for (gpubench::Run* run : {&base, &next}) {

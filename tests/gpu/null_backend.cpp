@@ -175,6 +175,11 @@ class NullMemory final : public DeviceMemory {
             std::uint64_t seed) override {
     std::memset(pointer, static_cast<int>(seed % 251U) + 1, bytes * count);
   }
+  std::uint64_t fingerprint(const void* pointer, std::size_t bytes) override {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < bytes; ++i) sum = 31 * sum + static_cast<const unsigned char*>(pointer)[i];
+    return sum;
+  }
 };
 
 class NullMetrics final : public MetricSource {
@@ -189,23 +194,23 @@ class NullMetrics final : public MetricSource {
   }
   [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>&) override { return 1; }
   void begin(const std::vector<std::string>& metrics) override { metrics_ = metrics; }
-  [[nodiscard]] MetricValues count(const CountedExecution& execution) override {
+  void count(std::size_t point, const CountedExecution& execution) override {
     execution.prepare();
     const double read = world_.bytes_read;
     const double written = world_.bytes_written;
     const double instructions = world_.instructions;
     execution.execute();
-    MetricValues counted;
     for (const std::string& metric : metrics_)
-      counted.values[metric] = metric.starts_with("dram__bytes_read")    ? world_.bytes_read - read
-                               : metric.starts_with("dram__bytes_write") ? world_.bytes_written - written
-                                                                         : world_.instructions - instructions;
-    return counted;
+      counted_[point].values[metric] = metric.starts_with("dram__bytes_read")    ? world_.bytes_read - read
+                                       : metric.starts_with("dram__bytes_write") ? world_.bytes_written - written
+                                                                                 : world_.instructions - instructions;
   }
+  [[nodiscard]] std::map<std::size_t, MetricValues> read() override { return std::exchange(counted_, {}); }
 
  private:
   NullBackend::World& world_;
   std::vector<std::string> metrics_;
+  std::map<std::size_t, MetricValues> counted_;
 };
 
 class NullActivity final : public ActivitySource {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/bench/fake_metric_source.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -46,7 +47,7 @@ TEST(CounterPass, ValuesAreKeyedAndOrderedByName) {
   Measurement measurement;
   int prepared = 0;
   int executed = 0;
-  phase.fill(measurement, {[&] { EXPECT_EQ(prepared++, executed); }, [&] { ++executed; }});
+  go_over(phase, measurement, {[&] { EXPECT_EQ(prepared++, executed); }, [&] { ++executed; }});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"},
                                                 Counter{"dram_write_bytes", 1e8, "bytes", "fake"},
                                                 Counter{"l2_bytes", 5e8, "bytes", "fake"}));
@@ -64,7 +65,7 @@ TEST(CounterPass, CountersByInstructionThatPassKernelsOverAreAbsent) {
   for (const auto& [seen, there] : {std::pair(1000.0, true), std::pair(3.0, true), std::pair(0.0, false)}) {
     chip.metrics[std::string(all_by_instruction)] = {seen, "inst", false};
     Measurement measurement;
-    phase.fill(measurement, {[] {}, [] {}});
+    go_over(phase, measurement, {[] {}, [] {}});
     ASSERT_EQ(measurement.counters.size(), there ? 2U : 1U) << seen;
     EXPECT_EQ(measurement.counters[0].name, "instructions");
     if (there) continue;
@@ -78,7 +79,7 @@ TEST(CounterPass, ACounterOfKernelsSaysSo) {
   chip.metrics["lts__t_bytes.sum.per_second"] = {5e12, "byte/s", false};
   CounterPass phase(gpu_with_cache(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters,
               ElementsAre(Counter{"l2_bytes", 5e8, "bytes", "fake"},
                           Counter{"lts__t_bytes.sum.per_second", 5e12, "byte/s", "fake, each kernel by itself"}));
@@ -98,7 +99,7 @@ TEST(CounterPass, KernelsHaveCountersOfTheirOwn) {
   chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8, 1.5e8}}, {"lts__t_sector_hit_rate.pct", {20.0, 40.0, 80.0}}};
   CounterPass phase(gpu_with_cache(), {"l2_bytes", "lts__t_sector_hit_rate.pct"}, opener(chip), true);
   Measurement measurement = of_two_kernels();
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_EQ(measurement.kernel_counters_reason, "");
   EXPECT_THAT(measurement.kernels[0].counters,
               ElementsAre(Counter{"l2_bytes", 2.5e8, "bytes", "fake, this kernel"},
@@ -111,7 +112,7 @@ TEST(CounterPass, KernelsHaveCountersOfTheirOwn) {
                       true);
   measurement = of_two_kernels();
   chip.of_kernels["lts__t_sector_hit_rate.pct"] = {20.0, 40.0, 80.0};
-  weighed.fill(measurement, {[] {}, [] {}});
+  go_over(weighed, measurement, {[] {}, [] {}});
   EXPECT_DOUBLE_EQ(measurement.kernels[0].counters.at(0).value, 4e3);
   EXPECT_DOUBLE_EQ(measurement.kernels[0].counters.at(1).value, 65.0);
 }
@@ -121,7 +122,7 @@ TEST(CounterPass, KernelsWithoutCountersSayWhy) {
   chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8}}};
   const auto reason_for = [&](Measurement measurement, bool each_kernel = true) {
     CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip), each_kernel);
-    phase.fill(measurement, {[] {}, [] {}});
+    go_over(phase, measurement, {[] {}, [] {}});
     for (const KernelGroup& group : measurement.kernels) EXPECT_THAT(group.counters, IsEmpty());
     return measurement.kernel_counters_reason;
   };
@@ -140,7 +141,7 @@ TEST(CounterPass, EachPassStartsFromThePreparedState) {
   CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
   Measurement measurement;
   std::string order;
-  phase.fill(measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
+  go_over(phase, measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
   EXPECT_EQ(order, "pxpxpx");
   EXPECT_THAT(measurement.counters, SizeIs(3));
 }
@@ -150,18 +151,57 @@ TEST(CounterPass, APointThatWasCountedBeforeHasTheNewCountersAlone) {
   CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   measurement.counters = {{"l2_bytes", 1.0, "bytes", "an earlier run"}, {"sm_clock", 1e9, "Hz", "an earlier run"}};
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"l2_bytes", 5e8, "bytes", "fake"}));
 }
 
-TEST(CounterPass, OneGroupIsCountedAfterAnother) {
+/// Takes points through all rounds of a phase.
+void go_over_all(CounterPass& phase, std::vector<Measurement>& points, const Replay& replay) {
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Replay each = replay;
+      each.point = i;
+      phase.fill(points[i], each);
+    }
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) phase.finish(i, points[i]);
+}
+
+TEST(CounterPass, EachGroupIsARoundOverAllPoints) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
   CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
-  Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
-  EXPECT_THAT(measurement.counters, SizeIs(2));
-  EXPECT_THAT(chip.counted, ElementsAre(ElementsAre("dram__bytes_read.sum"), ElementsAre("lts__t_bytes.sum")));
+  std::vector<Measurement> points(3);
+  go_over_all(phase, points, {[] {}, [] {}});
+  for (const Measurement& measurement : points) EXPECT_THAT(measurement.counters, SizeIs(2));
+  const Names read = {"dram__bytes_read.sum"};
+  const Names l2 = {"lts__t_bytes.sum"};
+  EXPECT_THAT(chip.begun, ElementsAre(read, l2));
+  EXPECT_THAT(chip.counted, ElementsAre(read, read, read, l2, l2, l2));
+}
+
+TEST(CounterPass, APointThatMissesARoundLacksItsCountersAlone) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  ASSERT_EQ(phase.rounds(), 2U);
+  Measurement stopped;
+  Measurement broken;
+  phase.begin(0);
+  phase.fill(stopped, {[] {}, [] {}});
+  Replay second = {[] {}, [] {}};
+  second.point = 1;
+  phase.fill(broken, second);
+  phase.begin(1);
+  phase.give_up(broken, "no memory");
+  phase.finish(0, stopped);
+  phase.finish(1, broken);
+  EXPECT_THAT(stopped.counters, SizeIs(1));
+  EXPECT_THAT(stopped.absent_counters,
+              ElementsAre(AbsentCounter{"l2_bytes", "the run was stopped before this was counted"}));
+  EXPECT_THAT(broken.counters, SizeIs(1));
+  EXPECT_THAT(broken.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no memory"}));
 }
 
 TEST(CounterPass, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
@@ -170,7 +210,7 @@ TEST(CounterPass, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
   chip.errors = {{"lts__t_bytes.sum", "no room for it"}};
   CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   Measurement measurement;
-  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, {[] {}, [] {}});
+  for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"}));
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no room for it"}));
   EXPECT_THAT(phase.warnings(), ElementsAre("Not all counters on cuda:0: no room for it."));
@@ -183,27 +223,119 @@ CounterPass::Opener long_and_short(FakeChip& chip) {
   return opener(chip);
 }
 
-TEST(CounterPass, InputsAreKeptForSeveralPassesAlone) {
+TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
   FakeChip chip;
   std::string order;
   const Replay replay = {{[&] { order += 'p'; }, [&] { order += 'x'; }}, [&] {
                            order += 'k';
                            return std::nullopt;
                          }};
-  Measurement measurement;
+  std::vector<Measurement> points(2);
   CounterPass phase(gpu_with_cache(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
-  phase.fill(measurement, replay);
-  EXPECT_EQ(order, "pxkpxpx");
-  EXPECT_EQ(measurement.counters.at(0).source, "fake");
+  go_over_all(phase, points, replay);
+  EXPECT_EQ(order, "pxpxkpxpxkpxpx");
+  EXPECT_EQ(points[0].counters.at(0).source, "fake");
   EXPECT_THAT(phase.warnings(), IsEmpty());
+}
+
+TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu_with_cache(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(300);
+  phase.expect(points.size());
+  const std::size_t rounds = phase.rounds();
+  EXPECT_EQ(rounds, 6U) << "one, two passes over each of two parts, and one for what takes long to set up";
+  bool kept = false;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    phase.begin(round);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      Replay replay = {{[] {}, [] {}}, [&] {
+                         kept = true;
+                         return std::nullopt;
+                       }};
+      replay.point = point * 2;
+      if (phase.wants(replay.point, points[point])) phase.fill(points[point], replay);
+    }
+  }
+  EXPECT_THAT(chip.begun, ElementsAre(ElementsAre("fake__short.sum"), ElementsAre("fake__long.sum"), IsEmpty(),
+                                      ElementsAre("fake__long.sum"), IsEmpty()))
+      << "nothing for the last round, which no point needs";
+  EXPECT_THAT(chip.max_points, ElementsAre(256U, 256U));
+  EXPECT_EQ(chip.points.size(), 300U * 3);
+  EXPECT_EQ(chip.points.back(), 598U);
+  EXPECT_FALSE(kept) << "each pass finds the data of a fresh set-up";
+  for (std::size_t point = 0; point < points.size(); ++point) phase.finish(point * 2, points[point]);
+  EXPECT_THAT(points[299].counters, SizeIs(2));
+}
+
+TEST(CounterPass, WhatTakesLongToSetUpHasItsPassesTogether) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(3);
+  phase.expect(points.size());
+  std::vector<std::size_t> set_up;
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      if (!phase.wants(point, points[point])) continue;
+      set_up.push_back(point);
+      Replay replay = {[] {}, [] {}};
+      replay.point = point;
+      replay.set_up_seconds = point == 1 ? 0.5 : 1e-3;
+      phase.fill(points[point], replay);
+    }
+  }
+  EXPECT_THAT(set_up, ElementsAre(0U, 1U, 2U, 0U, 2U, 1U)) << "the first time shows how long it takes";
+  EXPECT_THAT(chip.points, ElementsAre(0U, 2U, 0U, 2U, 1U));
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    phase.finish(point, points[point]);
+    EXPECT_THAT(points[point].counters, SizeIs(1)) << point;
+  }
+}
+
+TEST(CounterPass, OneSetUpDoesForAllGroupsAndPassesWhereItIsKnownToTakeLong) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu_with_cache(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(2);
+  points[1].set_up_seconds = 0.5;  // while it was timed
+  phase.expect(points.size());
+  std::vector<int> set_ups(2);
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      if (!phase.wants(point, points[point])) continue;
+      ++set_ups[point];
+      Replay replay = {[] {}, [] {}};
+      replay.point = point;
+      replay.set_up_seconds = point == 1 ? 0.4 : 1e-3;
+      phase.fill(points[point], replay);
+    }
+  }
+  EXPECT_THAT(set_ups, ElementsAre(3, 1)) << "the first: once for each group, and once more for its second pass";
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    phase.finish(point, points[point]);
+    EXPECT_THAT(points[point].counters, SizeIs(2)) << point;
+    EXPECT_THAT(points[point].absent_counters, IsEmpty()) << point;
+  }
+}
+
+TEST(CounterPass, KernelsThatAreCountedOneByOneNeedAllPassesOfAPointTogether) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip), true);
+  phase.expect(10);
+  EXPECT_EQ(phase.rounds(), 1U);
 }
 
 TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
   FakeChip chip;
   CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip));
-  for (int point = 0; point < 2; ++point) {
-    Measurement measurement;
-    phase.fill(measurement, {{[] {}, [] {}}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
+  std::vector<Measurement> points(2);
+  go_over_all(phase, points, {{[] {}, [] {}}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
+  for (const Measurement& measurement : points) {
     ASSERT_THAT(measurement.counters, SizeIs(1));
     EXPECT_EQ(measurement.counters[0].source,
               "fake, some in 2 passes, each on what the one before left: no memory for 8 GiB");
@@ -215,7 +347,7 @@ TEST(CounterPass, NothingIsOpenedWhenNothingIsWanted) {
   CounterPass phase(gpu_with_cache(), {},
                     [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
   Measurement measurement;
-  phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(measurement, Measurement{});
 }
 
@@ -228,7 +360,7 @@ TEST(CounterPass, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
                     });
   Measurement measurement;
   measurement.make_primary().samples_seconds = {1.0};
-  for (int point = 0; point < 3; ++point) phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  for (int point = 0; point < 3; ++point) go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(opened, 1);
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"dram_read_bytes", "the driver keeps the counters"},
@@ -242,11 +374,11 @@ TEST(CounterPass, ABusyPointDoesNotSpoilTheNext) {
   chip.error = "held by another profiler";
   CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement busy;
-  phase.fill(busy, {[] {}, [] {}});
+  go_over(phase, busy, {[] {}, [] {}});
   EXPECT_THAT(busy.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "held by another profiler"}));
   chip.error.clear();
   Measurement fine;
-  phase.fill(fine, {[] {}, [] {}});
+  go_over(phase, fine, {[] {}, [] {}});
   EXPECT_THAT(fine.counters, SizeIs(1));
   EXPECT_THAT(fine.absent_counters, IsEmpty());
 }
@@ -255,7 +387,7 @@ TEST(CounterPass, AnExecutionThatThrowsMakesTheCountersAbsent) {
   FakeChip chip = copying_chip();
   CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
+  go_over(phase, measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "launch failed"}));
 }
 
@@ -265,7 +397,7 @@ TEST(CounterPass, AValueThatIsNoneIsAbsent) {
   chip.metrics["dram__bytes_read.sum"].lost = true;
   CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_write_bytes", 1e8, "bytes", "fake"}));
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"dram_read_bytes", "the fake lost it"},
@@ -277,7 +409,7 @@ TEST(CounterPass, TheCpuHasNoCountersYet) {
   cpu.id = "cpu";
   CounterPass phase(cpu, {"dram_read_bytes"});
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   ASSERT_THAT(measurement.absent_counters, SizeIs(1));
   EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("counters of the CPU are not supported"));
 }

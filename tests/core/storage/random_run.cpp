@@ -255,7 +255,9 @@ KernelLaunch kernel_launch(Random& random) {
           random.whole(0, largest),
           random.whole(0, largest),
           random.whole(0, largest),
-          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt};
+          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt,
+          random.text(),
+          random.text()};
 }
 
 ActivityCheck activity_check(Random& random) {

@@ -17,6 +17,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -214,7 +215,7 @@ class ColdTraffic : public ColdGpu {
         gpu_->synchronize();
       };
     };
-    phase.fill(measurement, {finished(prepare), finished(launch)});
+    go_over(phase, measurement, {finished(prepare), finished(launch)});
     return measurement;
   }
 

@@ -20,6 +20,7 @@
 #include "gpu/devices.h"
 #include "gpu/memory.h"
 #include "gpubench/vectors.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -79,7 +80,7 @@ class Counters : public testing::Test {
     };
     CounterPass phase(gpus().front(), parse_metrics(metrics));
     Measurement measurement;
-    phase.fill(measurement, {once, once});
+    go_over(phase, measurement, {once, once});
     for (const auto& absent : measurement.absent_counters)
       std::cout << "absent: " << absent.name << ": " << absent.reason << "\n";
     for (const auto& counter : measurement.counters)
@@ -216,7 +217,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
     return {once, once};
   };
   Measurement of_graph;
-  phase.fill(of_graph, replay_of([&] { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(graph_exec, gpu_->stream())); }));
+  go_over(phase, of_graph, replay_of([&] { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(graph_exec, gpu_->stream())); }));
   EXPECT_TRUE(of_graph.counters.empty()) << of_graph.counters[0].name << " " << of_graph.counters[0].value;
   ASSERT_EQ(of_graph.absent_counters.size(), 2U);
   for (const auto& absent : of_graph.absent_counters) {
@@ -224,26 +225,47 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
     std::cout << "a graph: " << absent.name << ": " << absent.reason << "\n";
   }
   Measurement of_kernel;
-  phase.fill(of_kernel, replay_of([&] { launch(gpu_->stream()); }));
+  go_over(phase, of_kernel, replay_of([&] { launch(gpu_->stream()); }));
   EXPECT_GT(value(of_kernel, "sm__throughput.avg.pct_of_peak_sustained_elapsed"), 20.0);
   expect_near(value(of_kernel, "flops_fp32"), 2.0 * chain * (count / 4), "fp32");
   GPUBENCH_CUDA_CHECK(cudaGraphExecDestroy(graph_exec));
   GPUBENCH_CUDA_CHECK(cudaGraphDestroy(graph));
 }
 
-TEST_F(Counters, EveryPointIsCountedByItself) {
+/// A phase whose effort can be asked for.
+struct Watched {
+  const MetricSource* source = nullptr;
+  CounterPass phase;
+  explicit Watched(const std::string& metrics)
+      : phase(gpus().front(), parse_metrics(metrics), [this](const Device& device) {
+          auto opened = open_metric_source(device);
+          source = opened.get();
+          return opened;
+        }) {}
+  ~Watched() {
+    if (source == nullptr) return;
+    const auto effort = source->effort();
+    std::cout << effort.ranges << " ranges, configured " << effort.configured << " times, enabled " << effort.enabled
+              << " times\n";
+  }
+};
+
+TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
   CounterPass phase(gpus().front(), parse_metrics("core"));
-  std::vector<Measurement> points(30);
+  ASSERT_EQ(phase.rounds(), 1U);
+  std::vector<Measurement> points(300);  // more than the counter data has room for
   const auto part_of = [](std::size_t point) { return static_cast<unsigned>(blocks / (1 + point % 3)); };
+  phase.begin(0);
   for (std::size_t point = 0; point < points.size(); ++point) {
     const auto once = [&] {
       copy_kernel<<<part_of(point), threads, 0, gpu_->stream()>>>(reinterpret_cast<const float4*>(from.data()),
                                                                   reinterpret_cast<float4*>(to.data()));
       gpu_->synchronize();
     };
-    const Replay replay = {once, once};
+    Replay replay = {once, once};
+    replay.point = point;
     // What goes on between two ranges is nobody's.
     DeviceVector<float> other(count / 16);
     GPUBENCH_CUDA_CHECK(cudaMemset(other.data(), 0, other.bytes()));
@@ -251,6 +273,7 @@ TEST_F(Counters, EveryPointIsCountedByItself) {
   }
   double instructions_a_block = 0.0;
   for (std::size_t point = 0; point < points.size(); ++point) {
+    phase.finish(point, points[point]);
     ASSERT_TRUE(points[point].absent_counters.empty()) << point << ": " << points[point].absent_counters[0].reason;
     EXPECT_NEAR(value(points[point], "dram_read_bytes") / (bytes * part_of(point) / blocks), 1.0, 0.02) << point;
     const double instructions = value(points[point], "instructions") / part_of(point);
@@ -261,7 +284,7 @@ TEST_F(Counters, EveryPointIsCountedByItself) {
 
 TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
   DeviceVector<float> out(count / 4);
-  CounterPass phase(gpus().front(), parse_metrics("core,flops"));
+  Watched watched("core,flops");
   for (unsigned point = 0; point < 6; ++point) {
     const unsigned part = blocks / 4 / (1 + point);
     const auto once = [&] {
@@ -269,7 +292,7 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
       gpu_->synchronize();
     };
     Measurement measurement;
-    phase.fill(measurement, {once, once});
+    go_over(watched.phase, measurement, {once, once});
     expect_near(value(measurement, "flops_fp32"), 2.0 * chain * part * threads, "fp32");
     EXPECT_EQ(value(measurement, "flops_tensor_bf16"), 0.0) << point;
     EXPECT_GT(value(measurement, "instructions"), 1.0 * chain * part * threads / 32) << point;
@@ -278,15 +301,15 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
 
 TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
   DeviceVector<float> out(count / 4);
-  CounterPass phase(gpus().front(), parse_metrics("flops_fp32"));
+  Watched watched("flops_fp32");
   const auto once = [&] {
     fma_kernel<<<1, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
     gpu_->synchronize();
   };
   Measurement measurement;
-  phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
+  go_over(watched.phase, measurement, {once, [] { throw std::runtime_error("no more of this"); }});
   EXPECT_TRUE(measurement.counters.empty());
-  phase.fill(measurement = {}, {once, once});
+  go_over(watched.phase, measurement = {}, {once, once});
   EXPECT_EQ(value(measurement, "flops_fp32"), 2.0 * chain * threads);
 }
 
@@ -306,8 +329,8 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
                   copied.push_back(size);
                   return Inputs::allocate(size, device);
                 });
-  EXPECT_EQ(inputs.keep(), std::nullopt);
-  EXPECT_THAT(copied, testing::ElementsAre(changed.bytes(), left_alone.bytes()));
+  EXPECT_EQ(inputs.keep(once, 2), std::nullopt);
+  EXPECT_THAT(copied, testing::ElementsAre(changed.bytes()));
   const auto begun = changed.to_host();
   for (int pass = 0; pass < 3; ++pass) {
     inputs.restore();
@@ -315,6 +338,18 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
     once();
     once();
     EXPECT_NE(changed.to_host(), begun);
+  }
+}
+
+TEST(InputsOnTheGpu, HaveTheFingerprintThatTheyHaveOnTheHost) {
+  if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
+  const auto gpu = open_gpu(gpus().front());
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 4096U, 100'000'005U}) {
+    std::vector<unsigned char> host(size);
+    for (std::size_t i = 0; i < size; ++i) host[i] = static_cast<unsigned char>(i * 131 + i / 251);
+    DeviceVector<unsigned char> device(size);
+    device.assign(host);
+    EXPECT_EQ(device_fingerprint(device.data(), size), host_fingerprint(host.data(), size)) << size;
   }
 }
 

@@ -18,6 +18,7 @@
 #include "gpu/cuda/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 #include "tests/bench/fake_metric_source.h"
+#include "tests/bench/go_over.h"
 #include "tests/gpu/cuda/fake_cupti.h"
 
 #if defined(__has_feature)
@@ -35,7 +36,10 @@ namespace {
 /// Counts one point by itself.
 MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay) {
   source.begin(metrics);
-  return source.count(replay);
+  source.count(replay.point, replay);
+  MetricValues values = source.read().at(replay.point);
+  if (!values.lost.empty()) throw MetricsUnavailable(values.lost);
+  return values;
 }
 
 using testing::Contains;
@@ -98,7 +102,7 @@ TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
             << flops.groups.size() << " groups\n";
   EXPECT_EQ(total_passes(core), 1U);
   // 7 or 8 with the CUPTI of CUDA 13.0; the tensor pipes hardly share a pass.
-  EXPECT_LE(total_passes(flops), 10U);
+  EXPECT_LE(total_passes(flops), 9U);
   // The vector pipes are the first of them, and one pass.
   EXPECT_EQ(total_passes(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half"})), 1U);
   EXPECT_EQ(total_passes(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half", "dram_read_bytes"})), 2U);
@@ -221,6 +225,36 @@ TEST_F(FakeCupti, NoNumberIsNoValueAndSpoilsNoOther) {
   EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__nan.sum", HasSubstr("no value"))));
 }
 
+TEST_F(FakeCupti, PointsOfOnePassShareAStartAndAStop) {
+  {
+    const auto source = open();
+    source->begin({"fake__serial.sum"});
+    for (const std::size_t point : {5U, 6U, 9U}) source->count(point, replay());
+    const auto counted = source->read();
+    ASSERT_EQ(counted.size(), 3U);
+    EXPECT_EQ(counted.at(5).values.at("fake__serial.sum"), 1.0);
+    EXPECT_EQ(counted.at(6).values.at("fake__serial.sum"), 2.0);
+    EXPECT_EQ(counted.at(9).values.at("fake__serial.sum"), 3.0);
+    EXPECT_TRUE(source->read().empty()) << "each value is read once";
+    EXPECT_EQ(calls(), "IErCS()()()sDd") << "and others can have the counters";
+  }
+  EXPECT_EQ(executed_, "pxpxpx");
+  EXPECT_EQ(calls(), "IErCS()()()sDdi");
+}
+
+TEST_F(FakeCupti, MorePointsThanCounterDataHoldsAreReadOutInParts) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  for (std::size_t point = 0; point < 300; ++point) source->count(point, replay());
+  const auto counted = source->read();
+  ASSERT_EQ(counted.size(), 300U);
+  std::set<double> serials;
+  for (const auto& [point, values] : counted) serials.insert(values.values.at("fake__serial.sum"));
+  EXPECT_EQ(serials.size(), 300U);
+  EXPECT_EQ(*serials.rbegin(), 300.0);
+  EXPECT_EQ(source->effort().enabled, 3U);
+}
+
 TEST_F(FakeCupti, StretchesOfAProgramAreCountedBetweenTwoCalls) {
   const auto library = load_cupti();
   const CuptiProfilerHost host(library, "FK100");
@@ -255,13 +289,13 @@ TEST_F(FakeCupti, ARestSwitchesTheProfilerOffAndKeepsWhatWasCounted) {
   const CuptiProfilerHost::Configuration serial(host, {"fake__serial.sum"});
   CuptiRangeProfiler profiler(library, reinterpret_cast<CUctx_st*>(&environment_));
   profiler.rest();  // not on yet
-  profiler.begin(serial, true);
+  profiler.switch_to(serial);
   profiler.begin_range(3);
   profiler.end_range();
   profiler.rest();
   EXPECT_EQ(calls(), "ErCS()sDd");
   profiler.rest();
-  profiler.begin(serial, true);
+  profiler.switch_to(serial);
   profiler.begin_range(4);
   profiler.end_range();
   const auto counted = profiler.read();
@@ -280,20 +314,45 @@ TEST_F(FakeCupti, AStretchRunsOnceSoSeveralPassesAreRefused) {
   EXPECT_THROW(profiler.begin_range(1), MetricsUnavailable);
 }
 
-TEST_F(FakeCupti, WhatIsLostCostsItsOwnPoint) {
-  const auto source = open();
-  source->begin({"fake__serial.sum"});
+TEST_F(FakeCupti, ABatchThatIsLostCostsItsOwnPoints) {
   environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerDecodeData=7");
-  EXPECT_THROW((void)source->count(replay()), MetricsUnavailable);
+  const auto source = open();
+  source->begin({"fake__a.sum"});
+  for (const std::size_t point : {1U, 2U}) source->count(point, replay());
+  const auto lost = source->read();
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_THAT(lost.at(1).absent.at("fake__a.sum"), HasSubstr("FAKE_RESULT"));
+  EXPECT_TRUE(lost.at(2).values.empty());
   unsetenv("FAKE_CUPTI_FAILS");
-  const auto throws = [] { throw std::runtime_error("launch failed"); };
-  EXPECT_THROW((void)source->count({[] {}, throws}), std::runtime_error);
-  EXPECT_THROW((void)source->count({throws, [] {}}), std::runtime_error);
-  EXPECT_THAT(source->count(replay()).values, ElementsAre(Pair("fake__serial.sum", 2.0)));
-  EXPECT_EQ(calls(), "IErCS()sDdErCS()sdErCdErCS()sDd");
+  source->count(3, replay());
+  EXPECT_THAT(source->read().at(3).values, ElementsAre(Pair("fake__a.sum", 11.0)));
 }
 
-TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOne) {
+TEST_F(FakeCupti, AnExecutionThatThrowsCostsItsOwnPoint) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  source->count(1, replay());
+  EXPECT_THROW(source->count(2, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+  EXPECT_THROW(source->count(3, {[] { throw std::runtime_error("launch failed"); }, [] {}}), std::runtime_error);
+  source->count(4, replay());
+  const auto counted = source->read();
+  EXPECT_EQ(calls(), "IErCS()()()sDd");
+  ASSERT_EQ(counted.size(), 2U);
+  EXPECT_EQ(counted.at(1).values.at("fake__serial.sum"), 1.0);
+  EXPECT_EQ(counted.at(4).values.at("fake__serial.sum"), 3.0);
+}
+
+TEST_F(FakeCupti, WhatThrewTakesUpRoomInABatch) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  EXPECT_THROW(source->count(1000, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+  for (std::size_t point = 0; point < 200; ++point) source->count(point, replay());
+  const auto counted = source->read();
+  EXPECT_EQ(counted.size(), 200U);
+  for (const auto& [point, values] : counted) EXPECT_EQ(values.lost, "") << point;
+}
+
+TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   {
     const auto source = open();
@@ -301,8 +360,105 @@ TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOne) {
       const auto counted = count_alone(*source, {"fake__serial.sum", "fake__passes.sum"}, replay());
       EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__serial.sum", point), Pair("fake__passes.sum", 2.0)));
     }
+    EXPECT_EQ(source->effort().ranges, 3U);
+    EXPECT_EQ(source->effort().configured, 1U);
+    EXPECT_EQ(source->effort().enabled, 1U);
   }
-  EXPECT_EQ(calls(), "IErCS()sS()sDdErCS()sS()sDdErCS()sS()sDdi") << "and given back";
+  EXPECT_EQ(calls(), "IErCS()sS()sDrS()sS()sDrS()sS()sDdi") << "and given back";
+}
+
+TEST_F(FakeCupti, PointsThatAreGoneOverForEachPassShareItsStartAndStop) {
+  environment_.set("FAKE_CUPTI_PASSES", "3");
+  {
+    const auto source = open();
+    ASSERT_TRUE(source->counts_by_passes());
+    source->begin_passes({"fake__serial.sum", "fake__passes.sum"}, 4);
+    for (int pass = 0; pass < 3; ++pass) {
+      if (pass > 0) source->next_pass();
+      for (const std::size_t point : {5U, 6U, 9U}) source->count(point, replay());
+      EXPECT_THROW(source->count(10, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+    }
+    const auto counted = source->read();
+    EXPECT_EQ(calls(), "IErCS()()()()sS()()()()sS()()()()sDd");
+    ASSERT_EQ(counted.size(), 3U);
+    EXPECT_EQ(counted.at(5).values.at("fake__passes.sum"), 3.0);
+    EXPECT_EQ(counted.at(9).values.at("fake__serial.sum"), 3.0);
+    EXPECT_TRUE(source->read().empty());
+    EXPECT_EQ(source->effort().calls.at("start").first, 3U);
+    EXPECT_THAT(count_alone(*source, {"fake__passes.sum", "fake__serial.sum"}, replay()).values,
+                Contains(Pair("fake__passes.sum", 3.0)))
+        << "and points are counted by themselves as before";
+  }
+  EXPECT_EQ(executed_.substr(0, 6), "pxpxpx");
+}
+
+TEST_F(FakeCupti, PassesThatAreBrokenOffGiveNoValues) {
+  environment_.set("FAKE_CUPTI_PASSES", "3");
+  const auto source = open();
+  source->begin_passes({"fake__a.sum"}, 2);
+  source->count(1, replay());
+  source->next_pass();
+  source->count(1, replay());
+  EXPECT_THAT(source->read().at(1).absent.at("fake__a.sum"), HasSubstr("before CUPTI had all of the 3 passes"));
+  source->begin_passes({"fake__a.sum"}, 2);
+  for (int pass = 0; pass < 3; ++pass) {
+    if (pass > 0) source->next_pass();
+    source->count(2, replay());
+  }
+  EXPECT_THAT(source->read().at(2).values, ElementsAre(Pair("fake__a.sum", 11.0)));
+}
+
+TEST_F(FakeCupti, WhereAProfilerCountsOnceItIsEnabledAnew) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  for (const char* how : {"refuse", "empty", "short", "zero"}) {
+    environment_.set("FAKE_CUPTI_KEEPS", how);
+    forget();
+    const auto source = open();
+    double last = 0.0;
+    for (int point = 0; point < 4; ++point) {
+      const auto values = count_alone(*source, {"fake__serial.sum", "fake__passes.sum"}, replay()).values;
+      EXPECT_EQ(values.at("fake__passes.sum"), 2.0) << how;
+      EXPECT_GT(values.at("fake__serial.sum"), std::exchange(last, values.at("fake__serial.sum"))) << how;
+    }
+    EXPECT_EQ(source->effort().ranges, 5U) << how << ": keeping is tried once";
+    EXPECT_EQ(source->effort().enabled, 4U) << how;
+  }
+}
+
+TEST_F(FakeCupti, WhatCounterDataStillHoldsIsNotTheNextPoint) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  environment_.set("FAKE_CUPTI_KEEPS", "stale");
+  const auto source = open();
+  for (const double point : {1.0, 2.0, 3.0})
+    EXPECT_EQ(count_alone(*source, {"fake__serial.sum"}, replay()).values.at("fake__serial.sum"), point);
+}
+
+TEST_F(FakeCupti, APointAtFaultIsNotTheProfilersFault) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  const auto source = open();
+  count_alone(*source, {"fake__a.sum"}, replay());
+  setenv("FAKE_CUPTI_EMPTY", "1", 1);
+  EXPECT_THROW(count_alone(*source, {"fake__a.sum"}, replay()), MetricsUnavailable);
+  unsetenv("FAKE_CUPTI_EMPTY");
+  const auto before = source->effort();
+  for (int point = 0; point < 3; ++point) count_alone(*source, {"fake__a.sum"}, replay());
+  EXPECT_EQ(source->effort().enabled, before.enabled + 1) << "it was given back, and is kept as before";
+}
+
+TEST_F(FakeCupti, ZerosAreCheckedOnceMoreUntilKeepingHasCountedSomething) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  const auto source = open();
+  const auto ranges_for = [&](const std::string& wanted, double expected) {
+    const auto before = source->effort().ranges;
+    EXPECT_EQ(count_alone(*source, {"fake__zero.sum", wanted}, replay()).values.at(wanted), expected);
+    return source->effort().ranges - before;
+  };
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U) << "freshly opened";
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 2U) << "does keeping work?";
+  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "freshly opened";
+  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "it does";
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
 }
 
 TEST_F(FakeCupti, ACounterThatIsNeverZeroShowsThatZerosWereCounted) {
@@ -313,6 +469,7 @@ TEST_F(FakeCupti, ACounterThatIsNeverZeroShowsThatZerosWereCounted) {
     const auto values = count_alone(*source, {"fake__zero.sum"}, replay()).values;
     EXPECT_THAT(values, ElementsAre(Pair("fake__zero.sum", 0.0))) << "and is not asked for";
   }
+  EXPECT_EQ(source->effort().ranges, 3U);
 }
 
 TEST_F(FakeCupti, AnExecutionOfSeveralPassesThatThrowsLeavesNothingOpen) {
@@ -325,16 +482,26 @@ TEST_F(FakeCupti, AnExecutionOfSeveralPassesThatThrowsLeavesNothingOpen) {
   EXPECT_EQ(calls(), "IErCS()sdErCd");
 }
 
-TEST_F(FakeCupti, ConfigurationsTakeTurns) {
+TEST_F(FakeCupti, ARoundForEachConfiguration) {
   environment_.set("FAKE_CUPTI_METRICS_A_PASS", "1");
   CounterPass phase(gpu(), {"fake__serial.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
-  for (const double serial : {1.0, 3.0}) {
-    Measurement measurement;
-    phase.fill(measurement, replay());
-    EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__b.sum", 11.0, "bytes", "cupti range"},
-                                                  Counter{"fake__serial.sum", serial, "bytes", "cupti range"}));
+  ASSERT_EQ(phase.rounds(), 2U);
+  std::vector<Measurement> points(3);
+  for (std::size_t round = 0; round < 2; ++round) {
+    phase.begin(round);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Replay each = replay();
+      each.point = i;
+      phase.fill(points[i], each);
+    }
   }
-  EXPECT_EQ(calls(), "IErCS()sDdErCS()sDdErCS()sDdErCS()sDd");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    phase.finish(i, points[i]);
+    EXPECT_THAT(points[i].counters,
+                ElementsAre(Counter{"fake__b.sum", 11.0, "bytes", "cupti range"},
+                            Counter{"fake__serial.sum", 1.0 + static_cast<double>(i), "bytes", "cupti range"}));
+  }
+  EXPECT_EQ(calls(), "IErCS()()()sDdErCS()()()sDd");
 }
 
 TEST_F(FakeCupti, WhatIsSetAgainstElapsedTimeIsCountedKernelByKernel) {
@@ -396,15 +563,15 @@ TEST_F(FakeCupti, AGraphCannotBeCountedKernelByKernelAndTheNextPointCan) {
   source->begin({"fake__serial.sum.per_second"});
   setenv("FAKE_CUPTI_FAILS", "cuptiRangeProfilerStop=999", 1);
   try {
-    (void)source->count(replay());
+    source->count(1, replay());
     ADD_FAILURE() << "counted";
   } catch (const MetricsUnavailable& error) {
     EXPECT_THAT(error.what(), HasSubstr("CUDA graph"));
   }
   unsetenv("FAKE_CUPTI_FAILS");
   const auto launches = function<void(double)>("fake_cupti_launches");
-  EXPECT_THAT(source->count({[] {}, [&] { launches(5.0); }}).values,
-              ElementsAre(Pair("fake__serial.sum.per_second", 1.0)));
+  source->count(2, {[] {}, [&] { launches(5.0); }});
+  EXPECT_THAT(source->read().at(2).values, ElementsAre(Pair("fake__serial.sum.per_second", 1.0)));
 }
 
 TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
@@ -475,7 +642,7 @@ TEST_F(FakeCupti, LostRangesAndEndlessPassesAreErrors) {
   EXPECT_THAT(count_error(), HasSubstr("counted nothing"));
   unsetenv("FAKE_CUPTI_EMPTY");
   environment_.set("FAKE_CUPTI_ENDLESS", "1");
-  EXPECT_THAT(count_error(), HasSubstr("more than the 1 passes"));
+  EXPECT_THAT(count_error(), HasSubstr("more than the one pass"));
 }
 
 TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
@@ -493,7 +660,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
     for (int point = 0; point < 3; ++point) {
       Measurement measurement;
       measurement.make_primary().samples_seconds = {1.0, 2.0};
-      phase.fill(measurement, replay());
+      go_over(phase, measurement, replay());
       EXPECT_THAT(measurement.primary().samples_seconds, ElementsAre(1.0, 2.0)) << failure;
       EXPECT_THAT(measurement.counters, IsEmpty()) << failure;
       ASSERT_EQ(measurement.absent_counters.size(), 2U) << failure;
@@ -511,7 +678,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
 TEST_F(FakeCupti, OneBadNameAmongGoodOnesCostsItselfAlone) {
   CounterPass phase(gpu(), {"fake__a.sum", "no__such.sum", "fake__nan.sum"}, [&](const Device&) { return open(); });
   Measurement measurement;
-  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, replay());
+  for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, replay());
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__a.sum", 11.0, "bytes", "cupti range"}));
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"fake__nan.sum", "CUPTI counted it but gives no value"},

@@ -2,6 +2,8 @@
 // A CUPTI without a GPU: it checks the order of calls, counts executions by passes, and fails where a test says.
 //   FAKE_CUPTI_FAILS="function=code"  makes that function return the code
 //   FAKE_CUPTI_PASSES=n               of any set; FAKE_CUPTI_METRICS_A_PASS=n: what a pass holds
+//   FAKE_CUPTI_KEEPS=how              what a second range with one configuration comes to: Start is "refuse"d, the data
+//                                     is "empty", "zero" or the one before ("stale"), passes are too few ("short")
 //   FAKE_CUPTI_INSTRUCTIONS           the chip counts instructions, too
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
 // Kernels that fake_cupti_launches tells of have a range each, if the profiler is to lay them.
@@ -55,6 +57,7 @@ struct Profiler {
   std::size_t configurations = 0;  ///< set since it was enabled
   std::size_t passes = 0;          ///< of the configuration
   std::size_t stops = 0;           ///< since the range's first pass
+  std::size_t ranges = 0;          ///< decoded since it was configured
   std::uint8_t* image = nullptr;
   std::size_t max_ranges = 0;      ///< of a pass
   bool of_kernels = false;         ///< it lays the ranges
@@ -65,12 +68,19 @@ Profiler& profiler() {
   static Profiler it;
   return it;
 }
+/// What of FAKE_CUPTI_KEEPS holds now.
+bool keeps(const char* how) {
+  const char* given = std::getenv("FAKE_CUPTI_KEEPS");
+  return given != nullptr && std::strcmp(given, how) == 0 && profiler().ranges > 0;
+}
+
 /// Counter data: how many ranges, and each one's name, number of passes, and number among all ever decoded.
 struct Range {
   char name[24] = {};
   std::uint64_t passes = 0;
   std::uint64_t serial = 0;
   double duration = 0.0;
+  bool zero = false;
 };
 struct Image {
   std::uint64_t count = 0;
@@ -366,7 +376,7 @@ CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_Ev
     if (name == "fake__lost.sum") return CUPTI_ERROR_INVALID_METRIC_NAME;
     if (name == "fake__nan.sum")
       value = std::nan("");
-    else if (name == "fake__zero.sum")
+    else if (range.zero || name == "fake__zero.sum")
       value = 0.0;
     else if (name == "fake__passes.sum")
       value = static_cast<double>(range.passes);
@@ -404,6 +414,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   ++it.configurations;
   it.passes = passes_of(metrics);
   it.stops = 0;
+  it.ranges = 0;
   it.image = parameters->pCounterDataImage;
   it.max_ranges = parameters->maxRangesPerPass;
   it.names.clear();
@@ -412,7 +423,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
 CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
   const CUptiResult result = called("cuptiRangeProfilerStart", "S");
   if (result != CUPTI_SUCCESS) return result;
-  if (profiler().configurations == 0 || profiler().started) return CUPTI_ERROR_INVALID_OPERATION;
+  if (profiler().configurations == 0 || profiler().started || keeps("refuse")) return CUPTI_ERROR_INVALID_OPERATION;
   profiler().started = true;
   profiler().durations.clear();
   return CUPTI_SUCCESS;
@@ -420,7 +431,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) 
 CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* parameters) {
   Profiler& it = profiler();
   it.started = false;
-  parameters->isAllPassSubmitted = ++it.stops >= it.passes ? 1 : 0;
+  parameters->isAllPassSubmitted = ++it.stops >= it.passes || keeps("short") ? 1 : 0;
   if (wanted("FAKE_CUPTI_ENDLESS")) parameters->isAllPassSubmitted = 0;
   return called("cuptiRangeProfilerStop", "s");
 }
@@ -444,18 +455,20 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
     for (std::size_t i = 0; i < it.durations.size() && i < it.max_ranges; ++i) it.names.push_back(std::to_string(i));
     dropped += it.durations.size() - it.names.size();
   }
-  if (!wanted("FAKE_CUPTI_EMPTY")) {
+  if (!wanted("FAKE_CUPTI_EMPTY") && !keeps("empty")) {
     for (const std::string& name : it.names) {
       Range& range = image.ranges[image.count++];
       std::strncpy(range.name, name.c_str(), sizeof(range.name) - 1);
       range.passes = it.stops;
       range.serial = ++decoded;
+      range.zero = keeps("zero");
       if (it.of_kernels) range.duration = it.durations.at(std::stoul(name));
     }
     std::memcpy(it.image, &image, sizeof(image));
   }
   it.stops = 0;
   it.names.clear();
+  ++it.ranges;
   parameters->numOfRangeDropped = dropped;
   return called("cuptiRangeProfilerDecodeData", "D");
 }
@@ -465,7 +478,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_Ge
 }
 CUptiResult CUPTIAPI
 cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* parameters) {
-  std::memset(parameters->pCounterData, 0, sizeof(Image));
+  if (!keeps("stale")) std::memset(parameters->pCounterData, 0, sizeof(Image));
   return called("cuptiRangeProfilerCounterDataImageInitialize", "r");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* parameters) {
