@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,12 +32,33 @@ constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
 
+/// No draw is farther from zero.
+double max_draw() {
+  static const double max = [] {
+    double found = 0.0;
+    for (std::size_t column = 0; column < draw_columns; ++column)
+      for (const double z : normal_draws(column)) found = std::max(found, std::abs(z));
+    return found;
+  }();
+  return max;
+}
+
+constexpr double rounding = 1e-9;  ///< more than what rounding makes of a bound
+
+Interval operator*(const Interval& a, const Interval& b) { return {a.low * b.low, a.high * b.high}; }
+Interval operator*(double a, const Interval& b) { return {a * b.low, a * b.high}; }
+
 /// One figure's factor in each draw.
 class Factor {
  public:
   /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
   Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
   [[nodiscard]] double at(std::size_t draw) const { return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0; }
+  /// Between which it is in all draws.
+  [[nodiscard]] Interval reach() const {
+    const double far = std::exp(sigma_ * max_draw());
+    return {(1.0 - rounding) / far, (1.0 + rounding) * far};
+  }
 
  private:
   double sigma_;
@@ -59,6 +83,18 @@ class MemoryDraws {
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
     const double min = 1e-6 * prediction.memory_seconds();
     splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
+  }
+
+  /// Between which `seconds` is in all draws.
+  [[nodiscard]] Interval reach() const {
+    if (splits_vary_) return {0.0, std::numeric_limits<double>::infinity()};
+    OverlapSum low(prediction_.counted ? prediction_.overlap.value : 1.0), high = low;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+      const Interval each = seconds_[i] * rates_[i].reach();
+      low.add(each.low);
+      high.add(each.high);
+    }
+    return Interval{(1.0 - rounding) * low.value(), (1.0 + rounding) * high.value()} * model_.reach();
   }
 
   double seconds(std::size_t draw) {
@@ -103,6 +139,52 @@ struct PipeDraws {
   Factor factor;
 };
 
+/// Between which the figures are in all draws.
+struct Reach {
+  Interval seconds, device, launch, memory, pipe, start, busy;
+};
+
+enum class Always { no, yes, unsure };
+Always always(bool yes, bool no) { return yes ? Always::yes : no ? Always::no : Always::unsure; }
+
+/// Whether the launch takes most of the time in all draws, or in none. What it takes lies between `calibrated` and all
+/// that the device does not, as in Figures::overhead_seconds.
+Always launch_binds(const Figures& base, const Reach& reach) {
+  constexpr double above = 1.0 + rounding, below = 1.0 - rounding;
+  const double low = reach.launch.low / reach.seconds.high, high = reach.launch.high / reach.seconds.low;
+  if (!base.device_seconds) return always(low >= above * overhead_share, high < below * overhead_share);
+  const double beyond_low = 1.0 - reach.device.high / reach.seconds.low;
+  const double beyond_high = 1.0 - reach.device.low / reach.seconds.high;
+  const double calibrated = base.launch_seconds ? std::min(low * base.kernels, beyond_low) : beyond_low;
+  return always(calibrated >= above * overhead_share || low >= above * launch_floor_share,
+                beyond_high < below * overhead_share && high < below * launch_floor_share);
+}
+
+/// Whether no draw compares the figures beside the launch otherwise than they themselves do.
+bool is_same_beside_launch(const Figures& base, const Reach& reach) {
+  if (base.busy) {
+    const bool suspect = reach.busy.low >= busy_suspect || base.is_contended;
+    const bool unsuspected = reach.busy.high < busy_suspect && !base.is_contended;
+    if (reach.busy.low >= busy_limiter) return true;
+    if (!unsuspected && !(suspect && reach.busy.high < busy_limiter)) return false;
+  }
+  const Interval rest =
+      base.device_seconds
+          ? Interval{std::min(reach.device.low, reach.seconds.low), std::min(reach.device.high, reach.seconds.high)}
+          : Interval{reach.seconds.low - reach.launch.high, reach.seconds.high - reach.launch.low};
+  const auto [memory, pipe, start] = std::tie(reach.memory, reach.pipe, reach.start);
+  const double longest = std::max({memory.low, pipe.low, start.low});
+  if (!(longest > 0.0) || rest.high > latency_ratio * longest) {
+    Figures most = base;
+    most.memory_seconds = memory.high;
+    most.pipe_seconds = pipe.high;
+    most.start_seconds = start.high;
+    return !most.explains((1.0 - rounding) * rest.low);
+  }
+  if (start.low > std::max(memory.high, pipe.high)) return true;
+  return start.high <= std::max(memory.low, pipe.low) && (memory.low >= pipe.high || memory.high < pipe.low);
+}
+
 RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t draws = draw_count) {
   const Time& time = it.time;
   const Prediction& prediction = it.prediction;
@@ -128,12 +210,33 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
   const bool may_waste = !prediction.counted && !base.busy && it.decision.regime == Regime::latency;
+  const Interval none{0.0, 0.0};
+  Reach reach{base.seconds * seconds.reach(),
+              base.device_seconds.value_or(0.0) * device.reach(),
+              base.launch_seconds.value_or(0.0) * launch.reach() * launch_model.reach(),
+              base.memory_seconds > 0.0 ? memory.reach() : none,
+              none,
+              base.start_seconds * start.reach(),
+              base.busy.value_or(0.0) * busy.reach()};
+  for (const auto& pipe : pipes) {
+    const Interval each = pipe.seconds * pipe.factor.reach();
+    reach.pipe = {std::max(reach.pipe.low, each.low), std::max(reach.pipe.high, each.high)};
+  }
+  if (may_waste) reach.memory.high *= max_waste;
+  // Most cases are clear without a draw.
+  const Always overhead = launch_binds(base, reach);
+  const bool clear = overhead == Always::no && is_same_beside_launch(base, reach);
+  if (overhead == Always::yes || clear) {
+    const Regime regime = clear ? base.regime_beside_launch() : Regime::overhead;
+    counts[static_cast<std::size_t>(regime)] = draw_count;
+    return counts;
+  }
   for (std::size_t draw = 0; draw < draws; ++draw) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
     figures.launch_part = statistics::normal_below(launch_parts[draw]);
-    if (figures.overhead_excess() >= 1.0) {
+    if (overhead != Always::no && figures.overhead_excess() >= 1.0) {
       ++counts[static_cast<std::size_t>(Regime::overhead)];
       continue;
     }

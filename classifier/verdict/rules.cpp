@@ -43,9 +43,13 @@ double Figures::needed_seconds() const {
   return sum.value();
 }
 
+/// What is needed is at most longest (1 + s / p), s the sum of the others' (x / longest)^q for a q of at most p: its
+/// powers are left out where they decide nothing.
 bool Figures::explains(double rest) const {
-  const double needed = needed_seconds();
-  return needed > 0.0 && rest <= latency_ratio * needed;
+  const double longest = std::max({memory_seconds, pipe_seconds, start_seconds});
+  if (!(longest > 0.0) || rest > 3.0 * latency_ratio * longest) return false;
+  if (rest <= latency_ratio * longest) return true;
+  return rest <= latency_ratio * needed_seconds();
 }
 
 bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }

@@ -109,7 +109,8 @@ TEST(Resources, ClocksAndPower) {
     EXPECT_FALSE(follows_clock(name)) << name;
   for (const char* name : {"tensor-int8", "fp32-sustained", "dram-read-sustained"})
     EXPECT_TRUE(is_bound_by_power(name)) << name;
-  for (const char* name : {"fp32", "dram-read", "unheard-of"}) EXPECT_FALSE(is_bound_by_power(name)) << name;
+  for (const char* name : {"fp32", "dram-read", "unheard-of"})
+    EXPECT_FALSE(is_bound_by_power(name)) << name;
 }
 
 TEST(Resources, Labels) {
@@ -186,8 +187,7 @@ TEST(Resources, DescribeEveryCeilingThatIsKept) {
                                        "peer-",
                                        "latency-peer-"})
       if (name.starts_with(old)) return true;
-    return name.ends_with("-zeros") || name.ends_with("-graph") || name.ends_with("-avx2") ||
-           name.ends_with("-avx512") || name.ends_with("-baseline");
+    return name.ends_with("-zeros") || name.ends_with("-graph") || name.ends_with("-avx2") || name.ends_with("-avx512") || name.ends_with("-baseline");
   };
   const auto kept = [](const char* file) { return std::string(GPUBENCH_DOCS) + "/results/" + file; };
   for (const Calibration& calibration : {storage::read_calibration(kept("h200/calibration-full.json")),
