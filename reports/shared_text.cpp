@@ -215,17 +215,25 @@ std::optional<ProductReach> product_reach(const Run& run, const Point& point) {
   if (!point.verdict || point.verdict->regime != Regime::compute || !rate || calibration == nullptr) return {};
   const auto& flops = point.measurement.work.flops;
   const auto pipe = std::ranges::max_element(flops, {}, [](const auto& entry) { return entry.second; });
-  if (pipe == flops.end() || !name_of(pipe->first).starts_with("tensor-")) return {};
-  const Ceiling* const library = calibration->find(name_of(pipe->first));
-  if (library == nullptr || !(library->value > 0.0) || !(library->theoretical_limit.value_or(0.0) > 0.0)) return {};
-  return ProductReach{*rate / library->value, *rate / *library->theoretical_limit};
+  constexpr std::string_view tensor = "tensor-";
+  if (pipe == flops.end() || !name_of(pipe->first).starts_with(tensor)) return {};
+  const auto ceiling = [&](std::string_view name) -> double {
+    const auto found = std::ranges::find(calibration->ceilings, name, &Ceiling::resource);
+    return found == calibration->ceilings.end() ? 0.0 : found->value;
+  };
+  const std::string type(name_of(pipe->first).substr(tensor.size()));
+  const double library = ceiling(name_of(pipe->first));
+  for (const std::string_view instruction : {"wgmma", "mma"})
+    if (const double peak = ceiling(fmt::format("{}-{}", instruction, type)); peak > 0.0 && library > 0.0)
+      return ProductReach{*rate / library, *rate / peak, instruction};
+  return {};
 }
 
 std::string of_ceiling_text(const Run& run, const Point& point) {
   if (!point.verdict || !point.verdict->achieved) return {};
   if (const auto product = product_reach(run, point))
-    return fmt::format("{} of cuBLASLt's best, {} of the limit", format_percent(product->of_library),
-                       format_percent(product->of_instruction));
+    return fmt::format("{} of cuBLASLt's best, {} of {}", format_percent(product->of_library),
+                       format_percent(product->of_instruction), product->instruction);
   const std::string& limiter = point.verdict->limiter;
   const bool is_ceiling = !limiter.empty() && limiter != resource::power && point.verdict->regime != Regime::latency;
   return format_percent(*point.verdict->achieved) +
@@ -378,6 +386,33 @@ std::string drift_text(const DriftCheck& check) {
   }
   for (const std::string& reason : check.not_checked) parts.push_back("not checked: " + reason);
   return fmt::format("against the calibration of {}: {}", check.calibration_utc, joined(parts, ", "));
+}
+
+bool is_ill(const Health& health) {
+  return std::any_of(health.checks.begin(), health.checks.end(), [](const BandCheck& check) { return check.worse; });
+}
+
+std::string health_text(const Health& health) {
+  if (health.checks.empty())
+    return health.kind.empty() ? health.reason : fmt::format("not compared with {}: {}", health.kind, health.reason);
+  std::vector<const BandCheck*> outside;
+  for (const BandCheck& check : health.checks)
+    if (check.standing != Standing::inside) outside.push_back(&check);
+  std::stable_sort(outside.begin(), outside.end(), [](const BandCheck* a, const BandCheck* b) {
+    return std::abs(a->difference) > std::abs(b->difference);
+  });
+  std::vector<std::string> worse;
+  std::vector<std::string> better;
+  for (const BandCheck* const check : outside)
+    (check->worse ? worse : better).push_back(fmt::format("{} in {}", apart(check->difference), check->resource));
+  const std::size_t like = health.checks.size() - outside.size();
+  std::string text = worse.empty() ? fmt::format("as expected of its kind, {}, in {} of {} figures", health.kind, like,
+                                                 health.checks.size())
+                                   : fmt::format("slower than its kind, {}: {}; as expected in {} of {} figures",
+                                                 health.kind, joined(worse, ", "), like, health.checks.size());
+  if (!better.empty()) text += fmt::format("; faster: {}", joined(better, ", "));
+  if (!health.reason.empty()) text += "; " + health.reason;
+  return text;
 }
 
 }  // namespace gpubench::reports

@@ -32,15 +32,16 @@ std::string advice_text(const Advice& advice);
 std::string advice_text(const Verdict& verdict);
 std::string votes_text(const Verdict& verdict);
 
-/// Of a point that multiplies matrices on tensor cores: its rate over the library's best and over the hardware's limit.
+/// Of a point that multiplies matrices on tensor cores: its rate over the library's best and over the instruction's.
 struct ProductReach {
   double of_library = 0.0;      ///< of the ceiling "tensor-bf16", which cuBLASLt sets
-  double of_instruction = 0.0;  ///< of its theoretical limit, at the clock that the library had
+  double of_instruction = 0.0;  ///< of "wgmma-bf16", else "mma-bf16"
+  std::string_view instruction;
 };
-/// Absent for other points, and where one of the two is not known.
+/// Absent for other points, and where one of the two ceilings is not known.
 std::optional<ProductReach> product_reach(const Run& run, const Point& point);
 /// What the limiter's share of its ceiling is a share of: "97 % of dram"; of a matrix product "94 % of cuBLASLt's best,
-/// 81 % of the limit". Empty where it is not known.
+/// 81 % of wgmma". Empty where it is not known.
 std::string of_ceiling_text(const Run& run, const Point& point);
 
 /// Whether its clock was held down by what its conditions name.
@@ -130,5 +131,9 @@ std::optional<double> share_of_limit(const Ceiling& ceiling);
 
 /// "dram-copy 0.3 % above, fp32 0.1 % below the calibration; 0.5 s"
 std::string drift_text(const DriftCheck& check);
+
+/// "slower than its kind, NVIDIA H200: 6.0 % below in dram-read; like it in 20 more"
+std::string health_text(const Health& health);
+bool is_ill(const Health& health);
 
 }  // namespace gpubench::reports

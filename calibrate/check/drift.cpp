@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cmath>
+#include <iterator>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "bench/timing/launch_overhead.h"
@@ -35,6 +38,47 @@ bool is_far(std::string_view resource, double difference) {
 bool explained(const DriftReading& reading) {
   const bool slower = reading.unit == "s" ? reading.beyond > 0.0 : reading.beyond < 0.0;
   return slower && !reading.disturbance.empty();
+}
+
+/// What one thread brings back of each resource: a reading or a reason.
+struct Result {
+  std::optional<DriftReading> reading;
+  std::string reason;
+};
+
+using Results = std::vector<Result>;
+
+std::optional<DriftSamples> try_sample(const DriftSampler& sampler, const Ceiling& ceiling, std::string& reason) {
+  try {
+    return sampler(ceiling);
+  } catch (const std::exception& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
+/// One device's part. It comes to every meeting, whatever fails it.
+void take_part(const Calibration& calibration, const OpenSampler& open, std::barrier<>& meeting, Results& results) {
+  DriftSampler sampler;
+  std::string closed;
+  try {
+    sampler = open(calibration.device);
+  } catch (const std::exception& error) {
+    closed = error.what();
+  }
+  for (std::size_t i = 0; i < std::size(drift_resources); ++i) {
+    Result& result = results[i];
+    const Ceiling* const alone = calibration.find(drift_resources[i]);
+    result.reason = closed;
+    if (alone == nullptr || !(alone->value > 0.0)) result.reason = "there is no such ceiling of it alone";
+    // The first set finds the launch and brings the clocks up.
+    const bool ready = result.reason.empty() && try_sample(sampler, *alone, result.reason);
+    meeting.arrive_and_wait();
+    if (ready)
+      if (const auto samples = try_sample(sampler, *alone, result.reason))
+        result.reading = judge_drift(*alone, {*samples});
+    meeting.arrive_and_wait();
+  }
 }
 
 constexpr int host_samples = 7;
@@ -244,6 +288,35 @@ DriftCheck check_drift(const Device& device, const Calibration& stored) {
   check.checked_utc = now;
   check.seconds_taken = steady_seconds() - start;
   return check;
+}
+
+Together measure_together(const std::vector<Calibration>& calibrations, const OpenSampler& open) {
+  std::vector<Results> results(calibrations.size(), Results(std::size(drift_resources)));
+  std::barrier<> meeting(static_cast<std::ptrdiff_t>(std::max<std::size_t>(calibrations.size(), 1)));
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(calibrations.size());
+    for (std::size_t i = 0; i < calibrations.size(); ++i)
+      threads.emplace_back([&, i] { take_part(calibrations[i], open, meeting, results[i]); });
+  }
+  Together together;
+  for (std::size_t resource = 0; resource < std::size(drift_resources); ++resource)
+    for (std::size_t i = 0; i < calibrations.size(); ++i) {
+      Result& result = results[i][resource];
+      const std::string& device = calibrations[i].device.id;
+      if (result.reading)
+        together.readings.push_back({device, *std::move(result.reading)});
+      else
+        together.absent.push_back(fmt::format("{}, {}: {}", device, drift_resources[resource], result.reason));
+    }
+  return together;
+}
+
+Together measure_together(const std::vector<Calibration>& calibrations) {
+  std::vector<Calibration> gpus;
+  std::ranges::copy_if(calibrations, std::back_inserter(gpus),
+                       [](const Calibration& one) { return one.device.kind == DeviceKind::gpu; });
+  return gpus.size() > 1 ? measure_together(gpus, gpu_drift_sampler) : Together{};
 }
 
 DriftSampler host_drift_sampler(const Device& device) {

@@ -53,4 +53,27 @@ DriftCheck check_drift(const Device& device, const Calibration& stored);
 DriftSampler host_drift_sampler(const Device& device);
 DriftSampler gpu_drift_sampler(const Device& device);
 
+// Several GPUs under load at once, beside what each reached alone: shared power, cooling and switches show.
+
+/// One ceiling of one GPU while all of them worked. The reading's `stored` is the ceiling alone; its outcome says
+/// whether the two differ, as in a drift check of one set.
+struct TogetherReading {
+  std::string device;
+  DriftReading reading;
+};
+
+struct Together {
+  std::vector<TogetherReading> readings;  ///< by resource, then by device
+  std::vector<std::string> absent;        ///< "cuda:1, fp32: out of memory"
+};
+
+/// Opens a device for samples. May throw NoDriftSamples.
+using OpenSampler = std::function<DriftSampler(const Device&)>;
+
+/// Measures the drift resources on all devices at once, a thread for each. What a device needs once is done beforehand;
+/// the samples of all begin together, and on unequal GPUs do not end together.
+Together measure_together(const std::vector<Calibration>& calibrations, const OpenSampler& open);
+/// The same on the GPUs among them.
+Together measure_together(const std::vector<Calibration>& calibrations);
+
 }  // namespace gpubench::calibrate

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
@@ -24,6 +27,57 @@ constexpr std::size_t longest_name = 200;
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= longest_name &&
          std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+using Json = nlohmann::json;
+
+ReferenceFigure figure_of(const Json& json, const Json& margins, const std::string& kind) {
+  ReferenceFigure figure;
+  figure.resource = json.at("resource").get<std::string>();
+  figure.unit = json.at("unit").get<std::string>();
+  figure.range = {json.at("low").get<double>(), json.at("high").get<double>()};
+  figure.margin = margins.at(json.at("margin").get<std::string>()).at("fraction").get<double>();
+  figure.source = json.at("source").get<std::string>();
+  const bool sound = figure.range.low > 0.0 && figure.range.low <= figure.range.high &&
+                     std::isfinite(figure.range.high) && figure.margin >= 0.0 && figure.margin < 1.0;
+  if (!sound || figure.source.empty())
+    throw std::runtime_error(
+        fmt::format("The reference of {} for {} needs 0 < low <= high, a margin and a source.", kind, figure.resource));
+  return figure;
+}
+
+ReferenceGpu gpu_of(const Json& json, const Json& margins) {
+  ReferenceGpu gpu;
+  gpu.kind = json.at("kind").get<std::string>();
+  gpu.names = json.at("names").get<std::vector<std::string>>();
+  gpu.units = json.at("units").get<int>();
+  if (json.contains("power_limit_w")) gpu.power_limit_watts = json.at("power_limit_w").get<double>();
+  for (const Json& figure : json.at("figures")) gpu.figures.push_back(figure_of(figure, margins, gpu.kind));
+  return gpu;
+}
+
+std::string property(const Device& device, const std::string& key) {
+  const auto found = device.properties.find(key);
+  return found == device.properties.end() ? std::string() : found->second;
+}
+
+BandCheck band_check(const Ceiling& ceiling, const ReferenceFigure& figure) {
+  BandCheck result;
+  result.resource = ceiling.resource;
+  result.unit = ceiling.unit;
+  result.value = ceiling.value;
+  result.reference = figure.range;
+  result.margin = figure.margin;
+  result.source = figure.source;
+  if (ceiling.value < figure.range.low) result.difference = ceiling.value / figure.range.low - 1.0;
+  if (ceiling.value > figure.range.high) result.difference = ceiling.value / figure.range.high - 1.0;
+  // The value too: the interval of a file need not hold it.
+  if (std::max(ceiling.value, ceiling.ci95.high) < figure.range.low * (1.0 - figure.margin))
+    result.standing = Standing::below;
+  if (std::min(ceiling.value, ceiling.ci95.low) > figure.range.high * (1.0 + figure.margin))
+    result.standing = Standing::above;
+  result.worse = result.standing == (ceiling.unit == "s" ? Standing::above : Standing::below);
+  return result;
 }
 
 bool depends_on_host(const Ceiling& ceiling) {
@@ -103,6 +157,58 @@ std::optional<std::string> why_not_acceptable(const Calibration& calibration) {
       return fmt::format("its ceiling of {} was {}", ceiling.resource, *reason);
   }
   return std::nullopt;
+}
+
+std::vector<ReferenceGpu> read_references(std::string_view json) {
+  try {
+    const Json document = Json::parse(json);
+    if (document.at("schema").at("name") != "gpubench-reference" || document.at("schema").at("version") != 1)
+      throw std::runtime_error("The reference figures are of another schema than gpubench-reference 1.");
+    std::vector<ReferenceGpu> gpus;
+    for (const Json& gpu : document.at("gpus")) gpus.push_back(gpu_of(gpu, document.at("margins")));
+    return gpus;
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("The reference figures cannot be read: {}.", error.what()));
+  }
+}
+
+std::optional<Health> assess(const Calibration& calibration, const std::vector<ReferenceGpu>& references) {
+  const Device& device = calibration.device;
+  if (device.kind != DeviceKind::gpu) return std::nullopt;
+  Health health;
+  const auto known = std::ranges::find_if(references, [&](const ReferenceGpu& gpu) {
+    return std::ranges::find(gpu.names, device.name) != gpu.names.end();
+  });
+  if (known == references.end()) {
+    health.reason = "no figures are known for this kind of GPU";
+    return health;
+  }
+  health.kind = known->kind;
+  if (device.units != known->units)
+    health.reason = fmt::format("the figures are for a GPU with {} multiprocessors, and this one has {}", known->units,
+                                device.units);
+  else if (property(device, "mig") == "on")
+    health.reason = "MIG is on, and the figures are for a whole GPU";
+  if (!health.reason.empty()) return health;
+  const auto limit = number_in<double>(property(device, "power_limit_w"));
+  const bool held_back = limit && known->power_limit_watts && *limit < *known->power_limit_watts;
+  for (const ReferenceFigure& figure : known->figures) {
+    const Ceiling* const ceiling = calibration.find(figure.resource);
+    if (ceiling == nullptr || ceiling->unit != figure.unit || !(ceiling->value > 0.0)) continue;
+    if (held_back && is_bound_by_power(figure.resource)) continue;
+    health.checks.push_back(band_check(*ceiling, figure));
+  }
+  if (held_back)
+    health.reason =
+        fmt::format("matrix products are left out: the power limit is {:.0f} W, and the figures are for {:.0f} W",
+                    *limit, *known->power_limit_watts);
+  else if (health.checks.empty())
+    health.reason = "none of the figures known for its kind was measured";
+  return health;
+}
+
+std::optional<Health> assess(const Calibration& calibration) {
+  return assess(calibration, read_references(built_in_reference_text()));
 }
 
 std::vector<GpuSpread> compare_gpus(const std::vector<Calibration>& calibrations) {

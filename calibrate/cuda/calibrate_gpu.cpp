@@ -6,6 +6,7 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
 #include "bench/timing/launch_overhead.h"
+#include "calibrate/check/health.h"
 #include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
 #include "gpu/backend.h"
@@ -126,6 +127,29 @@ void note(Calibration& calibration, const std::string& resource, const Confirmat
       ceiling.confirmation = confirmation;
 }
 
+/// For a probe whose declared work is a bound only.
+void take_counted_work(Calibration& calibration, const std::string& resource, const Confirmation& confirmation) {
+  const auto ceiling =
+      std::ranges::find_if(calibration.ceilings, [&](const Ceiling& each) { return each.resource == resource; });
+  if (ceiling == calibration.ceilings.end()) return;
+  if (confirmation.ratio && *confirmation.ratio > 0.0 && *confirmation.ratio <= 1.0 + tolerated_count_difference) {
+    ceiling->method += fmt::format("; bytes as {} counted them, {:.1f} % of those that threads asked for",
+                                   confirmation.counter, 100.0 * *confirmation.ratio);
+    for (double* const figure : {&ceiling->value, &ceiling->ci95.low, &ceiling->ci95.high})
+      *figure *= *confirmation.ratio;
+    for (auto* const figure : {&ceiling->work_per_run, &ceiling->rate_per_clock})
+      if (*figure) **figure *= *confirmation.ratio;
+    ceiling->confirmation = Confirmation{confirmation.counter, 1.0, ""};
+    return;
+  }
+  calibration.absent.push_back(
+      {resource, confirmation.ratio
+                     ? fmt::format("rejected: {} counted {:.3f} times the bytes that threads ask for",
+                                   confirmation.counter, *confirmation.ratio)
+                     : "only counters tell which requests the GPU merged on their way: " + confirmation.reason});
+  calibration.ceilings.erase(ceiling);
+}
+
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
 void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
            double deadline, std::size_t& counted, std::vector<Confirmation>& confirmations) {
@@ -196,6 +220,7 @@ Calibration calibrate_gpu(const Device& device, const CalibrationOptions& option
   bench.step("memory", 0.12);
   add_memory_probes(bench);
   if (bench.full) {
+    add_matrix_probes(bench);
     add_cache_probes(bench);
     add_atomics_probes(bench);
     add_random_probes(bench);
@@ -245,7 +270,8 @@ void confirm(GpuCalibrationContext& bench, double seconds) {
   for (const auto& [key, group] : groups) count(bench, *source, group, deadline, counted, confirmations);
   for (std::size_t i = 0; i < bench.probes.size(); ++i)
     if (is_counted(bench.probes[i])) {
-      note(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
+      const auto record = bench.probes[i].work_is_as_counted ? take_counted_work : note;
+      record(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
     }
 }
 

@@ -54,6 +54,8 @@ struct Probe {
   /// Metrics whose sum times `counted_factor` is the work, by preference; empty where none counts it.
   std::vector<std::vector<std::string>> counted;
   double counted_factor = 1.0;
+  /// The declared work is only a bound: the counted work takes its place, and without a count there is no ceiling.
+  bool work_is_as_counted = false;
   double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
 
   std::vector<double> values;
@@ -173,6 +175,7 @@ void add_memory_probes(GpuCalibrationContext& bench);      ///< DRAM, and the po
 void add_cache_probes(GpuCalibrationContext& bench);       ///< near L2, L1, shared and constant memory
 void measure_ladders(GpuCalibrationContext& bench);        ///< levels of caches, of the GPU and of one multiprocessor
 void add_vector_probes(GpuCalibrationContext& bench);      ///< multiply-adds by type, special functions, division
+void add_matrix_probes(GpuCalibrationContext& bench);      ///< mma.sync and wgmma
 void add_product_probes(GpuCalibrationContext& bench);     ///< cuBLASLt
 void add_atomics_probes(GpuCalibrationContext& bench);     ///< global and shared
 void add_random_probes(GpuCalibrationContext& bench);      ///< reads and updates at random places
@@ -183,7 +186,7 @@ void add_block_start_probe(GpuCalibrationContext& bench);  ///< what one block o
 void measure_overheads(GpuCalibrationContext& bench);      ///< launches, events, synchronisation, small copies
 void measure_links_of_process(
     GpuCalibrationContext& bench);                 ///< pageable and managed host memory: where it lies is by chance
-void measure_links(GpuCalibrationContext& bench);  ///< pinned host memory
+void measure_links(GpuCalibrationContext& bench);  ///< pinned host memory and other GPUs
 void measure_intensities(GpuCalibrationContext& bench);  ///< memory and arithmetic together
 /// Counts the work of all probes that have a ceiling, as far as the time allows.
 void confirm(GpuCalibrationContext& bench, double seconds);

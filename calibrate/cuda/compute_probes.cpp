@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic: vector pipes, and matrix products by cuBLASLt.
+// Arithmetic: vector pipes, matrix instructions, and whole matrix products by cuBLASLt.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,6 +19,7 @@ using probes::VectorOperation;
 
 constexpr double burst_seconds = 4e-3;  ///< of a sample, from rest: before power and clocks have settled
 constexpr double vector_rest_seconds = 5e-3;
+constexpr double matrix_rest_seconds = 15e-3;
 
 bool multiplies(VectorOperation operation) { return operation <= VectorOperation::int32; }
 
@@ -67,7 +68,50 @@ void add_vector(GpuCalibrationContext& bench, VectorOperation operation, const s
   bench.add_fastest(std::move(probe), shapes, kernel, text, burst_seconds);
 }
 
-// ---- What a library reaches on the tensor cores
+using MatrixLaunch = probes::Launched (*)(NumberFormat, BlockShape, const void*, const void*, void*,
+                                          const probes::LoopLaunch&);
+
+/// One way to the tensor cores.
+struct Path {
+  const char* name;
+  MatrixLaunch launch;
+  std::span<const BlockShape> (*shapes)();
+  std::string (*shape_text)(BlockShape);
+  std::vector<NumberFormat> types;
+  double sustained_seconds;
+};
+
+void add_matrix(GpuCalibrationContext& bench, const Path& path, NumberFormat type, const std::string& resource) {
+  const bool is_mma = path.launch == probes::launch_mma;
+  const std::size_t bytes_a =
+      is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
+  const std::size_t bytes_b =
+      is_mma ? probes::mma_b_bytes(type) : std::size_t{probes::wgmma_columns} * probes::wgmma_row_bytes;
+  std::byte* const random_a = bench.keep(bytes_a);
+  std::byte* const random_b = bench.keep(bytes_b);
+  detail::draw_normal_device(random_a, type, bytes_a / bytes_of(type), 11);
+  detail::draw_normal_device(random_b, type, bytes_b / bytes_of(type), 12);
+  const auto kernel = [launch = path.launch, type, random_a, random_b](BlockShape shape,
+                                                                       const probes::LoopLaunch& how) {
+    return launch(type, shape, random_a, random_b, nullptr, how);
+  };
+  const auto shapes = path.shapes();
+  if (shapes.empty()) throw GpuError("built without code for Hopper (compute capability 9.0)");
+  Probe probe;
+  probe.ceiling = new_ceiling(resource, is_integer(type) ? "op/s" : "FLOP/s", CeilingGroup::compute,
+                              "matrix instructions on operands that stay where they are");
+  probe.ceiling.load = Load::burst;
+  probe.ceiling.conditions = "normal random data";
+  probe.rest_seconds = matrix_rest_seconds;
+  probe.sustained_seconds = path.sustained_seconds;
+  if (const int limit = probes::tensor_limit(type, bench.major, bench.minor); limit > 0) probe.limit_for_clock = limit;
+  // Hopper's mma.sync makes FP16 products of FP8 factors.
+  const bool as_half = type == NumberFormat::fp8 && is_mma && bench.major == 9;
+  probe.counted = {{fmt::format("flops_tensor_{}", as_half ? "fp16" : name_of(type))}};
+  bench.add_fastest(std::move(probe), shapes, kernel, path.shape_text, burst_seconds);
+}
+
+// ---- Whole products: what a library reaches on the tensor cores
 
 using kernels::GemmPlan;
 
@@ -176,6 +220,27 @@ void add_vector_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) 
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
       add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
+}
+
+void add_matrix_probes(GpuCalibrationContext& bench) {
+  using enum NumberFormat;
+  const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
+  const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
+  const std::array paths = {
+      Path{"mma", probes::launch_mma, probes::mma_shapes, probes::mma_shape_text, mma_types, 0.3},
+      Path{"wgmma", probes::launch_wgmma, probes::wgmma_shapes, probes::wgmma_shape_text, wgmma_types, 0.4}};
+  constexpr int hopper = 9;
+  for (const Path& path : paths)
+    for (const NumberFormat type : path.types) {
+      const std::string resource = fmt::format("{}-{}", path.name, name_of(type));
+      if (path.launch == probes::launch_wgmma && bench.major != hopper) {
+        bench.absent(resource, fmt::format("wgmma is Hopper's alone (compute capability 9.0), and this GPU has {}.{}{}",
+                                           bench.major, bench.minor,
+                                           bench.major == 10 ? "; for its tcgen05 there is no probe yet" : ""));
+        continue;
+      }
+      bench.attempt({resource}, [&] { add_matrix(bench, path, type, resource); });
+    }
 }
 
 void add_product_probes(GpuCalibrationContext& bench) {

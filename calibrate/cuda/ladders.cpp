@@ -18,6 +18,8 @@ constexpr double rung_seconds = 1.5e-3;
 constexpr int rungs_per_octave = 4;
 constexpr std::size_t granularity = 16384;  // one block's tile in pass_shape
 constexpr probes::MemoryShape pass_shape = {256, 4, 1};
+constexpr double far_from = 0.6;  ///< of the declared cache: sets of which each half of it can hold a part only
+constexpr double far_to = 0.85;
 
 /// Sets up to half of the declared cache are read again and again within one launch. Larger ones are read once a
 /// launch, many launches after each other, and the launch is taken off. Passes within one launch drift apart: late
@@ -36,45 +38,74 @@ class GpuLadder {
     if (largest < 4 * smallest)
       return bench_.absent({"l2"}, fmt::format("{} are too little for a ladder of working sets",
                                                format_bytes(static_cast<double>(largest))));
-    const auto sizes = rungs(smallest, largest, rungs_per_octave, granularity);
+    sizes_ = rungs(smallest, largest, rungs_per_octave, granularity);
     Ladder ladder;
-    for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
+    for (const std::size_t size : sizes_) ladder.working_set_bytes.push_back(static_cast<double>(size));
     for (int sweep = 0; sweep < sweeps; ++sweep) {
       bench_.step("L2 cache", static_cast<double>(sweep) / sweeps);
       auto& rates = ladder.sweeps.emplace_back();
-      for (const std::size_t size : sizes)
+      for (const std::size_t size : sizes_)
         rates.push_back(rate_ = size > cache_ / 2 ? launches_rate(size) : passes_rate(size));
     }
-    LevelFit fit = find_levels(ladder);
-    bench_.calibration.ladder = std::move(fit.ladder);
-    if (fit.levels.empty()) return bench_.absent("l2", "the ladder of working sets shows no plateau above memory");
-    // The level next to memory: the loads pass L1 by.
-    FoundLevel level = std::move(fit.levels.back());
-    level.level.resource = "l2";
-    Ceiling ceiling = new_ceiling(
-        "l2", "B/s", CeilingGroup::memory,
-        fmt::format("16-byte loads past L1, all threads in order through a working set: up to half of the declared "
-                    "cache again and again in one launch, beyond once a launch, with the launch taken off; at least {} "
-                    "each; a ladder of {} working sets from {} to {}; clock read in the kernels of the former; the "
-                    "plateau before memory; a repeat is one sweep's median over the plateau",
-                    format_seconds(rung_seconds, 2), sizes.size(), format_bytes(static_cast<double>(smallest)),
-                    format_bytes(static_cast<double>(largest))));
-    ceiling.work_unit.clear();  // the sets differ
-    ceiling.conditions = "normal random data";
-    ceiling.value = statistics::median(level.rates);
-    std::ranges::sort(level.rates);
-    ceiling.ci95 = statistics::median_ci95(level.rates);
-    ceiling.repeats = static_cast<int>(level.rates.size());
-    if (!clocks_.empty()) ceiling.clock_hz = statistics::median(clocks_);
-    bench_.calibration.ceilings.push_back(std::move(ceiling));
-    bench_.calibration.levels.push_back(std::move(level.level));
+    if (!clocks_.empty()) clock_ = statistics::median(clocks_);
+    method_ = fmt::format(
+        "16-byte loads past L1, all threads in order through a working set: up to half of the declared cache again and "
+        "again in one launch, beyond once a launch, with the launch taken off; at least {} each; a ladder of {} "
+        "working sets from {} to {}; clock read in the kernels of the former",
+        format_seconds(rung_seconds, 2), sizes_.size(), format_bytes(static_cast<double>(smallest)),
+        format_bytes(static_cast<double>(largest)));
+    conclude(ladder);
   }
 
  private:
+  void conclude(const Ladder& ladder) {
+    LevelFit fit = find_levels(ladder);
+    bench_.calibration.ladder = std::move(fit.ladder);
+    if (bench_.full) add_far(ladder);
+    if (fit.levels.empty()) {
+      bench_.absent("l2", "the ladder of working sets shows no plateau above memory");
+      return;
+    }
+    // The level next to memory: the loads pass L1 by.
+    FoundLevel level = std::move(fit.levels.back());
+    level.level.resource = "l2";
+    add("l2", level.rates, "the plateau before memory; a repeat is one sweep's median over the plateau");
+    bench_.calibration.levels.push_back(std::move(level.level));
+  }
+
+  void add_far(const Ladder& ladder) {
+    std::vector<double> rates;
+    for (const auto& sweep : ladder.sweeps) {
+      std::vector<double> inside;
+      for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        const double share = static_cast<double>(sizes_[i]) / static_cast<double>(cache_);
+        if (share >= far_from && share <= far_to) inside.push_back(sweep[i]);
+      }
+      if (inside.empty()) {
+        bench_.absent("l2-far", "the ladder has no working set between 60 and 85 % of the declared cache");
+        return;
+      }
+      rates.push_back(statistics::median(inside));
+    }
+    add("l2-far", rates, "the median of the sets between 60 and 85 % of the declared cache in each sweep");
+  }
+
+  void add(const char* resource, std::vector<double> rates, const char* which) {
+    Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::memory, fmt::format("{}; {}", method_, which));
+    ceiling.work_unit.clear();  // the sets differ
+    ceiling.conditions = "normal random data";
+    ceiling.value = statistics::median(rates);
+    std::sort(rates.begin(), rates.end());
+    ceiling.ci95 = statistics::median_ci95(rates);
+    ceiling.repeats = static_cast<int>(rates.size());
+    ceiling.clock_hz = clock_;
+    bench_.calibration.ceilings.push_back(std::move(ceiling));
+  }
+
   /// Passes over the set in one launch.
   probes::Launched enqueue_passes(std::size_t bytes, double min_bytes) {
-    return probes::launch_working_set(bench_.pool.data(), bytes, min_bytes, bench_.float_sink(),
-                                      bench_.clock.readings(), bench_.stream);
+    return probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, min_bytes,
+                                      bench_.float_sink(), bench_.clock.readings(), bench_.stream);
   }
 
   double passes_rate(std::size_t bytes) {
@@ -104,8 +135,11 @@ class GpuLadder {
   GpuCalibrationContext& bench_;
   double launch_seconds_;
   std::size_t cache_;
+  std::vector<std::size_t> sizes_;
   std::vector<double> clocks_;  ///< of the sets that are read again and again
-  double rate_ = 1e12;          ///< bytes per second of the last rung
+  std::optional<double> clock_;
+  std::string method_;
+  double rate_ = 1e12;  ///< bytes per second of the last rung
 };
 
 using probes::ChaseCache;
@@ -143,11 +177,12 @@ class GpuLatencies {
     auto* const pool = reinterpret_cast<std::byte*>(bench_.pool.data());
     const std::size_t room = bench_.pool.bytes();
     if (room == 0 || cache_ == 0)
-      return bench_.absent({"latency-l1", "latency-l2-near", "latency-dram"},
+      return bench_.absent({"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"},
                            "too little memory is free, or the device declares no L2 cache");
     level("latency-l1", {pool, std::size_t{16} << 10, ChaseCache::all, true, 16384}, "16 KiB");
     level("latency-l2-near", {pool, cache_ / 8, ChaseCache::past_l1, true, 16384},
           "an eighth of the declared L2, loads past L1");
+    far_half(pool);
     const std::size_t far = 4 * cache_;
     if (2 * far <= room)
       level("latency-dram", {pool, far, ChaseCache::past_l1, false, 16384},
@@ -156,6 +191,35 @@ class GpuLatencies {
       bench_.absent("latency-dram",
                     fmt::format("it needs {}, and {} are free", format_bytes(static_cast<double>(2 * far)),
                                 format_bytes(static_cast<double>(room))));
+  }
+
+  /// What a thread read longest ago has left its own half of a divided L2: so a chase that goes on through more than a
+  /// half meets only the other half.
+  void far_half(std::byte* memory) {
+    const std::size_t set_bytes = cache_ / 4 * 3;
+    const auto lines = static_cast<std::uint32_t>(set_bytes / probes::line_bytes);
+    constexpr int steps = 16384;
+    Ceiling ceiling = latency(
+        "latency-l2-far", steps,
+        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past "
+        "L1, after two passes by the same thread: it always reads what it read longest ago, and more than one "
+        "half holds");
+    std::size_t place = 0;
+    const auto go_on = [this, memory, &place](int count) {
+      probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(), bench_.clock.readings(),
+                           bench_.stream);
+      const double last = bench_.sink.to_host().front();  // the address of the line that comes next
+      place = static_cast<std::size_t>(std::bit_cast<std::byte*>(last) - memory) / probes::line_bytes;
+    };
+    const auto measure = [this, go_on] {
+      go_on(steps);
+      return reading_of(steps);
+    };
+    bench_.attempt({"latency-l2-far"}, [&] {
+      probes::launch_chain(memory, lines, ++seed_, bench_.stream);
+      go_on(static_cast<int>(2 * lines / probes::chase_unroll * probes::chase_unroll));
+      bench_.measure_now(std::move(ceiling), measure, chase_repeats);
+    });
   }
 
   void host() {

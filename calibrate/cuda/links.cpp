@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the GPU and the host's memory. All rates count payload: bytes that arrive, not what the link carries beside
-// them.
+// Between the GPU and the host's memory, and between GPUs. All rates count payload: bytes that arrive, not what the
+// link carries beside them.
 #include <fmt/format.h>
 
 #include "calibrate/cuda/calibration_context.h"
 #include "core/base/time.h"
+#include "gpu/devices.h"
+#include "kernels/probes/cuda/memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -12,10 +14,20 @@ namespace {
 using probes::Direction;
 
 constexpr std::size_t copied_bytes = std::size_t{256} << 20;
+constexpr std::size_t peer_bytes = std::size_t{512} << 20;
 constexpr int link_repeats = 7;
 /// In all, and where several processes measure it.
 constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
+constexpr int peer_steps = 4096;
+
+void measure(GpuCalibrationContext& bench, Ceiling ceiling, const std::function<Reading()>& how,
+             int times = link_repeats) {
+  bench.attempt({ceiling.resource}, [&] {
+    (void)how();  // sets up what the driver sets up once
+    bench.measure_now(std::move(ceiling), how, times);
+  });
+}
 
 /// A rate by the host's clock, from the call to the end of the work.
 void measure_link(GpuCalibrationContext& bench, const std::string& resource, const std::string& method,
@@ -29,10 +41,7 @@ void measure_link(GpuCalibrationContext& bench, const std::string& resource, con
     probes::wait_for_gpu();
     return Reading{static_cast<double>(bytes) / (steady_seconds() - start)};
   };
-  bench.attempt({resource}, [&] {
-    (void)timed();  // sets up what the driver sets up once
-    bench.measure_now(std::move(ceiling), timed, times);
-  });
+  measure(bench, std::move(ceiling), timed, times);
 }
 
 void pinned(GpuCalibrationContext& bench) {
@@ -72,6 +81,34 @@ void pageable(GpuCalibrationContext& bench) {
   measure_link(bench, "device-to-host-pageable", copy, copied_bytes, read, repeats_in_process(bench));
 }
 
+void measure_peer(GpuCalibrationContext& bench, int other) {
+  probes::PeerLink link(other, peer_bytes);
+  const std::string name = fmt::format("peer-{}", other);
+  measure_link(bench, name + "-write", "a copy of 512 MiB to the other GPU, host clock", peer_bytes,
+               [&] { link.write(bench.stream); });
+  measure_link(bench, name + "-read", "a copy of 512 MiB from the other GPU, host clock", peer_bytes,
+               [&] { link.read(bench.stream); });
+  measure_link(bench, name + "-both-ways",
+               "a copy of 512 MiB each way at once, each sent by its GPU, host clock; both together", 2 * peer_bytes,
+               [&] { link.both_ways(bench.stream); });
+  // The chain is written by this GPU into the other's memory.
+  const auto lines = static_cast<std::uint32_t>((std::size_t{64} << 20) / probes::line_bytes);
+  Ceiling latency =
+      new_ceiling("latency-" + name, "s", CeilingGroup::latency,
+                  fmt::format("pointer chase in a random cycle over 64 MiB of the other GPU's memory, loads past L1; "
+                              "cycles and time read in the kernel; mean of {} accesses",
+                              peer_steps));
+  latency.shape = "one thread";
+  latency.work_per_run = peer_steps;
+  std::uint64_t seed = 0;
+  measure(bench, std::move(latency), [&] {
+    probes::launch_chain(link.there(), lines, ++seed, bench.stream);
+    probes::launch_chase(probes::ChaseCache::past_l1, link.there(), 0, 0, peer_steps, bench.sink.data(),
+                         bench.clock.readings(), bench.stream);
+    return reading_over(bench.clock.last(1).front(), peer_steps);
+  });
+}
+
 }  // namespace
 
 void measure_links_of_process(GpuCalibrationContext& bench) {
@@ -80,6 +117,9 @@ void measure_links_of_process(GpuCalibrationContext& bench) {
 
 void measure_links(GpuCalibrationContext& bench) {
   bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
+  const int count = static_cast<int>(bench::gpus().size());
+  for (int other = 0; other < count; ++other)
+    if (other != bench.index) bench.attempt({fmt::format("peer-{}", other)}, [&] { measure_peer(bench, other); });
 }
 
 }  // namespace gpubench::calibrate

@@ -105,6 +105,8 @@ void make_pool(GpuCalibrationContext& bench, std::string& size, std::string& cav
     caveat = "only 60 % of the free memory was taken; with less than 4 GiB an array the figure may be low";
 }
 
+constexpr std::size_t near_set_bytes = std::size_t{12} << 20;
+constexpr double near_pass_bytes = 256.0 * mebibyte;  ///< read by each "loop" of the L2 probe
 constexpr std::size_t l1_set_bytes = std::size_t{64} << 10;
 
 Probe cache_probe(const std::string& resource, const std::string& method, double limit_for_clock,
@@ -115,6 +117,34 @@ Probe cache_probe(const std::string& resource, const std::string& method, double
   probe.counted = std::move(counted);
   probe.counted_factor = counted_factor;
   return probe;
+}
+
+void add_l2(GpuCalibrationContext& bench) {
+  if (bench.pool.size() == 0) throw OutOfMemory(no_pool);
+  const std::size_t cache = bench.cache_bytes();
+  // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
+  const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
+  if (set < probes::min_working_set() || set > bench.pool.bytes())
+    throw GpuError(
+        fmt::format("an L2 cache of {} is too small for a set that no two multiprocessors ask for at the same time",
+                    format_bytes(static_cast<double>(cache))));
+  Probe probe = cache_probe(
+      "l2-near",
+      fmt::format("16-byte loads past L1 of {}, read again and again", format_bytes(static_cast<double>(set))),
+      l2_port_bytes, {{"lts__t_sectors_srcunit_tex.sum"}}, 32.0);
+  probe.ceiling.conditions = "normal random data";
+  probe.work_is_as_counted = true;  // a few are merged
+  using Shape = probes::WorkingSetShape;
+  const auto kernel = [&bench, set](Shape shape, const probes::LoopLaunch& launch) {
+    return probes::launch_working_set(shape, bench.pool.data(), set,
+                                      static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
+                                      launch.clock, launch.stream);
+  };
+  const auto text = [](Shape shape) {
+    return fmt::format("{} loads in flight a thread, {} threads a block, all blocks side by side through the set",
+                       shape.loads, shape.threads);
+  };
+  bench.add_fastest(std::move(probe), probes::working_set_shapes(), kernel, text);
 }
 
 void add_l1(GpuCalibrationContext& bench) {
@@ -136,7 +166,19 @@ void add_shared(GpuCalibrationContext& bench) {
       cache_probe("shared", "16-byte loads without bank conflicts", probes::local_bytes_limit(bench.major, bench.minor),
                   {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}}, 128.0);
   probe.ceiling.shape = one_large_block;
-  bench.add_loops(std::move(probe), probes::launch_shared);
+  bench.add_loops(std::move(probe), probes::launch_shared<false>);
+}
+
+void add_lsu(GpuCalibrationContext& bench) {
+  constexpr int load_bytes = 4;
+  Probe probe = cache_probe("lsu",
+                            "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
+                            "each thread",
+                            probes::local_bytes_limit(bench.major, bench.minor) / load_bytes,  // a thread a bank
+                            {{"smsp__inst_executed_pipe_lsu.sum"}, {"sm__inst_executed_pipe_lsu.sum"}}, 32.0);
+  probe.ceiling.unit = "op/s";
+  probe.ceiling.shape = one_large_block;
+  bench.add_loops(std::move(probe), probes::launch_shared<true>);
 }
 
 using probes::Contention;
@@ -254,8 +296,10 @@ void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) 
 }
 
 void add_cache_probes(GpuCalibrationContext& bench) {
+  bench.attempt({"l2-near"}, [&] { add_l2(bench); });
   bench.attempt({"l1"}, [&] { add_l1(bench); });
   bench.attempt({"shared"}, [&] { add_shared(bench); });
+  bench.attempt({"lsu"}, [&] { add_lsu(bench); });
 }
 
 void add_atomics_probes(GpuCalibrationContext& bench) {

@@ -139,9 +139,9 @@ Machine machine_of(const Calibration& calibration) {
     if (machine.pipes[i] && machine.pipes[i]->clock_hz)
       machine.clock_hz = std::max(machine.clock_hz.value_or(0.0), *machine.pipes[i]->clock_hz);
     if (!is_bound_by_power(name)) continue;
-    if (const Ceiling* const ceiling = calibration.find(name);
-        ceiling != nullptr && ceiling->theoretical_limit && is_figure(ceiling->clock_hz.value_or(0.0)))
-      machine.most_per_clock[i] = *ceiling->theoretical_limit / *ceiling->clock_hz;
+    const std::string format(name.substr(name.find('-') + 1));
+    machine.instructions[i] = rate_of(calibration, "wgmma-" + format);
+    if (!machine.instructions[i]) machine.instructions[i] = rate_of(calibration, "mma-" + format);
   }
   for (std::size_t i = 0; i < machine.commands.size(); ++i) {
     const auto& kind = command_kinds()[i];
@@ -174,8 +174,12 @@ Machine drawn(const Machine& machine, std::size_t draw) {
   // The mixes are runs of one memory system: their errors go together.
   const double z = normal_draws(column++)[draw % draw_count];
   for (auto& mix : result.dram) mix.seconds_per_byte *= std::exp(mix.sigma * z);
-  for (auto& pipe : result.pipes)
-    if (pipe) pipe->per_second *= factor(pipe->sigma);
+  for (std::size_t i = 0; i < pipe_names.size(); ++i) {
+    if (!result.pipes[i]) continue;
+    const double error = factor(result.pipes[i]->sigma);
+    result.pipes[i]->per_second *= error;
+    if (result.instructions[i]) result.instructions[i]->per_second *= error;
+  }
   result.overlap.value *= factor(result.overlap.sigma);
   for (auto* const rate : {&result.unit_l1, &result.unit_shared, &result.block_start})
     if (*rate) (*rate)->per_second *= factor((*rate)->sigma);

@@ -98,9 +98,9 @@ struct Machine {
   RandomRates random_reads = {{{"l2-random-read", {}}, {"dram-random-read", {}}}};
   RandomRates random_updates = {{{"l2-random-update", {}}, {"dram-random-update", {}}}};
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
-  /// What a pipe bound by power can do at most, in a clock: below the clock that power allowed its own ceiling, this is
-  /// nearer. 0 where it is not known.
-  std::array<double, pipe_names.size()> most_per_clock{};
+  /// What the instructions of a pipe bound by power reach, "wgmma-bf16" or else "mma-bf16": below the clock that power
+  /// allowed the pipe's own ceiling, this is nearer.
+  std::array<std::optional<Rate>, pipe_names.size()> instructions;
   std::array<CommandCost, 4> commands;  ///< as `command_kinds`
   std::optional<double> clock_hz;       ///< that nothing holds down: the highest of the pipes' ceilings
   Exponent overlap = overlap_prior;     ///< p

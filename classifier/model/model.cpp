@@ -148,8 +148,9 @@ void add_pipes(const Work& work, const ModelInput& conditions, const Machine& ma
       continue;
     }
     double per_second = rate->per_second * clock_ratio(name_of(pipe), *rate, conditions.clock_hz);
-    if (const double most = machine.most_per_clock[static_cast<std::size_t>(pipe)]; most > 0.0 && conditions.clock_hz)
-      per_second = std::min(per_second, most * *conditions.clock_hz);
+    const auto& instruction = machine.instructions[static_cast<std::size_t>(pipe)];
+    if (instruction && instruction->clock_hz && conditions.clock_hz)
+      per_second = std::min(per_second, instruction->per_second * *conditions.clock_hz / *instruction->clock_hz);
     const double seconds = count / per_second;
     auto same = std::ranges::find(prediction.resources, name_of(pipe), &ResourceTime::resource);
     if (same != prediction.resources.end()) {

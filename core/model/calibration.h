@@ -49,6 +49,32 @@ struct DriftCheck {
   friend bool operator==(const DriftCheck&, const DriftCheck&) = default;
 };
 
+/// Where a ceiling lies beside what is known of its kind, intervals considered.
+enum class Standing { inside, below, above };
+inline constexpr auto standing_names = std::to_array<std::string_view>({"inside", "below", "above"});
+constexpr const auto& names_of(Standing) { return standing_names; }
+
+struct BandCheck {
+  std::string resource;
+  std::string unit;
+  double value = 0.0;
+  Interval reference;   ///< lowest and highest figure known
+  double margin = 0.0;  ///< how far outside of them one GPU may be and yet be like its kind, as a fraction
+  Standing standing = Standing::inside;
+  double difference = 0.0;  ///< to the nearer end of `reference`, as a fraction; 0 between the two
+  bool worse = false;       ///< slower than its kind: a rate below, a time above
+  std::string source;
+  friend bool operator==(const BandCheck&, const BandCheck&) = default;
+};
+
+/// A calibration beside the reference figures of its kind of GPU.
+struct Health {
+  std::string kind;  ///< "NVIDIA H200"; empty when nothing is known of this one
+  std::vector<BandCheck> checks;
+  std::string reason;  ///< why there is no check
+  friend bool operator==(const Health&, const Health&) = default;
+};
+
 /// One resource on several GPUs of one kind.
 struct GpuSpread {
   std::string kind;
@@ -163,6 +189,7 @@ struct Calibration {
   /// As DeviceConditions::core_share, while a CPU's ceilings were measured: below 0.9 they were measured under load.
   std::optional<double> core_share = std::nullopt;
   std::optional<DriftCheck> drift;  ///< in a run that used a stored calibration; never in a stored one
+  std::optional<Health> health;     ///< beside other GPUs of its kind; absent for a CPU
 
   [[nodiscard]] const Ceiling* find(std::string_view resource) const {
     for (const auto& ceiling : ceilings)

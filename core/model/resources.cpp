@@ -97,8 +97,9 @@ constexpr Resource table[] = {
                "accesses.",
      .moves_sectors = true, .color = "#7CC4EA",
      .busy = {"sm_input_busy", "sm_output_busy", "l2_input_busy", "l2_output_busy"}},
-    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory,
-     .text = "Instructions that load, store or use shared memory, as counted, however few bytes they move.",
+    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory, .unit = "op/s",
+     .text = "Instructions that load, store or use shared memory, however few bytes they move; one operation for each "
+             "thread. Measured by loads of one word of shared memory by all threads of a warp.",
      .advice = "Load and store wider words with fewer instructions; keep operands in registers.", .color = "#A7D8F0",
      .busy = {"lsu_input_busy", "lsu_busy"}},
     {.name = "atomic-global", .label = "L2 atomics", .kind = memory, .group = CeilingGroup::atomics,
@@ -114,6 +115,10 @@ constexpr Resource table[] = {
     {.name = "dram-write", .label = "DRAM write", .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Writes to device memory. On a CPU the better of ordinary and non-temporal stores.",
      .follows_clock = false, .write_fraction = 1.0},
+    {.name = "l2-near", .label = "near L2", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "Reads of a working set small enough for the half of the L2 beside each multiprocessor."},
+    {.name = "l2-far", .label = "far L2", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "Reads of a working set that fills most of both halves of the L2."},
     {.name = "l2-random-read", .label = "random L2 reads", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Reads at random places of half of the L2, each of them counted as the 32 bytes (a sector) that L2 sends.",
      .advice = "Sort the accesses by place, or keep the table in shared memory."},
@@ -134,6 +139,8 @@ constexpr Resource table[] = {
      .text = "One load that L1 serves and that waits for the one before it."},
     {.name = "latency-l2-near", .label = "near L2", .group = CeilingGroup::latency, .unit = "s",
      .text = "The same from a working set of an eighth of the L2."},
+    {.name = "latency-l2-far", .label = "far L2", .group = CeilingGroup::latency, .unit = "s",
+     .text = "The same from the lines that lie in the far half of the L2."},
     {.name = "latency-l#", .group = CeilingGroup::latency, .unit = "s",
      .text = "The same from a cache of a CPU, numbered outwards from the core."},
     {.name = "latency-dram", .label = "DRAM", .group = CeilingGroup::latency, .unit = "s",
@@ -205,6 +212,12 @@ constexpr Resource table[] = {
      .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
      .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops.", .busy = {"issue_busy"}},
 
+    // Arithmetic that no verdict uses.
+    {.name = "mma-*", .group = CeilingGroup::compute, .unit = "FLOP/s",
+     .text = "Matrix instructions of a warp (mma.sync) on operands in registers; mma-int8 in op/s."},
+    {.name = "wgmma-*", .group = CeilingGroup::compute, .unit = "FLOP/s",
+     .text = "Matrix instructions of a warpgroup (Hopper) on operands in shared memory; wgmma-int8 in op/s."},
+
     // Other overheads.
     {.name = "launch-step", .unit = "s",
      .text = "Step in which the times of back-to-back launches climb; widens the intervals of a fit."},
@@ -219,6 +232,8 @@ constexpr Resource table[] = {
      .text = "Copies from a GPU to pinned or pageable host memory; payload."},
     {.name = "host-both-ways-pinned", .group = CeilingGroup::link, .unit = "B/s",
      .text = "Copies in both directions at once, their sum; payload."},
+    {.name = "peer-*", .group = CeilingGroup::link, .unit = "B/s",
+     .text = "Reads, writes and copies of another GPU's memory, by its number."},
 
     // Atomics.
     {.name = "atomic-global-*", .group = CeilingGroup::atomics, .unit = "op/s",

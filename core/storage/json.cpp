@@ -94,11 +94,15 @@ PLAIN(DriftReading, OF(resource), OF(unit), OF(stored), OF(now), ANY(change), AN
 
 PLAIN(DriftCheck, OF(calibration_utc), OF(checked_utc), OF(seconds_taken), OF(outcome), OF(readings),
       FILLED(not_checked))
+PLAIN(BandCheck, OF(resource), OF(unit), OF(value), OF(reference), OF(margin), OF(standing), ANY(difference), OF(worse),
+      OF(source))
+
+PLAIN(Health, OF(kind), OF(checks), FILLED(reason))
 
 void describe(auto& visit, is_a<Calibration> auto& it) {
   fields(visit, OF(device), OF(mode), OF(created_utc), OF(gpubench_version), OF(seconds_taken), OF(ceilings),
          OF(absent), OF(levels), OF(ladder), FILLED(unit_levels), FILLED(unit_ladder), FILLED(latency_curve),
-         FILLED(intensity_sweep), FILLED(warnings), SHARE(core_share), OF(drift));
+         FILLED(intensity_sweep), FILLED(warnings), SHARE(core_share), OF(drift), OF(health));
   if constexpr (is_reader<decltype(visit)>) {
     std::set<std::string_view> seen;
     for (const Ceiling& ceiling : it.ceilings) {

@@ -120,6 +120,7 @@ int show_calibrations(const Options& options) {
     throw UsageError(fmt::format("{} has no calibration.", printable(options.inputs.front())));
   const auto style = stdout_style(options);
   for (Calibration& calibration : run.calibrations) {
+    calibration.health = calibrate::assess(calibration);
     run.devices.push_back(calibration.device);
     if (!options.quiet && options.outputs.empty())
       show(fmt::format("{}{}", &calibration == run.calibrations.data() ? "" : "\n",

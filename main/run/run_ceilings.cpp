@@ -24,6 +24,11 @@
 namespace gpubench {
 namespace {
 
+Calibration assessed(Calibration calibration) {
+  calibration.health = calibrate::assess(calibration);
+  return calibration;
+}
+
 std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "GPU" : "CPU"; }
 
 bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
@@ -105,6 +110,7 @@ struct CeilingFinder {
     calibration.drift.reset();
     const auto reason = calibrate::why_not_fitting(calibration, device);
     calibration.device.id = device.id;
+    calibration = assessed(std::move(calibration));
     if (!reason) {
       auto check = drift_of(calibration);
       return kept(std::move(calibration), std::move(check), " It was used anyway.");
@@ -117,6 +123,7 @@ struct CeilingFinder {
 
   [[nodiscard]] Calibration from_cache(Calibration stored) const {
     stored.device.id = device.id;  // the same GPU may be numbered anew
+    stored = assessed(std::move(stored));
     auto check = drift_of(stored);
     if (!check || check->outcome != DriftOutcome::drifted)
       return kept(std::move(stored), std::move(check), " The stored calibration was used.");
@@ -167,7 +174,7 @@ std::vector<Calibration> measure_overheads(const Device& device, calibrate::Mode
   return result;
 }
 
-/// Between GPUs of one kind, of memory and vector arithmetic.
+/// Between GPUs of one kind; the margin that reference figures of memory and vector arithmetic have, too.
 constexpr double notable_spread = 0.03;
 /// Of matrix products, which power management lets differ by more.
 constexpr double notable_tensor_spread = 0.08;
@@ -196,7 +203,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   calibration.created_utc = utc_now();
   calibration.gpubench_version = std::string(version);
   calibration.seconds_taken = steady_seconds() - start;
-  return calibration;
+  return assessed(std::move(calibration));
 }
 
 void compare_several_gpus(const Options& options, Run& run) {
@@ -207,6 +214,14 @@ void compare_several_gpus(const Options& options, Run& run) {
   if (!options.quiet) show(fmt::format("\n{}\n", reports::console(spreads, stdout_style(options))));
   for (const GpuSpread& spread : spreads)
     if (is_notable(spread)) run.warnings.push_back(slowest_text(spread));
+  const calibrate::Together together = calibrate::measure_together(run.calibrations);
+  for (const auto& one : together.readings) {
+    const std::string text = together_text(one);
+    if (!options.quiet) show(printable(text) + "\n");
+    if (one.reading.outcome == DriftOutcome::drifted) run.warnings.push_back(text);
+  }
+  for (const std::string& reason : together.absent)
+    run.warnings.push_back(fmt::format("Not measured while all GPUs work: {}.", reason));
 }
 
 int calibrate_only(const RunOptions& options, const std::vector<Device>& devices, Run run) {
@@ -263,6 +278,13 @@ std::string drift_text(const DriftCheck& check, const Device& device) {
 std::string slowest_text(const GpuSpread& spread) {
   return fmt::format("{} is the slowest of {} {} in {}: {}, {} their median.", spread.slowest, spread.gpus, spread.kind,
                      spread.resource, format_value(spread.slowest_value, spread.unit), side(spread.slowest_difference));
+}
+
+std::string together_text(const calibrate::TogetherReading& one) {
+  const DriftReading& reading = one.reading;
+  return fmt::format("{} reaches {} in {} while all GPUs work, {} {} alone.", one.device,
+                     format_value(reading.now.value, reading.unit), reading.resource, side(reading.change),
+                     format_value(reading.stored.value, reading.unit));
 }
 
 }  // namespace gpubench

@@ -27,7 +27,7 @@ int calibrate_only(const RunOptions& options, const std::vector<Device>& devices
 /// (gpu/cuda/handles.h).
 void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, const Run* earlier, Run& run);
 
-/// Compares GPUs of one kind; prints that and warns of what stands out. Nothing below two GPUs.
+/// Compares GPUs of one kind, alone and all at work; prints both and warns of what stands out. Nothing below two GPUs.
 void compare_several_gpus(const Options& options, Run& run);
 
 /// What share of its cores a calibration under load had, in one sentence. Pure.
@@ -37,5 +37,7 @@ std::string drift_text(const DriftCheck& check, const Device& device);
 
 /// "cuda:3 is the slowest of 8 NVIDIA H200 in dram-read: 4.21 TB/s, 8.9 % below their median." Pure.
 std::string slowest_text(const GpuSpread& spread);
+/// "cuda:3 reaches 4.10 TB/s in dram-copy while all GPUs work, 4.7 % below 4.30 TB/s alone." Pure.
+std::string together_text(const calibrate::TogetherReading& reading);
 
 }  // namespace gpubench

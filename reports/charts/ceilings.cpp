@@ -32,7 +32,7 @@ std::vector<Roof> memory_roofs(const Calibration& calibration) {
   return roofs;
 }
 
-/// Not what full calibrations measure beside the pipes, as sustained loads.
+/// Not what full calibrations measure beside the pipes: single instructions, other data, other loads.
 bool is_pipe(const Ceiling& ceiling) {
   const Resource* const row = find_plain_resource(ceiling.resource);
   return row != nullptr && row->kind == ResourceKind::pipe;
@@ -183,7 +183,7 @@ void put_latencies(const Calibration& calibration, Json& points, Json& levels) {
                         {"time_text", format_seconds(point.seconds, 4)},
                         {"cycles_text", format_count(point.cycles) + " cycles"}});
   if (calibration.latency_curve.empty()) return;
-  for (const auto resource : {"latency-l1", "latency-l2-near", "latency-dram"})
+  for (const auto resource : {"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"})
     if (const auto* level = calibration.find(resource); drawable(level))
       levels.push_back({{"device", calibration.device.id},
                         {"seconds", rounded(level->value)},

@@ -109,6 +109,12 @@ std::string checks_text(const Calibration& calibration, const ConsoleStyle& styl
   if (calibration.drift)
     text += paragraph("drift: ", printable(drift_text(*calibration.drift)),
                       calibration.drift->outcome == DriftOutcome::agrees ? color::dim : color::yellow, style);
+  if (calibration.health)
+    text += paragraph("health: ", printable(health_text(*calibration.health)),
+                      calibration.health->checks.empty() ? color::dim
+                      : is_ill(*calibration.health)      ? color::yellow
+                                                         : color::green,
+                      style);
   return text;
 }
 

@@ -198,6 +198,7 @@ std::string ceilings_markdown(const Run& run) {
     text += fmt::format("\n## {}: {}\n\n- {} calibration of {}, took {}\n", markdown_text(calibration.device.id),
                         markdown_text(calibration.device.name), markdown_text(calibration.mode),
                         markdown_text(calibration.created_utc), format_seconds(calibration.seconds_taken));
+    if (calibration.health) text += fmt::format("- health: {}\n", markdown_text(health_text(*calibration.health)));
     for (const std::string& warning : calibration.warnings)
       text += fmt::format("- warning: {}\n", markdown_text(warning));
     for (const auto& [group, ceilings] : ceilings_by_group(calibration))

@@ -71,9 +71,22 @@ std::string notice(std::string_view look, std::string_view title, std::string_vi
 
 std::string checks_of(const Calibration& calibration) {
   std::string html;
+  if (const auto& health = calibration.health)
+    html += notice(is_ill(*health) ? "warn" : "", "Health:", health_text(*health) + ".");
   if (const auto& drift = calibration.drift)
     html += notice(drift->outcome == DriftOutcome::agrees ? "" : "warn", "Drift check:", drift_text(*drift) + ".");
   return html;
+}
+
+CaptionedTable health(const Calibration& calibration) {
+  CaptionedTable table{"Compared with other GPUs of its kind",
+                       headings("resource; measured>; known of its kind>; margin>; standing; source")};
+  if (!calibration.health) return table;
+  for (const auto& check : calibration.health->checks)
+    table.rows.push_back({check.resource, format_value(check.value, check.unit, 4),
+                          format_interval(check.reference, check.unit, 4), format_percent(check.margin),
+                          fmt::format("{}{}", name_of(check.standing), check.worse ? ", slower" : ""), check.source});
+  return table;
 }
 
 std::string folded(const std::string& summary, const std::string& html) {
@@ -283,6 +296,7 @@ std::string calibrations(const Run& run) {
                                format_seconds(calibration.seconds_taken)));
     for (const auto& warning : calibration.warnings) html += notice("warn", "", warning);
     html += checks_of(calibration) + folded("Every ceiling", render(ceilings(calibration))) +
+            folded("Figures of other GPUs of this kind, with sources", render(health(calibration))) +
             render(absent(calibration)) + render(levels(calibration));
   }
   return html.empty() ? notice("", "", "No device of this run was calibrated, so its limits are not known.") : html;

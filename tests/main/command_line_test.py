@@ -160,7 +160,7 @@ class CommandLine(CommandLineTest):
         try:
             self.assertIn("NVIDIA H200", self.calibration("list").stdout)
             shown = self.calibration("show", "of-another")
-            self.assertIn("NVIDIA H200", shown.stdout)
+            self.assertIn("health: as expected of its kind, NVIDIA H200", shown.stdout)
         finally:
             copy.unlink()
 

@@ -69,6 +69,12 @@ Calibration full_calibration() {
   drift.readings[1].change = 0.0001;
   drift.outcome = DriftOutcome::unsteady;
   calibration.drift = drift;
+  Health health;
+  health.kind = "NVIDIA H200";
+  health.checks = {
+      {"dram-read", "B/s", 4.34e12, {4.62e12, 4.73e12}, 0.03, Standing::below, 4.34 / 4.62 - 1.0, true, "a"},
+      {"fp32", "FLOP/s", 6.59e13, {6.588e13, 6.612e13}, 0.03, Standing::inside, 0.0, false, "a"}};
+  calibration.health = health;
   return calibration;
 }
 
@@ -105,6 +111,22 @@ TEST(Groups, ComeFromTheFileOrElseFromTheUnit) {
   EXPECT_EQ(group_of(one), CeilingGroup::memory);
   one.group = CeilingGroup::link;
   EXPECT_EQ(group_of(one), CeilingGroup::link);
+}
+
+TEST(HealthText, SaysWhatIsSlowerFirst) {
+  EXPECT_EQ(health_text(*full_calibration().health),
+            "slower than its kind, NVIDIA H200: 6.1 % below in dram-read; as expected in 1 of 2 figures");
+  EXPECT_TRUE(is_ill(*full_calibration().health));
+  EXPECT_EQ(health_text({"", {}, "no figures are known for this kind of GPU"}),
+            "no figures are known for this kind of GPU");
+  EXPECT_EQ(health_text({"X", {}, "MIG is on"}), "not compared with X: MIG is on");
+  Health faster = *full_calibration().health;
+  faster.checks[0] = faster.checks[1];
+  faster.checks[1].standing = Standing::above;
+  faster.checks[1].difference = 0.1;
+  EXPECT_EQ(health_text(faster),
+            "as expected of its kind, NVIDIA H200, in 1 of 2 figures; faster: 10.0 % above in fp32");
+  EXPECT_FALSE(is_ill(faster));
 }
 
 TEST(Spreads, TheLargestFirst) {

@@ -21,9 +21,15 @@ __device__ __forceinline__ std::uint32_t load_global_16(const char* address) {
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "l"(address));
   return v ^ w ^ x ^ y;
 }
-__device__ __forceinline__ std::uint32_t load_shared_16(std::uint32_t address) {
-  std::uint32_t v, w, x, y;
-  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "r"(address));
+template <bool one_word>
+__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
+  std::uint32_t v, w = 0, x = 0, y = 0;
+  if constexpr (one_word)
+    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+  else
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v), "=r"(w), "=r"(x), "=r"(y)
+                 : "r"(address));
   return v ^ w ^ x ^ y;
 }
 
@@ -55,20 +61,21 @@ __global__ void __launch_bounds__(max_cache_threads)
 constexpr int shared_threads = 1024;
 constexpr int shared_bytes = 32768;
 
+template <bool one_word>
 __global__ void __launch_bounds__(shared_threads)
     shared_kernel(std::int64_t loops, std::uint32_t* sink, ClockReading* clock) {
   __shared__ __align__(16) std::uint32_t words[shared_bytes / 4];
   for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += shared_threads) words[i] = i * 2654435761U;
   __syncthreads();
-  const std::uint32_t address =
-      static_cast<std::uint32_t>(__cvta_generic_to_shared(words)) + threadIdx.x * access_bytes % shared_bytes;
+  const std::uint32_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(words)) +
+                                (one_word ? threadIdx.x / 32 * 128 : threadIdx.x * access_bytes);
   std::uint32_t sum = 0;
   const ClockReading start = read_clocks();
 #pragma unroll 1
   for (std::int64_t loop = 0; loop < loops; ++loop) {
 #pragma unroll
     for (int k = 0; k < 4 * in_flight; ++k)
-      sum ^= load_shared_16(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
+      sum ^= load_shared<one_word>(address ^ static_cast<unsigned>(k % 2 * (shared_bytes / 2)));
   }
   __syncthreads();
   leave_reading(clock, start);
@@ -96,10 +103,13 @@ Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes,
                       static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
+template <bool one_word>
 Launched launch_shared(const LoopLaunch& launch) {
-  return launch_loops(shared_kernel, launch.multiprocessors, shared_threads,
-                      access_bytes * 4 * in_flight * shared_threads, launch, static_cast<std::uint32_t*>(launch.sink),
-                      launch.clock);
+  return launch_loops(shared_kernel<one_word>, launch.multiprocessors, shared_threads,
+                      (one_word ? 1 : access_bytes) * 4 * in_flight * shared_threads, launch,
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
+template Launched launch_shared<false>(const LoopLaunch&);
+template Launched launch_shared<true>(const LoopLaunch&);
 
 }  // namespace gpubench::probes

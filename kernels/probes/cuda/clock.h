@@ -11,6 +11,11 @@
 
 namespace gpubench::probes {
 
+/// This GPU, or the code built for it, has no such instruction.
+struct NotOnThisGpu : GpuError {
+  using GpuError::GpuError;
+};
+
 /// Cycles of one multiprocessor and nanoseconds of the GPU's global timer over the same stretch of a kernel.
 struct ClockReading {
   std::uint64_t cycles = 0;

@@ -33,6 +33,23 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
+template <class Kernel>
+cudaFuncAttributes attributes_of(Kernel kernel) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
+    (void)cudaGetLastError();
+    throw NotOnThisGpu("this build has no code of it for this GPU");
+  }
+  check(error, "cudaFuncGetAttributes");
+  return attributes;
+}
+/// Throws NotOnThisGpu where the kernel was compiled for an architecture before `first`, and is empty there.
+inline void require_architecture(const cudaFuncAttributes& attributes, int first) {
+  if (attributes.ptxVersion >= first) return;
+  throw NotOnThisGpu("it needs compute capability " + std::to_string(first / 10) + "." + std::to_string(first % 10));
+}
+
 /// Blocks of a kernel that run at once on a multiprocessor.
 template <class Kernel>
 int resident_blocks(Kernel kernel, int threads) {

@@ -85,11 +85,12 @@ void launch(MemoryShape shape, const Arrays& arrays, Stream stream) {
   check_launch();
 }
 
-constexpr int working_set_threads = 256;
-constexpr int loads = 4;
+constexpr std::array working_set_table = {WorkingSetShape{256, 4}, WorkingSetShape{512, 4}, WorkingSetShape{1024, 2}};
+constexpr int max_working_set_threads = 1024;
 
 /// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
-__global__ void __launch_bounds__(working_set_threads)
+template <int loads>
+__global__ void __launch_bounds__(max_working_set_threads)
     working_set_kernel(const float4* __restrict__ data, unsigned groups, int rounds, float* sink, ClockReading* clock) {
   unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) % groups;
   const unsigned step = gridDim.x * blockDim.x % groups;
@@ -111,14 +112,21 @@ __global__ void __launch_bounds__(working_set_threads)
   if (clock != nullptr) leave_reading(clock, start);
 }
 
+auto working_set_kernel_of(int loads) {
+  require(loads == 2 || loads == 4, "loads of a working set");
+  return loads == 2 ? working_set_kernel<2> : working_set_kernel<4>;
+}
+
 /// As many as run at once: a second wave would find what the first left in the cache.
-unsigned working_set_blocks() {
+unsigned working_set_blocks(WorkingSetShape shape) {
+  const auto kernel = working_set_kernel_of(shape.loads);
   return static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount) *
-                               std::min(resident_blocks(working_set_kernel, working_set_threads), max_blocks));
+                               std::min(resident_blocks(kernel, shape.threads), max_blocks));
 }
 
 constexpr std::array steps = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 256};
 constexpr int intensity_threads = 256;
+constexpr int loads = 4;
 
 template <int multiply_adds>
 __global__ void __launch_bounds__(intensity_threads)
@@ -186,19 +194,28 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
   return array;
 }
 
-std::size_t min_working_set() { return std::size_t{16} * working_set_threads * working_set_blocks(); }
+std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
 
-Launched launch_working_set(const float* data, std::size_t working_set_bytes, double min_bytes, float* sink,
-                            ClockReading* clock, Stream stream) {
+std::size_t min_working_set() {
+  std::size_t bytes = 0;
+  for (const WorkingSetShape shape : working_set_table)
+    bytes = std::max(bytes, std::size_t{16} * static_cast<std::size_t>(shape.threads) * working_set_blocks(shape));
+  return bytes;
+}
+
+Launched launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes, double min_bytes,
+                            float* sink, ClockReading* clock, Stream stream) {
   const std::size_t groups = working_set_bytes / 16;
-  require(working_set_bytes % 16 == 0 && groups > 0 && groups < (std::size_t{1} << 31), "reads of a working set");
-  const unsigned blocks = working_set_blocks();
-  const std::size_t threads = std::size_t{working_set_threads} * blocks;
+  require(working_set_bytes % 16 == 0 && groups > 0 && groups < (std::size_t{1} << 31) && shape.threads >= 32 &&
+              shape.threads <= max_working_set_threads,
+          "reads of a working set");
+  const unsigned blocks = working_set_blocks(shape);
+  const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
   require(groups >= threads, "reads of so small a working set");
-  const double round = 16.0 * loads * static_cast<double>(threads);
+  const double round = 16.0 * shape.loads * static_cast<double>(threads);
   const int rounds = static_cast<int>(std::ceil(min_bytes / round));
-  working_set_kernel<<<blocks, working_set_threads, 0, stream>>>(reinterpret_cast<const float4*>(data),
-                                                                 static_cast<unsigned>(groups), rounds, sink, clock);
+  working_set_kernel_of(shape.loads)<<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
+      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), rounds, sink, clock);
   check_launch();
   return {round * rounds, clock == nullptr ? 0 : static_cast<int>(blocks)};
 }

@@ -35,12 +35,19 @@ void launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const flo
 /// Bytes that a launch moves: arrays read plus arrays written.
 double memory_bytes(MemoryPattern pattern, std::size_t count);
 
+/// How the GPU goes through a working set: all blocks side by side, each thread with `loads` 16-byte loads in flight.
+struct WorkingSetShape {
+  int threads = 256;  ///< of a block; as many blocks as run at once
+  int loads = 4;
+};
+/// Shapes worth trying, the most promising first.
+std::span<const WorkingSetShape> working_set_shapes();
+
 /// Reads a working set again and again, past the L1 cache, until at least `min_bytes` have been read by all threads
-/// together: all blocks side by side, each thread with 4 loads of 16 bytes in flight. `working_set_bytes` is a multiple
-/// of 16 and at least min_working_set. Each block leaves a reading in `clock` (device memory for max_blocks on each
-/// multiprocessor), if not null. Work counts the bytes read.
-Launched launch_working_set(const float* data, std::size_t working_set_bytes, double min_bytes, float* sink,
-                            ClockReading* clock, Stream stream);
+/// together. `working_set_bytes` is a multiple of 16 and at least min_working_set. Each block leaves a reading in
+/// `clock` (device memory for max_blocks on each multiprocessor), if not null. Work counts the bytes read.
+Launched launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes, double min_bytes,
+                            float* sink, ClockReading* clock, Stream stream);
 /// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
 /// line at the same time, and the GPU merges their requests: the rate is then more than L2 delivers.
 std::size_t min_working_set();
@@ -88,7 +95,9 @@ inline constexpr std::size_t cache_granule = 8192;
 /// multiprocessors. Work counts bytes. A shape whose threads together take more than the set is refused.
 Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch);
 
-/// 16-byte loads from shared memory without bank conflicts. Work counts the bytes that the threads get.
+/// 16-byte loads from shared memory without bank conflicts; work counts the bytes that the threads get. Or loads of one
+/// word by all threads of a warp, which take instructions as short as any; work counts one operation for each thread.
+template <bool one_word>
 Launched launch_shared(const LoopLaunch& launch);
 
 // Pointer chases: one thread, each access depending on the one before.

@@ -30,5 +30,15 @@ TEST(CudaDrift, AFreshCalibrationHoldsAndAChangedOneDoesNot) {
   EXPECT_EQ(check_drift(device, calibration).outcome, DriftOutcome::drifted);
 }
 
+TEST(CudaTogether, EveryGpuGivesAReading) {
+  const auto gpus = bench::gpus();
+  if (gpus.size() < 2) GTEST_SKIP() << "needs two GPUs, and there are " << gpus.size();
+  std::vector<Calibration> calibrations;
+  for (const Device& gpu : gpus) calibrations.push_back(calibrate(gpu, {}));
+  const Together together = measure_together(calibrations);
+  EXPECT_EQ(together.readings.size(), 2 * gpus.size());
+  for (const auto& reason : together.absent) ADD_FAILURE() << reason;
+}
+
 }  // namespace
 }  // namespace gpubench::calibrate

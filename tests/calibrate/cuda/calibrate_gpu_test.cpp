@@ -62,11 +62,14 @@ TEST(CudaCalibrate, Full) {
                                         "dram-copy",
                                         "dram-triad",
                                         "l2",
+                                        "l2-near",
+                                        "l2-far",
                                         "l1",
                                         "shared",
                                         "latency-l1",
                                         "latency-shared",
                                         "latency-l2-near",
+                                        "latency-l2-far",
                                         "latency-dram",
                                         "latency-host",
                                         "fp64",
@@ -100,9 +103,11 @@ TEST(CudaCalibrate, Full) {
                                         "copy-rate-device-to-device",
                                         "fill-rate",
                                         "alu",
+                                        "lsu",
                                         "special"};
   for (const char* type : {"fp64", "tf32", "fp16", "bf16", "fp8", "int8"})
-    resources.push_back(std::string("tensor-") + type);
+    for (const char* path : {"tensor-", "mma-", "wgmma-"})
+      if (std::string(path) != "wgmma-" || std::string(type) != "fp64") resources.push_back(std::string(path) + type);
   check(calibration, resources);
   EXPECT_FALSE(calibration.latency_curve.empty());
   EXPECT_TRUE(std::ranges::is_sorted(calibration.intensity_sweep, {}, &IntensityPoint::flops_per_byte));

@@ -144,6 +144,18 @@ DriftCheck drift_check(Random& random) {
   return check;
 }
 
+Health health(Random& random) {
+  Health result;
+  result.kind = random.text();
+  result.checks = random.list(3, [&] {
+    return BandCheck{random.text(),          random.text(),         random.not_negative(),
+                     random.interval(),      random.not_negative(), static_cast<Standing>(random.whole(0, 2)),
+                     -random.not_negative(), random.flip(),         random.text()};
+  });
+  result.reason = random.text();
+  return result;
+}
+
 Calibration calibration(Random& random) {
   Calibration result;
   result.device = device(random);
@@ -175,6 +187,7 @@ Calibration calibration(Random& random) {
   result.warnings = random.texts();
   if (random.flip()) result.core_share = 0.625;
   if (random.flip()) result.drift = drift_check(random);
+  if (random.flip()) result.health = health(random);
   return result;
 }
 

@@ -15,6 +15,18 @@ TEST(SeveralGpus, TheSlowestIsNamed) {
             "cuda:1 is the slowest of 2 X in latency-dram: 330 ns, 10.0 % above their median.");
 }
 
+TEST(SeveralGpus, TogetherBesideAlone) {
+  calibrate::TogetherReading one;
+  one.device = "cuda:2";
+  one.reading.resource = "fp32";
+  one.reading.unit = "FLOP/s";
+  one.reading.stored = {6.6e13, {6.59e13, 6.61e13}};
+  one.reading.now = {6.0e13, {5.9e13, 6.1e13}};
+  one.reading.change = 6.0 / 6.6 - 1.0;
+  EXPECT_EQ(together_text(one),
+            "cuda:2 reaches 60.0 TFLOP/s in fp32 while all GPUs work, 9.1 % below 66.0 TFLOP/s alone.");
+}
+
 TEST(SeveralGpus, OneAloneIsLeftAlone) {
   gpubench::Run run;
   run.calibrations.resize(2);  // CPUs, say

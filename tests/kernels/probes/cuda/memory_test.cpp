@@ -68,22 +68,24 @@ TEST_F(CudaProbes, RefusesOddCounts) {
   auto a = poisoned(1);
   EXPECT_THROW((void)launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
                GpuError);
-  EXPECT_THROW((void)launch_working_set(a.data(), 100, 1.0, a.data(), nullptr, stream_), GpuError);
+  EXPECT_THROW((void)launch_working_set({}, a.data(), 100, 1.0, a.data(), nullptr, stream_), GpuError);
 }
 
 TEST_F(CudaProbes, WorkingSetIsReadWhole) {
   const std::size_t smallest = min_working_set();
-  const std::size_t set = smallest + 4096 - 48;
-  for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {
-    std::vector<float> values(set / 4, 0.0F);
-    values[place] = 1.2345678e30F;
-    const auto data = on_device(values);
-    auto sink = poisoned(1);
-    const Launched launched =
-        launch_working_set(data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr, stream_);
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    EXPECT_GE(launched.work, static_cast<double>(set));
-    EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "float " << place << " of " << set / 4 << " was not read";
+  for (const WorkingSetShape shape : working_set_shapes()) {
+    const std::size_t set = smallest + 4096 - 48;
+    for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {
+      std::vector<float> values(set / 4, 0.0F);
+      values[place] = 1.2345678e30F;
+      const auto data = on_device(values);
+      auto sink = poisoned(1);
+      const Launched launched =
+          launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr, stream_);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      EXPECT_GE(launched.work, static_cast<double>(set));
+      EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "float " << place << " of " << set / 4 << " was not read";
+    }
   }
 }
 

@@ -92,7 +92,8 @@ TEST_F(ProbeResults, CachesAndSharedMemory) {
   for (const CacheShape shape : cache_shapes())
     check_loops([&](const LoopLaunch& launch) { return launch_cache(shape, data.data(), set, launch); },
                 local_bytes_limit(major_, minor_), 100);
-  check_loops(launch_shared, local_bytes_limit(major_, minor_), 100);
+  check_loops(launch_shared<false>, local_bytes_limit(major_, minor_), 100);
+  check_loops(launch_shared<true>, local_bytes_limit(major_, minor_) / 4, 100);
   EXPECT_THROW((void)launch_cache({1024}, data.data(), 8192, loops(1)), GpuError);
 }
 
@@ -173,6 +174,34 @@ std::vector<double> values_of(NumberFormat type, const DeviceVector<std::byte>& 
   }
   return {};
 }
+template <class T>
+std::vector<std::byte> ones_as(std::size_t bytes) {
+  std::vector<std::byte> result(bytes);
+  const T one(1.0F);
+  for (std::size_t i = 0; i < bytes; i += sizeof(T)) std::memcpy(&result[i], &one, sizeof(T));
+  return result;
+}
+std::vector<std::byte> ones(NumberFormat type, std::size_t bytes) {
+  switch (type) {
+    case NumberFormat::fp64: return ones_as<double>(bytes);
+    case NumberFormat::tf32: return ones_as<float>(bytes);
+    case NumberFormat::fp16: return ones_as<__half>(bytes);
+    case NumberFormat::bf16: return ones_as<__nv_bfloat16>(bytes);
+    case NumberFormat::fp8: return ones_as<__nv_fp8_e4m3>(bytes);
+    case NumberFormat::int8: return ones_as<std::int8_t>(bytes);
+    default: break;
+  }
+  return {};
+}
+std::vector<double> sums_of(NumberFormat type, const DeviceVector<std::byte>& memory) {
+  if (type == NumberFormat::fp64) return values_as<double>(memory.to_host());
+  return type == NumberFormat::int8 ? values_as<std::int32_t>(memory.to_host()) : values_as<float>(memory.to_host());
+}
+/// Of the type's rounding of a factor.
+double rounding_of(NumberFormat type) {
+  return type == NumberFormat::tf32 ? 0x1p-10 : type == NumberFormat::fp8 ? 0x1p-10 : 1e-5;
+}
+
 TEST_F(ProbeResults, FillIsStandardNormal) {
   constexpr std::size_t count = 1 << 16;
   for (const NumberFormat type : all_types) {
@@ -187,6 +216,100 @@ TEST_F(ProbeResults, FillIsStandardNormal) {
     }
     EXPECT_NEAR(sum / count, 0.0, 0.02) << name_of(type);
     EXPECT_NEAR(squares / count, 1.0, 0.03) << name_of(type);
+  }
+}
+
+// With ones for one factor the sums add up to the other factor's, wherever lanes hold what.
+TEST_F(ProbeResults, MmaMultipliesAndAdds) {
+  constexpr int count = 3;
+  for (const NumberFormat type : all_types) {
+    DeviceVector<std::byte> a(mma_a_bytes(type));
+    DeviceVector<std::byte> b(mma_b_bytes(type));
+    DeviceVector<std::byte> sums(mma_sums * (type == NumberFormat::fp64 ? 8 : 4));
+    for (const bool a_is_random : {true, false}) {
+      auto& random = a_is_random ? a : b;
+      auto& other = a_is_random ? b : a;
+      other.assign(ones(type, other.bytes()));
+      detail::draw_normal_device(random.data(), type, random.bytes() / bytes_of(type), 21);
+      try {
+        (void)launch_mma(type, mma_shapes()[0], a.data(), b.data(), sums.data(), loops(count));
+      } catch (const NotOnThisGpu&) {
+        break;
+      }
+      ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess) << name_of(type);
+      double factor = 0.0;
+      double size = 0.0;
+      for (const double value : values_of(type, random)) {
+        factor += value;
+        size += std::abs(value);
+      }
+      // Each of A's two tiles meets 4 tiles of 8 columns; each of B's four meets 2 tiles of 16 rows.
+      const double expected = factor * count * mma_repeats * 32;
+      double sum = 0.0;
+      for (const double value : sums_of(type, sums)) sum += value;
+      EXPECT_NEAR(sum, expected, rounding_of(type) * size * count * mma_repeats * 32) << name_of(type);
+    }
+  }
+}
+
+TEST_F(ProbeResults, WgmmaMultipliesAndAdds) {
+  constexpr int count = 2;
+  for (const NumberFormat type : all_types) {
+    if (type == NumberFormat::fp64) continue;
+    DeviceVector<std::byte> a(wgmma_rows * wgmma_row_bytes);
+    DeviceVector<std::byte> b(wgmma_columns * wgmma_row_bytes);
+    DeviceVector<std::byte> sums(std::size_t{wgmma_rows} * wgmma_columns * 4);
+    detail::draw_normal_device(a.data(), type, a.bytes() / bytes_of(type), 31);
+    detail::draw_normal_device(b.data(), type, b.bytes() / bytes_of(type), 32);
+    const auto host_a = values_of(type, a);
+    const auto host_b = values_of(type, b);
+    if (wgmma_shapes().empty()) GTEST_SKIP() << "built without code for Hopper";
+    for (const BlockShape shape : wgmma_shapes()) {
+      try {
+        (void)launch_wgmma(type, shape, a.data(), b.data(), sums.data(), loops(count));
+      } catch (const NotOnThisGpu& reason) {
+        GTEST_SKIP() << reason.what();
+      }
+      ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess) << name_of(type);
+      const auto actual = sums_of(type, sums);
+      const auto bytes = static_cast<int>(bytes_of(type));
+      for (int i = 0; i < wgmma_rows; ++i) {
+        for (int j = 0; j < wgmma_columns; ++j) {
+          double expected = 0.0;
+          double size = 0.0;
+          for (int byte = 0; byte < wgmma_row_bytes; byte += bytes) {
+            const double product = host_a[static_cast<std::size_t>(wgmma_place(i, byte, wgmma_rows) / bytes)] *
+                                   host_b[static_cast<std::size_t>(wgmma_place(j, byte, wgmma_columns) / bytes)];
+            expected += product;
+            size += std::abs(product);
+          }
+          expected *= count * wgmma_repeats;
+          ASSERT_NEAR(actual[static_cast<std::size_t>(i * wgmma_columns + j)], expected,
+                      4.0 * rounding_of(type) * size * count * wgmma_repeats)
+              << name_of(type) << ", row " << i << ", column " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ProbeResults, MatrixInstructionsStayBelowTheirLimits) {
+  for (const NumberFormat type : all_types) {
+    SCOPED_TRACE(std::string(name_of(type)));
+    DeviceVector<std::byte> a(std::size_t{1} << 16);
+    GPUBENCH_CUDA_CHECK(cudaMemset(a.data(), 0, a.bytes()));
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    const auto check_all = [&](std::span<const BlockShape> shapes, const auto& launch_it, std::int64_t many) {
+      try {
+        for (const BlockShape shape : shapes)
+          check_loops(
+              [&](const LoopLaunch& launch) { return launch_it(type, shape, a.data(), a.data(), nullptr, launch); },
+              tensor_limit(type, major_, minor_), many);
+      } catch (const NotOnThisGpu&) {  // nothing to check
+      }
+    };
+    check_all(mma_shapes(), launch_mma, 2000);
+    check_all(wgmma_shapes(), launch_wgmma, 500);
   }
 }
 
@@ -297,6 +420,14 @@ TEST(ProbeLimits, Hopper) {
   EXPECT_EQ(tensor_limit(NumberFormat::bf16, 9, 0), 4096);
   EXPECT_EQ(tensor_limit(NumberFormat::fp8, 9, 0), 8192);
   EXPECT_EQ(tensor_limit(NumberFormat::bf16, 7, 5), 0);
+}
+
+TEST(Wgmma, PlacesAreAllDifferent) {
+  std::set<int> places;
+  for (int row = 0; row < wgmma_rows; ++row)
+    for (int byte = 0; byte < wgmma_row_bytes; ++byte) places.insert(wgmma_place(row, byte, wgmma_rows));
+  EXPECT_EQ(places.size(), static_cast<std::size_t>(wgmma_rows * wgmma_row_bytes));
+  EXPECT_EQ(*places.rbegin(), wgmma_rows * wgmma_row_bytes - 1);
 }
 
 }  // namespace
