@@ -348,6 +348,10 @@ class Chart:
         """As one page that draws it, without a network."""
         return _core.chart_html(json.dumps(self.spec))
 
+    def svg(self) -> str:
+        """As a picture. Needs vl-convert-python: ChartError says so."""
+        return _core.chart_svg(json.dumps(self.spec))
+
     def to_altair(self) -> Any:
         """The same as an altair chart."""
         import altair
@@ -358,7 +362,12 @@ class Chart:
         return f"<gpubench.Chart {title.get('text', title) if isinstance(title, dict) else title or ''}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return _bundle(repr(self), _page(self.html(), 560), lambda: self.spec)
+        bundle = _bundle(repr(self), _page(self.html(), 560), lambda: self.spec)
+        try:  # for what shows no scripts
+            bundle["image/svg+xml"] = self.svg()
+        except _core.ChartError:
+            pass
+        return bundle
 
 
 class Calibration:

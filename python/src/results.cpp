@@ -210,6 +210,9 @@ void bind_results(nb::module_& module) {
   module.def(
       "chart_html", [](const std::string& specification) { return reports::chart_html(specification); },
       "specification"_a, Release(), "A Vega-Lite specification as a page that needs no network.");
+  module.def(
+      "chart_svg", [](const std::string& specification) { return reports::draw(specification, "svg"); },
+      "specification"_a, Release(), "A Vega-Lite specification as a picture, by vl-convert.");
 }
 
 }  // namespace gpubench::python

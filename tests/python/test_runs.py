@@ -85,6 +85,10 @@ def test_a_notebook_gets_all_it_can_show(run):
     assert "<iframe srcdoc=" in chart._repr_mimebundle_()["text/html"] and "add/n:1024" in chart.html()
     linked = '<script src="http'
     assert (linked in chart.html()) == (linked in run.html()), "where pages have Vega inside, charts have it too"
+    try:
+        assert chart.svg().startswith("<svg") and "image/svg+xml" in chart._repr_mimebundle_()
+    except gpubench.ChartError as error:
+        assert "vl-convert" in str(error) or "vl_convert" in str(error)
 
 
 def test_to_pandas_has_a_row_a_point(run):
