@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command is. Each file of main/commands/ defines one, or one group of them, with its options: the rows drive
-// parsing, --help and docs/reference/command-line.md.
+// parsing, --help, shell completion and docs/reference/command-line.md.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ struct Options {
   Options& operator=(const Options&) = default;
   virtual ~Options() = default;
 
-  std::optional<std::string> text;             ///< to be printed instead: help, or the version
+  std::optional<std::string> text;             ///< to be printed instead: help, the version, a completion script
   std::string program;                         ///< as it was called
   std::vector<std::string> words;              ///< all that follow the program
   std::vector<std::string> google_words;       ///< flags of Google Benchmark among them

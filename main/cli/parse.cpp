@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "main/cli/completion.h"
 #include "main/cli/help.h"
 #include "reports/reports.h"
 
@@ -220,10 +221,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   const int end = end_of_own_words(argc, argv);
   const std::vector<std::string> words = in_our_names({argv + std::min(1, argc), argv + end});
   called.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
-  if (auto help = help_asked_for(words, program)) {
-    called.text = *std::move(help);
-    return {nullptr, std::make_unique<Options>(called)};
-  }
+  const bool completes = !words.empty() && words.front() == "--complete";
+  called.text = completes ? completions({words.begin() + 1, words.end()}) : help_asked_for(words, program);
+  if (called.text) return {nullptr, std::make_unique<Options>(called)};
   const ParsedWords parsed = parse_words(words);
   check_inputs(parsed, program);
   called.inputs = parsed.inputs;

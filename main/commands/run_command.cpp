@@ -28,6 +28,7 @@
 #include "gpu/devices.h"
 #include "gpubench/version.h"
 #include "main/cli/command.h"
+#include "main/cli/completion.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
 #include "main/embedding.h"
@@ -570,6 +571,10 @@ OptionRows own_rows() {
        use::number(&RunOptions::isolate_timeout_seconds, 0.1, 86400.0)},
       {"--resume", "RUN.json", "", "", other, once,
        "Take the points that this run already has, and measure the others.", use::text(&RunOptions::resume_file)},
+      {"--completion", "bash|zsh|fish", "", "", other, once, "Print the completion script of a shell, and stop.",
+       [](Options& options, const OptionRow&, const std::string& shell) {
+         options.text = completion_script(options.name(), shell);
+       }},
       {"--version", "", "", "", other, once, "Print the version, and stop.",
        [](Options& options, const OptionRow&, const std::string&) {
          options.text = fmt::format("gpubench {}\n", version);

@@ -27,7 +27,7 @@ def listing(words):
     return [word for word in words if word.split("=")[0] not in ("--out", "--benchmark_out")] + ["--list"]
 
 
-if command is None and not has("--help", "--version"):
+if command is None and not has("--help", "--version", "--completion"):
     arguments = without("--device") + ["--device=cpu"]
     if os.environ.get("GPUBENCH_PARSE_ONLY"):
         arguments = listing(arguments)
