@@ -47,6 +47,7 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style);
 /// What GPUs of one kind differ by, the largest spread first; empty for none.
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);
 std::string csv(const Run& run);           ///< RFC 4180, one line a point, units in the column names
+std::string kernels_csv(const Run& run);   ///< likewise, one line for each kernel, copy or fill of a point
 std::string markdown(const Run& run);      ///< for a pull request
 std::string html(const Run& run);          ///< one self-contained page
 std::string html(const Several& several);  ///< likewise, with the runs laid over one another

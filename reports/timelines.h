@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines as pages, and the page of a folder.
+// Timelines as pages and pictures, and the page of a folder.
 #pragma once
 
 #include <string>
@@ -29,5 +29,9 @@ std::string tables_html(const std::vector<ResultTable>& tables, const AboutTrace
 /// The page of `gpubench serve`, which asks the server for the rest; and a page of lines as they are.
 std::string folder_html(const std::string& folder, const std::string& version);
 std::string text_html(const std::string& title, const std::string& lines, const std::string& version);
+
+/// For papers: specifications that `draw` makes an SVG of.
+std::string flame_picture(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
+std::string flame_picture(const timeline::FlameDiff& diff, const AboutTrace& about);
 
 }  // namespace gpubench::reports

@@ -29,6 +29,7 @@ constexpr std::array formats = {
     OutputFormat{".json", [](const Run& run) { return storage::to_json(run); }},
     OutputFormat{".json.gz", [](const Run& run) { return storage::to_json(run); }},
     OutputFormat{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
+    OutputFormat{".kernels.csv", kernels_csv},
     OutputFormat{".md",
                  [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
     OutputFormat{".html", html}, OutputFormat{".gbench.json", google_benchmark_json},

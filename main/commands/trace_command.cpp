@@ -19,6 +19,7 @@
 #include "main/commands/shared/traces.h"
 #include "main/run/stored_runs.h"
 #include "profile/verdicts.h"
+#include "reports/charts/picture.h"
 #include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "reports/work_verdicts.h"
@@ -109,6 +110,8 @@ WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& 
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
+  if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
+    reports::check_can_draw();
   const timeline::Timeline timeline = read_for(options);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
@@ -121,7 +124,9 @@ int trace_analysis(const TraceOptions& options) {
     const timeline::FlameWeight weight = options.flame_weight.value_or(graph.natural_weight());
     put(options, analysis.name, {timeline::flame_table(graph, weight)}, timeline.warnings,
         [&](const std::string& file) {
-          return file.ends_with(".html") ? reports::flame_html(graph, weight, about) : timeline::folded(graph, weight);
+          return file.ends_with(".html")  ? reports::flame_html(graph, weight, about)
+                 : file.ends_with(".svg") ? reports::draw(reports::flame_picture(graph, weight, about), "svg")
+                                          : timeline::folded(graph, weight);
         });
     return exit_codes::fine;
   }
@@ -148,8 +153,9 @@ int trace_diff(const TraceOptions& options) {
   frames.by_thread = false;
   const timeline::Difference difference = timeline::difference(old, next);
   const std::vector<ResultTable> tables = timeline::difference_tables(difference);
-  put(options, "diff", tables, next.warnings, [&](const std::string&) {
-    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, frames, options.flame_weight);
+  put(options, "diff", tables, next.warnings, [&](const std::string& file) {
+    return diff_page({old, next, options.inputs[0], options.inputs[1]}, tables, frames, options.flame_weight,
+                     file.ends_with(".svg"));
   });
   return exit_codes::fine;
 }
@@ -230,10 +236,11 @@ extern const CommandFile trace_command{
         if (!one->by.empty() && !is_flame)
           own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
                                    common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
-        Command command = of_traces(std::string(one->name), std::string(one->what),
-                                    fmt::format("gpubench trace {} trace.json.gz{}", one->name,
-                                                is_flame || one->name == "timeline" ? " --out=page.html" : ""),
-                                    is_flame ? ".json .csv .html .folded" : ".json .csv .html", own, trace_analysis);
+        Command command =
+            of_traces(std::string(one->name), std::string(one->what),
+                      fmt::format("gpubench trace {} trace.json.gz{}", one->name,
+                                  is_flame || one->name == "timeline" ? " --out=page.html" : ""),
+                      is_flame ? ".json .csv .html .svg .folded" : ".json .csv .html", own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();
           options->analysis = one;
@@ -242,7 +249,7 @@ extern const CommandFile trace_command{
         commands.insert(is_summary ? commands.begin() + 1 : commands.end(), std::move(command));
       }
       commands.push_back(of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
-                                   "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html",
+                                   "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html .svg",
                                    joined_rows({{as_json}, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",

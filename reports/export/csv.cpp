@@ -241,7 +241,49 @@ CsvRecord record_of(const Calibration& calibration, CeilingGroup group, const Ce
           {"caveats", csv_text(joined(ceiling.caveats, "; "))}};
 }
 
+CsvRecord record_of(const Point& point, std::size_t kernel, const Named& counters) {
+  const Measurement& measurement = point.measurement;
+  const KernelGroup group = kernel < measurement.kernels.size() ? measurement.kernels[kernel] : KernelGroup{};
+  const bool judged = kernel < point.kernel_verdicts.size() && point.kernel_verdicts[kernel];
+  const Verdict verdict = judged ? *point.kernel_verdicts[kernel] : Verdict{};
+  const auto extent = [](const std::array<std::int64_t, 3>& sizes) {
+    return joined(sizes, "x", [](std::int64_t size) { return fmt::to_string(size); });
+  };
+  const bool launched = group.kind == CommandKind::kernel;
+  Named own;
+  for (const Counter& counter : group.counters) own[counter.name] = csv_number(counter.value);
+  CsvRecord record = {{"name", csv_text(label(measurement))},
+                      {"device", csv_text(measurement.device)},
+                      {"kind", std::string(command_kind_names[static_cast<std::size_t>(group.kind)])},
+                      {"kernel", csv_text(short_kernel_name(group.launch.name))},
+                      {"launches", fmt::to_string(group.launch.launches)},
+                      {"grid", launched ? extent(group.launch.grid) : ""},
+                      {"block", launched ? extent(group.launch.block) : ""},
+                      {"bytes", group.bytes ? fmt::to_string(*group.bytes) : ""},
+                      {"seconds_s", group.seconds ? csv_number(group.seconds->value) : ""},
+                      {"ci95_low_s", group.seconds ? csv_number(group.seconds->ci95.low) : ""},
+                      {"ci95_high_s", group.seconds ? csv_number(group.seconds->ci95.high) : ""},
+                      {"share", csv_number(share_of_kernel(measurement, kernel))},
+                      {"regime", judged ? std::string(name_of(verdict.regime)) : ""},
+                      {"limiter", csv_text(verdict.limiter)},
+                      {"confidence", judged ? csv_number(verdict.confidence) : ""},
+                      {"full_name", csv_text(group.launch.name)}};
+  add_named(record, "counter", counters, own);
+  return record;
+}
+
 }  // namespace
+
+std::string kernels_csv(const Run& run) {
+  Named counters;
+  for (const Point& point : run.points)
+    for (const KernelGroup& kernel : point.measurement.kernels)
+      for (const Counter& counter : kernel.counters) counters[counter.name];
+  std::string text = csv_header(record_of(Point{}, 0, counters));
+  for (const Point& point : run.points)
+    for (std::size_t i = 0; i < point.measurement.kernels.size(); ++i) text += csv_line(record_of(point, i, counters));
+  return text;
+}
 
 std::string csv(const Run& run) {
   const Lists columns = columns_of(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of timelines: bars over time, flame graphs, the difference of two.
+// Pages of timelines: bars over time, flame graphs, the difference of two, and pictures of the latter.
 #include "reports/timelines.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 
@@ -107,23 +108,28 @@ Frame frame_of(const timeline::FlameChange& node) {
 constexpr std::array<std::string_view, timeline::slice_kind_names.size()> tones = {
     "kernel", "communication", "copy", "copy", "call", "call", "wait", "call", "range", "call", "host"};
 
-/// The frames with the most time, as columns for the page. The others' time is their parents'.
 template <class Graph>
-Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
-  constexpr bool is_diff = std::is_same_v<Graph, timeline::FlameDiff>;
-  constexpr std::size_t max_frames = 20'000;  // beyond, Vega takes a second for each step
+constexpr bool is_diff = std::is_same_v<Graph, timeline::FlameDiff>;
+
+struct Frames {
+  std::vector<Frame> kept;
+  std::size_t left_out = 0;
+};
+
+/// Those with the most time. The others' time is their parents'.
+template <class Graph>
+Frames largest_frames(const Graph& graph, std::ptrdiff_t max_frames) {
   std::vector<std::int64_t> sizes;
   for (const auto& node : graph.nodes) sizes.push_back(std::ranges::max(frame_of(node).total));
   std::int64_t least = 1;
-  if (sizes.size() > max_frames) {
+  if (std::ssize(sizes) > max_frames) {
     auto sorted = sizes;
     const auto last = sorted.begin() + max_frames;
     std::ranges::nth_element(sorted, last, std::greater());
     least = std::max<std::int64_t>(*last + 1, 1);
   }
   std::vector<std::size_t> places;
-  std::vector<Frame> kept;
-  std::size_t left_out = 0;
+  auto [kept, left_out] = Frames{};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Frame frame = frame_of(graph.nodes[i]);
     if (i > 0 && sizes[i] < least) {
@@ -136,6 +142,21 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
     places.push_back(kept.size());
     kept.push_back(frame);
   }
+  return {std::move(kept), left_out};
+}
+
+template <class Graph>
+Json flame_spec() {
+  const auto parts = storage::parsed_json(page::charts().text)["flame"];
+  Json spec = parts["spec"];
+  spec.update(parts[is_diff<Graph> ? "diff" : "kinds"]);
+  return spec;
+}
+
+/// The frames as columns for the page.
+template <class Graph>
+Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
+  const auto [kept, left_out] = largest_frames(graph, 20'000);  // beyond, Vega takes a second for each step
   Json data = {{"names", Json::array()}, {"parents", Json::array()}, {"names_of", Json::array()}};
   std::map<std::uint32_t, std::size_t> numbers;  // of names that have a frame
   for (const Frame& frame : kept) {
@@ -146,12 +167,10 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
     data["tones"].push_back(tones[static_cast<std::size_t>(frame.kind)]);
     for (std::size_t k = 0; k < 2; ++k) {
       data["self"][columns[k]].push_back(frame.self[k]);
-      if (k == 0 || is_diff) data["counts"][columns[k]].push_back(frame.counts[k]);
+      if (k == 0 || is_diff<Graph>) data["counts"][columns[k]].push_back(frame.counts[k]);
     }
   }
-  const auto parts = storage::parsed_json(page::charts().text)["flame"];
-  data["spec"] = parts["spec"];
-  data["spec"].update(parts[is_diff ? "diff" : "kinds"]);
+  data["spec"] = flame_spec<Graph>();
   Page page;
   page.data.push_back(std::move(data));
   if (left_out > 0)
@@ -163,7 +182,56 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
   return page;
 }
 
+/// What the page draws (flame.js), for paper. A frame is as wide as its time in `columns`, of two the longer.
+template <class Graph>
+std::string picture_of(const Graph& graph, const std::vector<std::size_t>& columns, const std::string& title,
+                       const std::string& subtitle) {
+  const std::vector<Frame> frames = largest_frames(graph, 4'000).kept;
+  Json spec = flame_spec<Graph>(), rows = Json::array();
+  std::vector<int> levels;
+  int deepest = 0;
+  std::set<std::string_view> seen;
+  for (const Frame& frame : frames) {
+    const bool is_root = levels.empty();
+    const auto longest = [&](const auto& times) {
+      return times[std::ranges::max(columns, {}, [&](std::size_t column) { return times[column]; })];
+    };
+    levels.push_back(is_root ? 1 : levels[frame.parent] + 1);
+    if (!is_root && longest(frame.total) <= 0) continue;
+    const auto before = static_cast<double>(frame.total[0]), after = static_cast<double>(frame.total[1]);
+    const double change = before > 0.0 ? std::clamp(after / before - 1.0, -1.0, 1.0) : after > 0.0 ? 1.0 : 0.0;
+    const std::string_view tone = *seen.insert(tones[static_cast<std::size_t>(frame.kind)]).first;
+    rows.push_back({{"id", levels.size() - 1},
+                    {"parent", is_root ? Json() : Json(frame.parent)},
+                    {"name", printable(graph.names.text(frame.name))},
+                    {"value", longest(frame.self)},
+                    {"fill", is_diff<Graph> ? Json(change) : Json(tone)}});
+    deepest = std::max(deepest, levels.back());
+  }
+  spec["data"][0]["values"] = std::move(rows);
+  if (!is_diff<Graph>) spec["legends"][0]["values"] = seen;
+  spec.update({{"width", 1000}, {"height", 19 * deepest}, {"background", "white"}, {"padding", 14}});
+  spec["config"] = {{"text", {{"font", "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"}}}};
+  spec["title"] = {{"text", title}, {"subtitle", subtitle}, {"anchor", "start"}, {"offset", 10}};
+  return storage::json_text(spec);
+}
+
+std::string before_and_after(const timeline::FlameDiff& diff) {
+  return fmt::format("{}: {} before, {} after.", timeline::title_of(diff.weight),
+                     seconds_text(diff.nodes.front().base_total_ns), seconds_text(diff.nodes.front().new_total_ns));
+}
+
 }  // namespace
+
+std::string flame_picture(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about) {
+  return picture_of(
+      graph, {weight == timeline::FlameWeight::host ? 0U : 1U}, about.title,
+      fmt::format("{}, {} in all", timeline::title_of(weight), seconds_text(graph.nodes.front().total(weight))));
+}
+
+std::string flame_picture(const timeline::FlameDiff& diff, const AboutTrace& about) {
+  return picture_of(diff, {0, 1}, about.title, before_and_after(diff));
+}
 
 std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& about,
                           const std::vector<ResultTable>& tables) {
@@ -268,9 +336,7 @@ std::string flame_html(const timeline::FlameDiff& diff, const std::vector<Result
   Page page = flame_page(diff, {"base", "new"});
   page.data[0].update({{"weight", "new"}, {"titles", Json::object()}});
   page.data[0] = data_part(page.data[0]);
-  page.summary =
-      fmt::format("{}: {} before, {} after.", timeline::title_of(diff.weight),
-                  seconds_text(diff.nodes.front().base_total_ns), seconds_text(diff.nodes.front().new_total_ns));
+  page.summary = before_and_after(diff);
   page.body = markup::part("flame", {{"title", "What changed, by stack"},
                                      {"kind", "Icicle graph of two traces"},
                                      {"summary", page.summary},

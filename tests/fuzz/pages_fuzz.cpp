@@ -38,9 +38,12 @@ nlohmann::json parsed(const std::string& text) {
   const timeline::Timeline timeline = timeline::chrome_json(text, "input");
   const reports::AboutTrace about{"</script>\"<u>", "0", timeline.warnings};
   const timeline::FlameGraph graph = timeline::flame(timeline);
-  for (const std::string& page :
-       {reports::flame_html(graph, graph.natural_weight(), about), reports::timeline_html(timeline, about),
-        reports::flame_html(timeline::diff(graph, graph, graph.natural_weight()), {}, about)})
+  const timeline::FlameDiff diff = timeline::diff(graph, graph, graph.natural_weight());
+  for (const std::string& picture :
+       {reports::flame_picture(graph, graph.natural_weight(), about), reports::flame_picture(diff, about)})
+    require(parsed(picture).is_object());
+  for (const std::string& page : {reports::flame_html(graph, graph.natural_weight(), about),
+                                  reports::timeline_html(timeline, about), reports::flame_html(diff, {}, about)})
     require(page.find("<u>") == std::string::npos);
   (void)timeline::folded(graph, graph.natural_weight());
 }

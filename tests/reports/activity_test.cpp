@@ -101,6 +101,10 @@ TEST(Kernels, StandUnderTheirPointTheLongestFirst) {
   EXPECT_THAT(text, HasSubstr("no counters of single kernels: one is a graph"));
   EXPECT_LT(text.find("copy, device"), text.find("DeviceScan"));
   EXPECT_THAT(console(run, {}), Not(HasSubstr("DeviceScan")));
+  const std::string csv = kernels_csv(run);
+  EXPECT_THAT(csv,
+              HasSubstr("sort/1024,cuda:0,kernel,DeviceScanKernel<\u2026>,3,0x0x0,0x0x0,,1e-06,1e-06,1e-06,0.25,"));
+  EXPECT_THAT(csv, HasSubstr("sort/1024,cuda:0,copy,\"copy, device to device\",1,,,4096,3e-06"));
 }
 
 TEST(Clocks, ADeviceTimeLongerThanTheStreamsIsAWarningWithItsLikelyCause) {

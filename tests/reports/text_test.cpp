@@ -53,6 +53,7 @@ TEST(Phases, AreShownBesideTheVerdict) {
                               "store 24 %"));
   EXPECT_THAT(html(run), HasSubstr("Inside the kernels"));
   EXPECT_THAT(csv(run), HasSubstr("user_in_load_share"));
+  EXPECT_THAT(kernels_csv(run), ::testing::Not(HasSubstr("user_in_load")));
 }
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {

@@ -23,8 +23,9 @@ std::string contents(const fs::path& file) {
 }
 
 TEST(Write, KnowsItsExtensions) {
-  EXPECT_EQ(known_extensions(),
-            ".json .json.gz .csv .md .html .gbench.json .nvbench.json .prom .junit.xml .png .svg .pdf .vl.json");
+  EXPECT_EQ(
+      known_extensions(),
+      ".json .json.gz .csv .kernels.csv .md .html .gbench.json .nvbench.json .prom .junit.xml .png .svg .pdf .vl.json");
   for (const char* name :
        {"run.json", "run.json.gz", "a/b.CSV", "x.Md", "report.HTML", "run.gbench.json", "a.b.NvBench.JSON", "x.prom",
         "x.junit.xml", "roofline.svg", "time.PNG", "map.pdf", "map.vl.json"})
@@ -72,7 +73,7 @@ TEST(Write, RefusesAnUnknownExtension) {
     write(gpubench::Run{}, "run.txt");
     FAIL();
   } catch (const storage::WriteError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("use one of .json .json.gz .csv .md .html"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("use one of .json .json.gz .csv .kernels.csv .md .html"));
   }
 }
 

@@ -18,7 +18,9 @@
 #include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
 #include "reports/reports.h"
+#include "reports/timelines.h"
 #include "tests/reports_html/synthetic_run.h"
+#include "tests/timeline/sample_timeline.h"
 
 namespace gpubench::reports {
 namespace {
@@ -289,6 +291,22 @@ TEST_F(Drawing, HostileTextIsTextInAnSvg) {
     EXPECT_THAT(svg, Not(HasSubstr("<script"))) << chart;
     EXPECT_THAT(svg, Not(HasSubstr("<img"))) << chart;
     EXPECT_EQ(svg.find('\x1b'), std::string::npos) << chart;
+  }
+}
+
+TEST_F(Drawing, FlameGraphsAndTheirDiffs) {
+  testing::Sample sample;
+  sample.slice(timeline::SliceKind::range, sample.ranges, 0, 900, "step </text><script>");
+  sample.kernel(10, 20, 30, 530, "gemm<float>");
+  const auto graph = timeline::flame(sample.sorted());
+  const AboutTrace about = {"train.json.gz", "0", {}};
+  for (const std::string& picture : {flame_picture(graph, timeline::FlameWeight::gpu, about),
+                                     flame_picture(timeline::diff(graph, graph, timeline::FlameWeight::gpu), about)}) {
+    const std::string svg = draw(picture, "svg");
+    EXPECT_THAT(svg, HasSubstr("train.json.gz"));
+    EXPECT_THAT(svg, HasSubstr("gemm&lt;float&gt;"));
+    EXPECT_THAT(svg, HasSubstr("500 ns"));
+    EXPECT_THAT(svg, Not(HasSubstr("<script")));
   }
 }
 

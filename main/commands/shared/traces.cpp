@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "gpubench/version.h"
 #include "profile/recording_reader.h"
+#include "reports/charts/picture.h"
 #include "timeline/readers.h"
 
 namespace gpubench {
@@ -32,12 +33,13 @@ reports::AboutTrace about_trace(const std::vector<std::string>& inputs, const ti
 }
 
 std::string diff_page(const DiffSides& sides, const std::vector<ResultTable>& tables, const timeline::FlameOptions& how,
-                      std::optional<timeline::FlameWeight> weight) {
+                      std::optional<timeline::FlameWeight> weight, bool as_picture) {
   const timeline::FlameGraph before = timeline::flame(sides.base, how), after = timeline::flame(sides.next, how);
   const timeline::FlameDiff diff = timeline::diff(before, after, weight.value_or(before.natural_weight()));
   reports::AboutTrace what = about_trace({sides.next_name}, sides.next);
   what.title = fmt::format("{} against {}", what.title, about_trace({sides.base_name}, sides.base).title);
   what.warnings.insert(what.warnings.begin(), sides.base.warnings.begin(), sides.base.warnings.end());
+  if (as_picture) return reports::draw(reports::flame_picture(diff, what), "svg");
   std::vector<ResultTable> longer = tables;
   for (ResultTable& table : longer) table.shown *= 10;
   return reports::flame_html(diff, longer, what);

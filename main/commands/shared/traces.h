@@ -26,8 +26,8 @@ struct DiffSides {
   std::string base_name, next_name;
 };
 /// What changed from one to the other: by stack as an icicle graph, and the tables of `trace diff`, of which it shows
-/// more rows. Without a weight that of the first.
+/// more rows; as a picture the graph alone. Without a weight that of the first. Throws reports::PictureError.
 std::string diff_page(const DiffSides& sides, const std::vector<ResultTable>& tables, const timeline::FlameOptions& how,
-                      std::optional<timeline::FlameWeight> weight);
+                      std::optional<timeline::FlameWeight> weight, bool as_picture = false);
 
 }  // namespace gpubench
