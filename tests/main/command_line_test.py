@@ -154,6 +154,54 @@ class CommandLine(CommandLineTest):
             self.assertIn("dram-read", [row["resource"] for row in csv.DictReader(file)])
         self.assertIn("| dram-read |", outputs[2].read_text())
 
+    def test_a_calibration_travels(self):
+        text = self.cached[0].read_text()
+        exported, run = self.folder / "exported.json", self.folder / "calibration-run.json"
+        full = SOURCE / "docs" / "results" / "h200" / "calibration-full.json"
+        self.assertEqual(self.calibration("export", "cpu", exported).returncode, 0)
+        self.cached[0].unlink()
+        try:
+            self.assert_refused(self.calibration("show", "cpu"), "--calibrate")
+            for file in (exported, run, f"{run}@cpu", exported):
+                imported = self.calibration("import", file)
+                self.assertEqual(imported.returncode, 0, imported.stderr)
+                self.assertIn("it fits cpu", imported.stderr)
+            self.assertEqual(json.loads(self.cached[0].read_text()), json.loads(text))
+            same = self.calibration("diff", exported, "cpu")
+            self.assertEqual(same.returncode, 0, same.stderr)
+            self.assertIn("0 of ", same.stdout)
+            document = json.loads(text)
+            ceiling = next(one for one in document["ceilings"] if one["resource"] == "dram-read")
+            for key in ("value", "ci95"):
+                ceiling[key] = [ceiling[key][0] / 2, ceiling[key][1] / 2] if key == "ci95" else ceiling[key] / 2
+            exported.write_text(json.dumps(document))
+            halved = self.calibration("diff", exported, "cpu").stdout
+            self.assertRegex(halved, r"resource .*\n *dram-read .* 2\.0000 +apart\n")
+            self.assertIn("\n1 of ", halved)
+            other = self.calibration("diff", full, "cpu").stdout
+            self.assertIn("note: ", other)
+            self.assertIn(" none ", other)
+            self.assertIn("no run here will use it", self.calibration("import", full).stderr)
+            for file in self.cached[0].parent.glob("*.json"):
+                if file not in self.cached:
+                    file.unlink()
+        finally:
+            self.cached[0].write_text(text)
+        self.assert_refused(self.calibration("export", f"{run}@cuda:7", exported), "0 such calibrations")
+
+    def test_hostile_calibrations_are_not_imported(self):
+        text = self.cached[0].read_text()
+        bad = self.folder / "bad.json"
+        self.refuse_changed(bad, [lambda: self.calibration("import", bad)], lambda d: d["ceilings"][0].update(value=1e300), "interval")
+        document = json.loads(text)
+        document["device"]["name"] = "../../../tmp/evil"
+        bad.write_text(json.dumps(document))
+        self.assertEqual(self.calibration("import", bad).returncode, 0)
+        added = [file for file in self.cached[0].parent.glob("*.json") if file not in self.cached]
+        self.assertEqual(len(added), 1, "it must stay in its folder")
+        added[0].unlink()
+        self.assertEqual(self.cached[0].read_text(), text)
+
     def test_a_calibration_of_another_machine_is_listed_and_said_not_to_fit(self):
         copy = self.cached[0].parent / "of-another-machine.json"
         shutil.copy(SOURCE / "docs" / "results" / "h200" / "calibration-full.json", copy)
@@ -205,6 +253,7 @@ class CommandLine(CommandLineTest):
     def test_wrong_usage_of_calibration(self):
         self.assert_refused(self.calibration(), "list, show")
         self.assert_refused(self.calibration("show", "nothing-like-it"), "nothing-like-it")
+        self.assert_refused(self.calibration("diff", "cpu"), "BASE NEW")
         self.assert_refused(self.calibration("list", "--out=x.json"), "--out")
         self.assert_refused(self.calibration("show", self.folder / "run.md"), "JSON")
 

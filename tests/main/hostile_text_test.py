@@ -61,7 +61,7 @@ class HostileText(unittest.TestCase):
         for words in (["report", self.run_file], ["compare", base, self.run_file], ["compare", self.run_file, base],
                       ["gate", "update", f"--store={self.folder}/gate", self.run_file],
                       ["gate", "check", f"--store={self.folder}/gate", base],
-                      ["calibration", "show", self.run_file],
+                      ["calibration", "show", self.run_file], ["calibration", "import", self.run_file],
                       ["--device=cpu", f"--resume={self.run_file}", f"--out={self.folder}/out.json"]):
             self.said(GPUBENCH, *words)
 
