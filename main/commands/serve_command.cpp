@@ -23,7 +23,9 @@
 #include <thread>
 
 #include "compare/compare.h"
+#include "compare/gate.h"
 #include "core/base/text.h"
+#include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "main/serve/front.h"
 #include "reports/comparisons.h"
@@ -66,6 +68,18 @@ std::optional<timeline::FlameWeight> asked_weight(const httplib::Request& reques
   if (!wanted.empty() && wanted != "gpu" && wanted != "host") throw Refused(400, "time is gpu or host.");
   if (wanted.empty()) return std::nullopt;
   return wanted == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
+}
+
+std::string history_text(const std::filesystem::path& folder) {
+  const storage::BaselineStore store(folder);
+  std::string text;
+  for (const storage::BaselineEntry& machine : store.newest_of_each()) {
+    for (const auto& [key, value] : machine.fingerprint)
+      text += fmt::format("{}: {}\n", printable(key), printable(value));
+    const compare::History history = compare::history_of(store.entries(machine.fingerprint, 10'000), 0.01);
+    text += "\n" + reports::console(history, {.width = 110}) + "\n";
+  }
+  return text;
 }
 
 class Site {
@@ -196,6 +210,11 @@ class Site {
       const Run base = storage::read_run(place_of(file(request, {FileKind::run}, false, "base")));
       const Run next = storage::read_run(place_of(file(request, {FileKind::run}, false, "new")));
       return reports::html(compare::compare({base}, {next}, {}), reports::join({{"base", base}, {"new", next}}));
+    });
+    get("/history", html, [this](const auto& request) {
+      const ServedFile file = this->file(request, {FileKind::gate});
+      return reports::text_html("Gate history of " + printable(file.path), history_text(place_of(file)),
+                                std::string(version));
     });
     get("/api/runs", json, [this](const auto&) { return dumped(runs()); });
     for (const auto& [name, analysis] :

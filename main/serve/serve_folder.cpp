@@ -74,6 +74,18 @@ bool is_in(const fs::path& folder, const fs::path& file) {
   return !error && std::ranges::mismatch(root, real).in1 == root.end();
 }
 
+/// Of a store of baselines, which changes with it; empty where the folder is none.
+fs::path newest_entry(const fs::path& folder) {
+  std::error_code error;
+  std::pair<fs::file_time_type, fs::path> newest;
+  for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
+    if (place.depth() > 0) place.disable_recursion_pending();
+    if (place.depth() == 1 && fs::exists(place->path().parent_path() / "000001.json", error))
+      newest = std::max(newest, std::pair(place->last_write_time(error), place->path()));
+  }
+  return newest.second;
+}
+
 std::string about(FileKind kind, const fs::path& file, const std::string& name, const std::string& head) {
   if (kind == FileKind::trace) return about_trace(name, head);
   if (kind == FileKind::compile) return {};
@@ -116,15 +128,17 @@ std::vector<ServedFile> ServedFolder::files() {
     const fs::path& path = place->path();
     const bool hidden = path.filename().string().starts_with('.');
     std::error_code ignored;
-    if (place->is_directory(ignored)) {
-      if (hidden || place.depth() >= max_served_depth) place.disable_recursion_pending();
-      continue;
-    }
+    const bool is_folder = place->is_directory(ignored);
+    const fs::path content = is_folder ? newest_entry(path) : path;
+    const bool is_store = is_folder && !content.empty();
+    if (is_folder && (hidden || is_store || place.depth() >= max_served_depth)) place.disable_recursion_pending();
     struct stat status {};
-    if (hidden || !place->is_regular_file(ignored) || (place->is_symlink(ignored) && !is_in(folder_, path)) ||
-        stat(path.c_str(), &status) != 0)
+    if (is_store ? !is_in(folder_, content)
+                 : hidden || !place->is_regular_file(ignored) || (place->is_symlink(ignored) && !is_in(folder_, path)))
       continue;
+    if (stat(content.c_str(), &status) != 0) continue;
     ServedFile file;
+    file.kind = FileKind::gate;
     file.path = path.lexically_relative(folder_).generic_string();
     file.bytes = static_cast<std::uintmax_t>(status.st_size);
     file.stamp = fmt::format("{:x}-{:x}-{:x}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size);
@@ -132,7 +146,7 @@ std::vector<ServedFile> ServedFolder::files() {
     auto& [stamp, known] = known_[file.path];
     if (stamp != file.stamp) {
       stamp = file.stamp;
-      known = described(std::move(file), path);
+      known = is_store ? std::move(file) : described(std::move(file), path);
     }
     if (known) files.push_back(*known);
   }

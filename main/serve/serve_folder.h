@@ -14,8 +14,8 @@
 
 namespace gpubench::serve {
 
-enum class FileKind { run, calibration, trace, compile };
-inline constexpr std::string_view file_kind_names[] = {"run", "calibration", "trace", "compile"};
+enum class FileKind { run, calibration, trace, compile, gate };
+inline constexpr std::string_view file_kind_names[] = {"run", "calibration", "trace", "compile", "gate"};
 
 struct ServedFile {
   FileKind kind = FileKind::run;
@@ -33,8 +33,9 @@ inline constexpr int max_served_depth = 8;
 class ServedFolder {
  public:
   explicit ServedFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// Runs, calibrations, traces and *.compile.json in the folder and those in it, by name and by how they begin; the
-  /// newest first. Hidden folders are left out; links that lead out of the folder, too.
+  /// Runs, calibrations, traces, *.compile.json and stores of baselines in the folder and those in it, by name and by
+  /// how they begin; the newest first. Hidden folders are left out but for stores; links that lead out of the folder,
+  /// too.
   std::vector<ServedFile> files();
   [[nodiscard]] const std::filesystem::path& place() const { return folder_; }
 

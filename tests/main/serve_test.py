@@ -107,7 +107,7 @@ class Serve(unittest.TestCase):
 
     def test_nothing_leads_out_of_the_folder(self):
         for path in ("../outside.json", "..%2f..%2fetc%2fpasswd", "/etc/passwd", "link.json", "secret.txt", ".hidden.json", "deep/../../x.json", "", ".", "deep", "run.json%00", "deep/trace.json/..", "none.json"):
-            for address in (f"/timeline?file={path}", f"/report?file={path}", f"/api/profiler/flame?file={path}", f"/api/profiler/compile?file={path}"):
+            for address in (f"/timeline?file={path}", f"/report?file={path}", f"/api/profiler/flame?file={path}", f"/history?file={path}", f"/api/profiler/compile?file={path}"):
                 code, body, _ = self.ask(address)
                 self.assertEqual(code, 404, (address, body[:200]))
                 self.assertNotIn(b"secret", body)
@@ -173,6 +173,65 @@ class Serve(unittest.TestCase):
         missing = subprocess.run([PROGRAM, "serve", str(self.folder / "none")], capture_output=True, text=True, timeout=300)
         self.assertEqual(missing.returncode, 64)
         self.assertIn("is no folder", missing.stderr)
+
+    def update_store(self, factor, label):
+        """An entry of .gpubench in the folder, by `gpubench gate update` from runs as four processes write them."""
+        runs = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-serve-runs-"))
+        self.addCleanup(shutil.rmtree, runs)
+        for i in range(4):
+            run = json.loads(pathlib.Path(RUN).read_text())
+            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z {label}"
+            run["points"] = [point for point in run["points"] if "failure" not in point["measurement"]]
+            for point in run["points"]:
+                for timing in point["measurement"]["timings"]:
+                    for key in ("samples_seconds", "block_sizes", "samples_clock_hz"):
+                        timing.pop(key, None)
+                    seconds = timing.get("seconds") or {}
+                    for key, value in seconds.items():
+                        if isinstance(value, float):
+                            seconds[key] = value * factor * (1 + 0.0003 * i)
+                    if seconds:
+                        seconds["median_ci95"] = [seconds["median"] * 0.999, seconds["median"] * 1.001]
+            (runs / f"run-{i}.json").write_text(json.dumps(run))
+        result = subprocess.run([PROGRAM, "gate", "update", str(runs), f"--store={self.folder / '.gpubench'}", f"--label={label}"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_history_of_a_gate_store(self):
+        for i, factor in enumerate((1.0, 1.2, 1.2, 1.2)):
+            self.update_store(factor, f"<i>entry-{i}</i>")
+        self.assertEqual([file["path"] for file in self.json("/api/runs")["files"] if file["kind"] == "gate"], [".gpubench"])
+        code, body, headers = self.ask("/history?file=.gpubench")
+        self.assertEqual(code, 200, body[:300])
+        self.assertEqual(headers["Content-Type"], "text/html; charset=utf-8")
+        said = subprocess.run([PROGRAM, "gate", "history", f"--store={self.folder / '.gpubench'}", "--color=never"], capture_output=True, text=True, timeout=300, env=dict(os.environ, COLUMNS="110"))
+        self.assertIn("slower", said.stdout)
+        self.assertIn("entry-1", said.stdout)
+        path = headless.find()
+        if not path:
+            self.skipTest("no browser")
+        page = headless.Browser(path)
+        self.addCleanup(page.close)
+        page.call("Page.navigate", url=f"http://127.0.0.1:{self.port}/history?file=.gpubench")
+        page.until("(document.documentElement || {dataset: {}}).dataset.theme !== undefined || document.querySelector('pre')")
+        shown = page.evaluate("document.querySelector('#view pre').textContent")
+        for line in said.stdout.splitlines():
+            self.assertIn(line.rstrip(), shown)
+        self.assertEqual(page.evaluate("document.querySelectorAll('#view i').length"), 0)
+        self.assertIn("Gate history of .gpubench", page.evaluate("document.title"))
+        self.assertEqual(page.complaints(), [])
+        # On the page of the folder it is one click away, and anew when the store is.
+        page.call("Page.navigate", url=f"http://127.0.0.1:{self.port}/")
+        page.until("[...document.querySelectorAll('#lists h2')].some(h => h.textContent === 'Gate history')")
+        page.evaluate("[...document.querySelectorAll('#lists tr')].find(r => r.textContent.includes('.gpubench')).querySelector('button').click()")
+        page.until("document.getElementById('frame').src.includes('/history?file=.gpubench')")
+        before = page.evaluate("document.getElementById('frame').src")
+        self.update_store(0.9, "faster")
+        page.until(f"document.getElementById('frame').src !== {json.dumps(before)}")
+        self.assertIn(b"faster", self.ask("/history?file=.gpubench")[1])
+        (next((self.folder / ".gpubench").rglob("000005.json"))).write_text("{")
+        code, body, _ = self.ask("/history?file=.gpubench")
+        self.assertEqual(code, 422)
+        self.assertIn(b"000005.json", body)
 
     def test_the_page_in_a_browser(self):
         path = headless.find()

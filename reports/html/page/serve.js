@@ -16,8 +16,8 @@
   }
   const choosers = {trace: chooser("diff", "Two traces: ", "/diff", "What changed between the traces"),
     run: chooser("compare", "Two runs: ", "/compare", "Compare the runs")};
-  const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", compile: "torch.compile reports"};
-  const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]],
+  const titles = {run: "Runs", trace: "Traces", calibration: "Calibrations", gate: "Gate history", compile: "torch.compile reports"};
+  const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]], gate: [["History", "/history"]],
     trace: [["Timeline", "/timeline"], ["Flame graph", "/flame"]], compile: []};
   let files = [], known = "", shown = null;
   const query = (path, entries) => path + "?" + new URLSearchParams(entries);
@@ -74,7 +74,7 @@
         make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
           make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
     }
-    if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration or trace. What appears in the folder appears here."));
+    if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
     lists.replaceChildren(...parts);
     for (const [kind, one] of Object.entries(choosers)) one.fill(files.filter((file) => file.kind === kind && !file.trouble));
   }
