@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline of warps: one copies tiles to shared memory, four compute on them. The trace shows how far copies and
-// computation overlap. Writes pipeline.json.
+// computation overlap. Writes pipeline.perfetto-trace and pipeline.json.
 #include <cstdio>
 #include <cuda/barrier>
 #include <cuda/std/utility>
@@ -105,6 +105,7 @@ int main() {
     const kt::Trace trace = buffer.read();
     std::printf("%s\nTracing adds %.1f %% to %.1f us.\n", trace.table().c_str(), 100.0 * added.share(),
                 added.without_us);
+    trace.write("pipeline.perfetto-trace");
     trace.write("pipeline.json");
     (void)cudaFree(input);
     (void)cudaFree(output);

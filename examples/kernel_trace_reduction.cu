@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A persistent kernel that sums rows of unequal length. Each block takes as many rows as any other, so that some have
 // far more to do: the trace shows which. With an argument, blocks take the next row that is left instead. Writes
-// reduction.json.
+// reduction.perfetto-trace and reduction.json.
 #include <cstdio>
 #include <exception>
 #include <gpubench/kernel_trace.cuh>
@@ -90,6 +90,7 @@ int main(int argc, char**) {
     const kt::Trace trace = buffer.read();
     std::printf("%s\nTracing adds %.1f %% to %.1f us.\n", trace.table().c_str(), 100.0 * added.share(),
                 added.without_us);
+    trace.write("reduction.perfetto-trace");
     trace.write("reduction.json");
     return 0;
   } catch (const std::exception& error) {

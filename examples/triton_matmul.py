@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix product in Triton, with events inside: each program computes one tile. Writes triton_matmul.json."""
+"""A matrix product in Triton, with events inside: each program computes one tile. Writes triton_matmul.json and
+triton_matmul.perfetto-trace."""
 import torch
 import triton
 import triton.language as tl
@@ -48,6 +49,7 @@ def main():
     torch.testing.assert_close(c, a @ b, atol=0.5, rtol=0.02)
     profiler.print_stats()
     profiler.export("triton_matmul.json")
+    profiler.export("triton_matmul.perfetto-trace")
 
 
 if __name__ == "__main__":

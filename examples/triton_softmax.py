@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The softmax of rows, in Triton, with events inside: a program takes one row after another. Writes triton_softmax.json."""
+"""The softmax of rows, in Triton, with events inside: a program takes one row after another. Writes triton_softmax.json
+and triton_softmax.perfetto-trace."""
 import torch
 import triton
 import triton.language as tl
@@ -44,6 +45,7 @@ def main():
     torch.testing.assert_close(out, torch.softmax(values, dim=1))
     profiler.print_stats()
     profiler.export("triton_softmax.json")
+    profiler.export("triton_softmax.perfetto-trace")
 
 
 if __name__ == "__main__":

@@ -93,11 +93,11 @@ void Trace::write(const std::filesystem::path& file) const {
     storage::write_file(file, csv());
   else if (name.ends_with(".txt"))
     storage::write_file(file, table());
-  else if (name.ends_with(".json"))
+  else if (name.ends_with(".json") || name.ends_with(".perfetto-trace"))
     timeline::write(timeline_of(*recording_), file);
   else
     throw std::invalid_argument(
-        name + " names no format of a trace: end it in .json (for ui.perfetto.dev), .stats.json, .csv or .txt.");
+        name + " names no format of a trace: end it in .perfetto-trace, .json, .stats.json, .csv or .txt.");
 }
 
 }  // namespace gpubench::kernel_trace

@@ -12,7 +12,7 @@
 namespace gpubench::timeline {
 
 struct Reader {
-  std::string_view name;  ///< for people: "XLA's .xplane.pb (JAX)"
+  std::string_view name;  ///< for people: "a Perfetto trace"
   /// Whether a file that begins with these bytes, up to 4096 of them unpacked, is of this format.
   bool (*knows)(std::string_view start);
   /// Sorted, with warnings. Throws storage::ReadError.

@@ -36,8 +36,6 @@ std::string_view why_refused(std::string_view start, bool is_whole) {
     return "is empty; record or copy the trace again";
   if (start.starts_with("\x1F\x8B") || start.starts_with("\x28\xB5\x2F\xFD"))
     return "is packed twice; unpack it once with gunzip or zstd -d, then give the result";
-  if (start.starts_with('\n') && !is_xspace(start) && start.find('\0') != std::string_view::npos)
-    return "is Perfetto's protobuf, it seems, which is not read; give the trace as Chrome's JSON";
   if (start.starts_with("PK\x03\x04")) return "is a zip archive; unpack it and give the trace inside";
   if (is_whole && start.find("\"batch_size\"") != std::string_view::npos &&
       start.find("\"ph\"") == std::string_view::npos)

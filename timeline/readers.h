@@ -25,6 +25,9 @@ Timeline chrome_json(std::string_view text, std::string_view origin);
 /// The same of a file, which gzip or Zstandard may have packed.
 Timeline read_chrome_json(const std::filesystem::path& file);
 
+/// Perfetto's protobuf: tracks, slices, flows, counters and instants of track events. Throws and warns likewise.
+Timeline perfetto_trace(Bytes& bytes, std::string_view origin);
+
 /// What `nsys export --type=sqlite` writes. Throws and warns likewise.
 Timeline read_nsight(const std::filesystem::path& file);
 

@@ -18,7 +18,11 @@ using Sink = std::function<void(std::string_view part)>;
 /// throws std::invalid_argument otherwise.
 void write_chrome_json(const Timeline& timeline, const Sink& sink);
 
-/// The same as a file, whole or not at all. Throws storage::WriteError.
+/// Perfetto's protobuf: tracks by process, names once each, flows from launches to what they start, live memory as
+/// counters. Throws likewise.
+void write_perfetto(const Timeline& timeline, const Sink& sink);
+
+/// As the name ends: ".perfetto-trace", else Chrome's JSON. Whole or not at all. Throws storage::WriteError.
 void write(const Timeline& timeline, const std::filesystem::path& file);
 
 }  // namespace gpubench::timeline

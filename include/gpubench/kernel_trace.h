@@ -6,7 +6,7 @@
 //   kernel<<<132, 256, 0, stream>>>(buffer.view("kernel"));
 //   const auto trace = buffer.read(stream);
 //   std::cout << trace.table();
-//   trace.write("kernel.json");
+//   trace.write("kernel.perfetto-trace");
 #pragma once
 
 #include <cstddef>
@@ -154,7 +154,7 @@ class Trace {
   [[nodiscard]] std::string csv() const;
   /// All statistics.
   [[nodiscard]] std::string json() const;
-  /// A timeline (.json), or statistics (.csv, .stats.json, .txt), as the name ends. Throws
+  /// A timeline (.perfetto-trace or .json), or statistics (.csv, .stats.json, .txt), as the name ends. Throws
   /// std::runtime_error.
   void write(const std::filesystem::path& file) const;
   /// Lives as long as the trace.

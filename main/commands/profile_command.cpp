@@ -190,7 +190,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   else
     write_error_stream(without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
-    if (file.ends_with(".trace.json"))
+    if (file.ends_with(".perfetto-trace") || file.ends_with(".trace.json"))
       timeline::write(recordings.timeline, file);
     else
       reports::write(run, file, options.chart, options);
@@ -303,7 +303,7 @@ extern const CommandFile profile_command{
                        "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
                        "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
                        {"", "The program and its arguments follow after --.", 0, 0},
-                       reports::known_extensions() + " .trace.json",
+                       reports::known_extensions() + " .perfetto-trace .trace.json",
                        true,
                        joined_rows({own_rows(),
                                     shared_rows({"--calibration", "--drift-check", "--chart", "--title", "--theme"})})},

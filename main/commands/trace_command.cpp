@@ -161,7 +161,7 @@ int trace_diff(const TraceOptions& options) {
 }
 
 int trace_convert(const TraceOptions& options) {
-  if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .trace.json.");
+  if (options.outputs.empty()) throw UsageError("trace convert needs --out=FILE, with .perfetto-trace or .trace.json.");
   const timeline::Timeline timeline = read_for(options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) { timeline::write(timeline, file); });
   return exit_codes::fine;
@@ -218,7 +218,7 @@ extern const CommandFile trace_command{
                             std::move(examples),
                             {"TRACE...",
                              "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by "
-                             "gzip or zstd, SQLite exports of Nsight Systems, recordings of gpubench "
+                             "gzip or zstd, Perfetto's, SQLite exports of Nsight Systems, recordings of gpubench "
                              "profile. Several are those of one program: a trace for each rank.",
                              1, max_traces},
                             std::move(formats),
@@ -252,9 +252,9 @@ extern const CommandFile trace_command{
                                    "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html .svg",
                                    joined_rows({{as_json}, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
-      commands.push_back(of_traces("convert", "Write traces as Chrome's JSON",
-                                   "gpubench trace convert report.sqlite --out=report.trace.json", ".trace.json", {},
-                                   trace_convert));
+      commands.push_back(of_traces("convert", "Write traces in another format",
+                                   "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
+                                   ".perfetto-trace .trace.json", {}, trace_convert));
       return commands;
     }};
 

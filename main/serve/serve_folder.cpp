@@ -34,7 +34,8 @@ std::string head_of(const fs::path& file) {
 /// `name` in small letters.
 std::optional<FileKind> kind_of(const std::string& name, const std::string& head) {
   if (name.ends_with(".compile.json")) return FileKind::compile;
-  if (name.ends_with(".json.zst")) return FileKind::trace;
+  if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace") || name.ends_with(".json.zst"))
+    return FileKind::trace;
   if (name.ends_with(".sqlite") && head.starts_with("SQLite format 3")) return FileKind::trace;
   const auto has = [&](std::string_view text) { return head.find(text) != std::string::npos; };
   if (has("\"gpubench-run\"")) return FileKind::run;
@@ -46,6 +47,7 @@ std::optional<FileKind> kind_of(const std::string& name, const std::string& head
 /// What made a trace, on which GPU and as which rank, as far as its head tells.
 std::string about_trace(const std::string& name, const std::string& head) {
   if (name.ends_with(".sqlite")) return "Nsight Systems";
+  if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace")) return "Perfetto";
   if (name.ends_with(".zst")) return "Chrome JSON, packed by zstd";
   constexpr std::pair<std::string_view, std::string_view> makers[] = {{"\"gpubench", "gpubench"},
                                                                       {"\"deviceProperties\"", "PyTorch"},

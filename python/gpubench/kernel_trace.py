@@ -93,7 +93,7 @@ class SmProfiler:
         return numpy.array(self._trace().rows(), dtype=kind)
 
     def export(self, filename: PathLike) -> None:
-        """Writes a timeline (.json of Chrome's kind), or statistics (.csv, .stats.json, .txt)."""
+        """Writes a timeline (.json of Chrome's kind, .perfetto-trace), or statistics (.csv, .stats.json, .txt)."""
         self._trace().write(os.fspath(filename))
 
     def statistics(self) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class FlameData(dict[str, Any]):
 
 
 class Timeline:
-    """A trace of a program: of torch.profiler, Chrome's JSON, Nsight Systems (SQLite) or a kept recording, packed or
+    """A trace of a program: of torch.profiler, Chrome's JSON, Perfetto, Nsight Systems (SQLite) or a kept recording, packed or
     not. Several files, and folders of them, are the ranks of one program."""
 
     def __init__(self, *files: PathLike):
@@ -111,7 +111,7 @@ class Timeline:
         return self._core.flame().folded(weight)
 
     def write(self, file: PathLike) -> None:
-        """Writes it as Chrome's .json, for ui.perfetto.dev."""
+        """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
         self._core.write(os.fspath(file))
 
     def html(self) -> str:

@@ -28,9 +28,12 @@ void check(const timeline::Timeline& timeline) {
     require(flow.from < timeline.slices.size() && flow.to < timeline.slices.size());
   for (const timeline::Instant& mark : timeline.marks) require(mark.track < timeline.tracks.size());
   for (const timeline::Slice& slice : timeline.slices) require(slice.duration_ns >= 0);
-  std::string chrome;
+  std::string chrome, perfetto;
   timeline::write_chrome_json(timeline, [&](std::string_view part) { chrome += part; });
   require(timeline::chrome_json(chrome, "again").slices.size() == timeline.slices.size());
+  timeline::write_perfetto(timeline, [&](std::string_view part) { perfetto += part; });
+  if (!timeline.slices.empty())
+    require(timeline::perfetto_trace(*timeline::bytes_of(perfetto), "again").slices.size() == timeline.slices.size());
 }
 
 [[maybe_unused]] void trace(std::string_view text) {
@@ -40,6 +43,10 @@ void check(const timeline::Timeline& timeline) {
   // Small windows cut it elsewhere; only what is broken may be read differently then.
   const timeline::Timeline again = timeline::chrome_json(*bytes, "input", 128);
   require(!timeline.warnings.empty() || again.slices.size() == timeline.slices.size());
+}
+
+[[maybe_unused]] void perfetto_trace(std::string_view text) {
+  check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
 }
 
 /// SQLite opens files by their names.

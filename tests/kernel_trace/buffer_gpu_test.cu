@@ -516,7 +516,7 @@ TEST_F(KernelTrace, trap_leaves_what_was_written) {
   EXPECT_THAT(recording.warps, SizeIs(8));
   EXPECT_THAT(recording.spans, SizeIs(16));
   EXPECT_EQ(recording.unended, 1);
-  const std::string file = ::testing::TempDir() + "/gpubench-trap.json";
+  const std::string file = ::testing::TempDir() + "/gpubench-trap.perfetto-trace";
   trace.write(file);
   (void)std::remove(file.c_str());
 }

@@ -453,7 +453,7 @@ void export_of_many(const std::filesystem::path& folder) {
   const double read = seconds(from);
   std::printf("## Export of %.1f million events\n\ncopied and decoded in %.2f s\n",
               static_cast<double>(trace.recording().events) / 1e6, read);
-  for (const char* name : {"many.json", "many.stats.json"}) {
+  for (const char* name : {"many.perfetto-trace", "many.json", "many.stats.json"}) {
     from = Clock::now();
     trace.write(folder / name);
     std::printf("%s: %.2f s, %.0f MB\n", name, seconds(from),

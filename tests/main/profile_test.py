@@ -114,7 +114,7 @@ class OfAKeptRecording(unittest.TestCase):
         (self.folder / "1.gprec").write_bytes(pathlib.Path(RECORDING).read_bytes())
 
     def test_is_judged_without_the_gpu_and_written_in_every_format(self):
-        outputs = [self.folder / name for name in ("run.json", "run.html", "run.csv", "run.md", "run.trace.json")]
+        outputs = [self.folder / name for name in ("run.json", "run.html", "run.csv", "run.md", "run.perfetto-trace", "run.trace.json")]
         result = gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}", *(f"--out={file}" for file in outputs))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout, "")

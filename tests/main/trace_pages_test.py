@@ -60,6 +60,7 @@ class TracePages(unittest.TestCase):
         page = self.written("s.html", "summary", KINETO)
         self.assertLess(page.index("Time of the GPUs"), page.index("Drag over a stretch"), "the message first, then the timeline")
         self.assertIn("nvjet_sm90", self.written("k.html", "kernels", KINETO))
+        self.assertIn("saxpy", self.written("k.html", "kernels", TRACES / "official.perfetto-trace"))
         self.assertIn("What changed, by stack", self.written("d.html", "diff", KINETO, KINETO))
 
     def test_wrong_words(self):

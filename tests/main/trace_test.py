@@ -63,7 +63,7 @@ class Trace(unittest.TestCase):
         self.assertIn("takes a number", self.refused("trace", "summary", train, "--from=x"))
 
     def test_what_was_written_is_said(self):
-        for action, ending in (("summary", "json"), ("kernels", "csv"), ("flame", "html"), ("timeline", "html"), ("convert", "trace.json")):
+        for action, ending in (("summary", "json"), ("kernels", "csv"), ("flame", "html"), ("timeline", "html"), ("convert", "perfetto-trace")):
             out = self.folder / f"said.{ending}"
             self.assertIn(f"gpubench: wrote {out}", self.gpubench("trace", action, KINETO, "--out", out).stderr.splitlines(), action)
             self.assertNotIn("wrote", self.gpubench("trace", action, KINETO, "--quiet", "--out", out).stderr, action)
@@ -73,14 +73,14 @@ class Trace(unittest.TestCase):
         self.assertIn("needs an action: summary, ", self.refused("trace"))
         self.assertIn("this can be written as .json", self.refused("trace", "summary", KINETO, "--out=a.pdf"))
         self.assertIn("needs --out=FILE", self.refused("trace", "convert", KINETO))
-        self.assertIn("can be written as .trace.json", self.refused("trace", "convert", KINETO, "--out=a.perfetto-trace"))
 
     def test_any_format(self):
         recording = TRACES.parent.parent / "profile" / "data" / "plain_program.gprec"
         as_recording = self.fine("trace", "kernels", recording)
-        written = self.folder / "copy.trace.json"
-        self.fine("trace", "convert", recording, "-o", written)
-        self.assertEqual(self.fine("trace", "kernels", written), as_recording)
+        for written in ("copy.perfetto-trace", "copy.trace.json"):
+            self.fine("trace", "convert", recording, "-o", self.folder / written)
+            self.assertEqual(self.fine("trace", "kernels", self.folder / written), as_recording)
+        self.assertIn("saxpy", self.fine("trace", "kernels", TRACES / "official.perfetto-trace"))
 
     def test_two_files_of_one_rank(self):
         shutil.copy(KINETO, self.folder / "other.json")

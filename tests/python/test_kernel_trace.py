@@ -56,6 +56,8 @@ def test_starts_and_ends_are_ranges(profiler, tmp_path):
     trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {"compute", "sync", "kernel", "process_name"} <= {each["name"] for each in trace}
     assert {each["args"]["name"] for each in trace if each["name"] == "thread_name"} >= {"block 0 warp 0", "block 1 warp 1"}
+    profiler.export(tmp_path / "trace.perfetto-trace")
+    assert (tmp_path / "trace.perfetto-trace").stat().st_size > 50
 
 
 def test_statistics_and_imbalance(profiler, capsys):

@@ -74,8 +74,8 @@ def test_names_cannot_leave_the_script_of_a_page(tmp_path):
 
 
 def test_a_timeline_is_read_whatever_wrote_it(trace, tmp_path):
-    gpubench.Timeline(trace).write(tmp_path / "t.json")
-    assert gpubench.Timeline(tmp_path / "t.json").kernels == gpubench.Timeline(trace).kernels
+    gpubench.Timeline(trace).write(tmp_path / "t.perfetto-trace")
+    assert gpubench.Timeline(tmp_path / "t.perfetto-trace").kernels == gpubench.Timeline(trace).kernels
     ranks = tmp_path / "ranks"
     ranks.mkdir()
     for rank in (0, 1):

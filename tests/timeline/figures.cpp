@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
+#include "timeline/writers.h"
 
 namespace {
 
@@ -114,6 +115,10 @@ void print(const char* file) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc == 4 && std::string_view(argv[1]) == "--write") {
+      timeline::write(timeline::read_timeline(std::filesystem::path(argv[2])), argv[3]);
+      return 0;
+    }
     for (int i = 1; i < argc; ++i) print(argv[i]);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

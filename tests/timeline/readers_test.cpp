@@ -99,7 +99,6 @@ TEST_F(Timelines, say_what_is_wrong_with_files_that_are_empty_packed_twice_or_li
     return file(name, storage::compressed(text));
   };
   EXPECT_THAT(refusal({file("a.json", " \n")}), HasSubstr("a.json: is empty; record"));
-  EXPECT_THAT(refusal({file("a.pftrace", std::string("\n\x05\x50\x00\x6a", 5))}), HasSubstr("Perfetto's protobuf"));
   EXPECT_THAT(refusal({packed("b.json.gz", "")}), HasSubstr("b.json.gz: is empty; record"));
   EXPECT_THAT(refusal({packed("c.json.gz", storage::compressed(of_rank(base, 0)))}), HasSubstr("is packed twice"));
   EXPECT_THAT(refusal({file("d.zip", "PK\x03\x04 and more")}), HasSubstr("is a zip archive"));

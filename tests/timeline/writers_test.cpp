@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,7 @@
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/correlations.h"
+#include "timeline/input/bytes.h"
 #include "timeline/names.h"
 #include "timeline/readers.h"
 
@@ -41,6 +43,12 @@ using timeline::Timeline;
 std::string chrome(const Timeline& timeline) {
   std::string text;
   timeline::write_chrome_json(timeline, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+std::string perfetto(const Timeline& timeline) {
+  std::string text;
+  timeline::write_perfetto(timeline, [&](std::string_view part) { text += part; });
   return text;
 }
 
@@ -119,6 +127,136 @@ TEST(ChromeJson, has_all_slices_in_order_whatever_cores_wrote_them) {
   EXPECT_THAT(threads, SizeIs(2)) << "those that overlap lie side by side";
 }
 
+// A reader of protocol buffers, as far as the writer goes.
+
+struct Field {
+  std::uint64_t number = 0, value = 0;
+  std::string bytes;
+};
+
+std::vector<Field> fields_of(std::string_view bytes) {
+  std::vector<Field> fields;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(0));
+      bytes.remove_prefix(1);
+      value |= std::uint64_t{byte & 127U} << shift;
+      if (byte < 128) return value;
+    }
+  };
+  while (!bytes.empty()) {
+    const std::uint64_t key = varint();
+    Field field{.number = key >> 3, .value = 0, .bytes = {}};
+    if ((key & 7U) == 0) {
+      field.value = varint();
+    } else if ((key & 7U) == 1) {
+      for (std::size_t i = 0; i < 8; ++i)
+        field.value |= std::uint64_t{static_cast<unsigned char>(bytes.at(i))} << 8 * i;
+      bytes.remove_prefix(8);
+    } else {
+      const std::uint64_t size = varint();
+      if ((key & 7U) != 2 || size > bytes.size()) throw std::runtime_error("no field of a message");
+      field.bytes = bytes.substr(0, size);
+      bytes.remove_prefix(size);
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+const Field* find(const std::vector<Field>& fields, std::uint64_t number) {
+  for (const Field& field : fields)
+    if (field.number == number) return &field;
+  return nullptr;
+}
+
+struct Read {
+  std::map<std::uint64_t, std::string> tracks;
+  std::vector<std::string> slices;  // "track: name from to"
+  std::map<std::uint64_t, int> flows, ended;
+  std::vector<std::string> counters, marks;
+  int open = 0;
+};
+
+Read read(const std::string& file) {
+  Read result;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> names;  // by sequence and number
+  std::map<std::uint64_t, std::uint64_t> times;                          // the last of each sequence
+  struct Open {
+    std::string name;
+    std::uint64_t from;
+  };
+  std::map<std::uint64_t, std::vector<Open>> open;
+  for (const Field& one : fields_of(file)) {
+    EXPECT_EQ(one.number, 1);
+    const auto packet = fields_of(one.bytes);
+    const std::uint64_t sequence = find(packet, 10)->value;
+    if (const Field* definitions = find(packet, 12))
+      for (const Field& kind : fields_of(definitions->bytes))
+        if (kind.number == 2)
+          names[{sequence, find(fields_of(kind.bytes), 1)->value}] = find(fields_of(kind.bytes), 2)->bytes;
+    if (const Field* track = find(packet, 60)) {
+      const auto fields = fields_of(track->bytes);
+      const Field* name = find(fields, 2);
+      result.tracks[find(fields, 1)->value] =
+          name != nullptr ? name->bytes : find(fields_of(find(fields, 3)->bytes), 6)->bytes;
+    }
+    const Field* event = find(packet, 11);
+    if (event == nullptr) continue;
+    const auto fields = fields_of(event->bytes);
+    const std::uint64_t track = find(fields, 11)->value;
+    EXPECT_TRUE(result.tracks.contains(track)) << "described before it is used";
+    const std::uint64_t time = find(packet, 8)->value;
+    EXPECT_GE(time, std::exchange(times[sequence], time)) << "in order in each sequence";
+    switch (find(fields, 9)->value) {
+      case 1:
+        open[track].push_back({names.at({sequence, find(fields, 10)->value}), time});
+        ++result.open;
+        break;
+      case 2: {
+        const Open last = open[track].back();
+        open[track].pop_back();
+        result.slices.push_back(result.tracks[track] + ": " + last.name + " " + std::to_string(last.from) + " " +
+                                std::to_string(time));
+        --result.open;
+        break;
+      }
+      case 3:
+        result.marks.push_back(result.tracks[track] + ": " + names.at({sequence, find(fields, 10)->value}) + " " +
+                               std::to_string(time));
+        break;
+      default: {
+        const Field* whole = find(fields, 30);
+        result.counters.push_back(result.tracks[track] + " " +
+                                  (whole != nullptr ? std::to_string(whole->value)
+                                                    : std::to_string(std::bit_cast<double>(find(fields, 44)->value))));
+      }
+    }
+    for (const Field& field : fields) {
+      if (field.number == 47) ++result.flows[field.value];
+      if (field.number == 48) ++result.ended[field.value];
+    }
+  }
+  return result;
+}
+
+TEST(Perfetto, holds_tracks_slices_flows_and_counters) {
+  const Read trace = read(perfetto(sample().timeline));
+  EXPECT_EQ(trace.open, 0);
+  EXPECT_THAT(trace.slices, SizeIs(11));
+  EXPECT_THAT(trace.slices, Contains("ranges of thread 1: step 0 91501"));
+  EXPECT_THAT(trace.slices, Contains("ranges of thread 1: forward 0 21500"));
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 7: saxpy 5500 11500"));
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 7 (2): k\"</script>\\\\n\\x01\xef\xbf\xbd<b> 11000 16500"))
+      << "it overlaps";
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 8: node 41600 41690"));
+  EXPECT_THAT(trace.flows, ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1), std::pair(4, 3)));
+  EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1)));
+  EXPECT_THAT(trace.counters, ElementsAre("device memory 64", "device memory 0", "clock 1980.000000"));
+  EXPECT_THAT(trace.tracks, Contains(std::pair<const std::uint64_t, std::string>(1, "python3 train.py (rank 1)")));
+}
+
 TEST(Writers, draw_flows_between_slices_and_marks) {
   Sample any;
   any.slice(SliceKind::range, any.stream, 300, 400, "to");
@@ -127,6 +265,11 @@ TEST(Writers, draw_flows_between_slices_and_marks) {
   any.timeline.flows.push_back({.from = 1, .to = 0, .name = name});
   any.timeline.marks.push_back({.time_ns = 50, .name = name, .track = any.thread});
   any.sorted();
+  const Read trace = read(perfetto(any.timeline));
+  EXPECT_THAT(trace.slices, ElementsAre("thread 1: from 50 150", "cuda:0 stream 7: to 250 350"));
+  EXPECT_THAT(trace.flows, ElementsAre(std::pair(1, 1)));
+  EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1)));
+  EXPECT_THAT(trace.marks, ElementsAre("thread 1: tile 0"));
   std::map<std::string, double> times;
   const auto json = nlohmann::json::parse(chrome(any.timeline));
   for (const auto& event : json["traceEvents"])
@@ -176,8 +319,10 @@ TEST(Writers, write_what_is_read_again_alike) {
   timeline.tracks[kept.ranges].name = "ranges of thread 1";
   const auto facts = facts_of(timeline);
   const Timeline from_chrome = timeline::chrome_json(chrome(timeline), "input");
+  const Timeline from_perfetto = timeline::perfetto_trace(*timeline::bytes_of(perfetto(timeline)), "input");
   EXPECT_THAT(from_chrome.warnings, ::testing::IsEmpty());
-  // A byte that is no UTF-8 is another one there.
+  EXPECT_THAT(from_perfetto.warnings, ::testing::IsEmpty());
+  // A byte that is no UTF-8 is another in each format, and a line break is escaped once.
   const auto without_hostile = [](std::vector<std::string> all) {
     for (std::string& one : all)
       if (const auto at = one.find("k\""); at != std::string::npos) one.replace(at, one.find("<b>") - at, "");
@@ -185,7 +330,9 @@ TEST(Writers, write_what_is_read_again_alike) {
     return all;
   };
   EXPECT_THAT(without_hostile(facts_of(from_chrome)), ::testing::ElementsAreArray(without_hostile(facts)));
+  EXPECT_THAT(without_hostile(facts_of(from_perfetto)), ::testing::ElementsAreArray(without_hostile(facts)));
   EXPECT_EQ(from_chrome.base_ns + from_chrome.slices[0].start_ns, timeline.base_ns + timeline.slices[0].start_ns);
+  EXPECT_EQ(from_perfetto.base_ns + from_perfetto.slices[0].start_ns, timeline.base_ns + timeline.slices[0].start_ns);
 }
 
 TEST(Writers, lose_no_slice_however_slices_overlap) {
@@ -198,6 +345,9 @@ TEST(Writers, lose_no_slice_however_slices_overlap) {
               start + static_cast<std::int64_t>(random() % 300), "n" + std::to_string(random() % 9));
   }
   any.sorted();
+  const Read trace = read(perfetto(any.timeline));
+  EXPECT_EQ(trace.open, 0);
+  EXPECT_THAT(trace.slices, SizeIs(3000));
   const auto json = nlohmann::json::parse(chrome(any.timeline));
   std::size_t slices = 0;
   std::map<std::int64_t, std::vector<double>> ends;  // of what is open on a thread
@@ -213,19 +363,23 @@ TEST(Writers, lose_no_slice_however_slices_overlap) {
   EXPECT_EQ(slices, 3000);
 }
 
-TEST(Writers, write_whole_files_and_say_why_a_file_cannot_be_written) {
+TEST(Writers, choose_the_format_by_the_name_and_say_why_a_file_cannot_be_written) {
   const auto folder = std::filesystem::temp_directory_path() / ("gpubench-writers-" + std::to_string(::getpid()));
   const auto content = [&](const char* name) {
     timeline::write(sample().timeline, folder / name);
     std::ifstream stream(folder / name, std::ios::binary);
     return std::string{std::istreambuf_iterator<char>(stream), {}};
   };
+  EXPECT_EQ(content("a.perfetto-trace"), perfetto(sample().timeline));
   EXPECT_EQ(content("a.json"), chrome(sample().timeline));
   EXPECT_THROW(timeline::write(sample().timeline, folder), storage::WriteError);
   std::filesystem::remove_all(folder);
 }
 
-TEST(Writers, write_an_empty_timeline) { EXPECT_THAT(nlohmann::json::parse(chrome({}))["traceEvents"], SizeIs(1)); }
+TEST(Writers, write_an_empty_timeline) {
+  EXPECT_THAT(nlohmann::json::parse(chrome({}))["traceEvents"], SizeIs(1));
+  EXPECT_TRUE(read(perfetto({})).slices.empty());
+}
 
 }  // namespace
 }  // namespace gpubench

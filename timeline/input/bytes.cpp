@@ -188,4 +188,27 @@ std::unique_ptr<Bytes> bytes_of(std::string_view text) {
   return std::make_unique<FileBytes>(std::move(input), text.size());
 }
 
+bool Window::fill(std::size_t size) {
+  if (this->size() >= size || ended_) return this->size() >= size;
+  if (begin_ + size + padding > capacity_) {
+    const std::size_t held = this->size();
+    std::unique_ptr<char[]> moved;
+    if (1 + size + padding > capacity_) {
+      capacity_ = 1 + size + padding;
+      moved.reset(new char[capacity_]);
+    }
+    char* const to = (moved ? moved : buffer_).get();
+    if (held > 0) std::memmove(to + 1, buffer_.get() + begin_, held);
+    if (moved) buffer_ = std::move(moved);
+    begin_ = 1;
+    end_ = 1 + held;
+  }
+  const std::size_t wanted = size - this->size();
+  const std::size_t got = bytes_.read(buffer_.get() + end_, wanted);
+  end_ += got;
+  ended_ = got < wanted;
+  std::memset(buffer_.get() + end_, 0, padding);
+  return !ended_;
+}
+
 }  // namespace gpubench::timeline

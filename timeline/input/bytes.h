@@ -29,4 +29,33 @@ std::string read_whole(const std::filesystem::path& file);
 /// Of a text that outlives them.
 std::unique_ptr<Bytes> bytes_of(std::string_view text);
 
+/// Bytes as they come, of which a part is in memory. One byte before it may be written to, and `padding` behind it.
+class Window {
+ public:
+  static constexpr std::size_t padding = 64;
+  explicit Window(Bytes& bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] char* data() { return buffer_.get() + begin_; }
+  [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+  [[nodiscard]] std::string_view text() const { return {buffer_.get() + begin_, size()}; }
+  /// Of the first byte in memory.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  /// All of the bytes have been in memory.
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// Reads until `size` bytes are in memory, as far as there are.
+  bool fill(std::size_t size);
+  /// Lets go of the first bytes.
+  void pass(std::size_t count) {
+    begin_ += count;
+    offset_ += count;
+  }
+
+ private:
+  Bytes& bytes_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0, begin_ = 1, end_ = 1;
+  std::uint64_t offset_ = 0;
+  bool ended_ = false;
+};
+
 }  // namespace gpubench::timeline

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "core/base/text.h"
 #include "timeline/input/common.h"
@@ -72,30 +71,6 @@ std::optional<std::int64_t> whole_in(std::string_view token) {
 std::string_view unquoted(std::string_view token) {
   token = trimmed(token);
   return token.size() > 1 && token.front() == '"' && token.back() == '"' ? token.substr(1, token.size() - 2) : token;
-}
-
-bool JsonWindow::fill(std::size_t size) {
-  constexpr std::size_t padding = simdjson::SIMDJSON_PADDING + 2;
-  if (this->size() >= size || ended_) return this->size() >= size;
-  if (begin_ + size + padding > capacity_) {
-    const std::size_t held = this->size();
-    std::unique_ptr<char[]> moved;
-    if (1 + size + padding > capacity_) {
-      capacity_ = 1 + size + padding;
-      moved.reset(new char[capacity_]);
-    }
-    char* const to = (moved ? moved : buffer_).get();
-    if (held > 0) std::memmove(to + 1, buffer_.get() + begin_, held);
-    if (moved) buffer_ = std::move(moved);
-    begin_ = 1;
-    end_ = 1 + held;
-  }
-  const std::size_t wanted = size - this->size();
-  const std::size_t got = bytes_.read(buffer_.get() + end_, wanted);
-  end_ += got;
-  ended_ = got < wanted;
-  std::memset(buffer_.get() + end_, 0, padding);
-  return !ended_;
 }
 
 void JsonWindow::skip_space(std::string_view and_these) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,25 +24,11 @@ std::optional<std::int64_t> nanoseconds_in(std::string_view token);
 /// A whole number, as such or as text.
 std::optional<std::int64_t> whole_in(std::string_view token);
 
-/// A window onto JSON, of which a part is in memory: simdjson reads its whole values, the rest waits for more.
-class JsonWindow {
+/// A window onto JSON: simdjson reads its whole values, the rest waits for more.
+class JsonWindow : public Window {
  public:
-  JsonWindow(Bytes& bytes, std::size_t window_bytes) : bytes_(bytes), window_bytes_(window_bytes) {}
+  JsonWindow(Bytes& bytes, std::size_t window_bytes) : Window(bytes), window_bytes_(window_bytes) {}
 
-  [[nodiscard]] char* data() { return buffer_.get() + begin_; }
-  [[nodiscard]] std::size_t size() const { return end_ - begin_; }
-  [[nodiscard]] std::string_view text() const { return {buffer_.get() + begin_, size()}; }
-  /// Of the first byte in memory.
-  [[nodiscard]] std::uint64_t offset() const { return offset_; }
-  /// All of the bytes have been in memory.
-  [[nodiscard]] bool ended() const { return ended_; }
-  /// Reads until `size` bytes are in memory, as far as there are.
-  bool fill(std::size_t size);
-  /// Lets go of the first bytes.
-  void pass(std::size_t count) {
-    begin_ += count;
-    offset_ += count;
-  }
   /// Passes over what is blank, and over these.
   void skip_space(std::string_view and_these);
   /// Parses the window up to one of the places where it may be cut, and has `use` read the document, which is told the
@@ -56,12 +41,7 @@ class JsonWindow {
   std::size_t cut_before(std::size_t end);
   void repair();
 
-  Bytes& bytes_;
   std::size_t window_bytes_;
-  std::unique_ptr<char[]> buffer_;  // one byte before the window may be written to, and `padding` behind it
-  std::size_t capacity_ = 0, begin_ = 1, end_ = 1;
-  std::uint64_t offset_ = 0;
-  bool ended_ = false;
   simdjson::ondemand::parser parser_;
 };
 

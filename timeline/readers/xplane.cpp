@@ -16,50 +16,11 @@
 #include "timeline/input/bytes.h"
 #include "timeline/input/chrome_xla.h"
 #include "timeline/input/common.h"
+#include "timeline/input/protobuf.h"
 #include "timeline/reader.h"
 
 namespace gpubench::timeline {
 namespace {
-
-/// A varint at the front of the bytes, which it is taken off; absent where it does not end.
-std::optional<std::uint64_t> varint_in(std::string_view& bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(bytes.size(), 10); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    value |= std::uint64_t{byte & 127U} << (7 * i);
-    if (byte < 128) {
-      bytes.remove_prefix(i + 1);
-      return value;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Of a message of protocol buffers: a number, or bytes.
-struct MessageField {
-  std::uint64_t number = 0, value = 0;
-  std::string_view bytes;
-};
-
-/// Calls `use` with each field of a message, up to where it is damaged.
-template <class Use>
-void each_field(std::string_view message, const Use& use) {
-  while (!message.empty()) {
-    const auto key = varint_in(message);
-    if (!key) return;
-    MessageField field{*key >> 3, 0, {}};
-    const std::uint64_t type = *key & 7U;  // 0: a number, 1 and 5: eight and four bytes, 2: bytes behind their count
-    const auto value = type == 1 || type == 5 ? std::optional<std::uint64_t>(type == 1 ? 8 : 4) : varint_in(message);
-    if (!value || type == 3 || type == 4 || type > 5 || (type != 0 && *value > message.size())) return;
-    if (type == 0) {
-      field.value = *value;
-    } else {
-      field.bytes = message.substr(0, *value);
-      message.remove_prefix(*value);
-    }
-    use(field);
-  }
-}
 
 class XPlaneReader {
  public:

@@ -21,7 +21,7 @@ int sm_profiler_register_event(sm_profiler_buffer_t buffer, int event_no, const 
 int sm_profiler_init_buffer(sm_profiler_buffer_t buffer);
 /* What kernels are handed; NULL for a buffer that is not enabled. */
 uint64_t* sm_profiler_get_device_ptr(sm_profiler_buffer_t buffer);
-/* Waits for the GPU. A timeline (.json), or statistics (.csv, .stats.json, .txt), as the name ends. */
+/* Waits for the GPU. A timeline (.json, .perfetto-trace), or statistics (.csv, .stats.json, .txt), as the name ends. */
 int sm_profiler_export_to_file(sm_profiler_buffer_t buffer, const char* filename);
 void sm_profiler_destroy_buffer(sm_profiler_buffer_t buffer);
 /* Of this thread's last call that failed. Not in SM Profiler. */

@@ -465,11 +465,11 @@ class TimelineGenerator:
     from_profiler = from_chrome_trace
 
     def export_chrome_trace(self, timeline: TimelineData, file: PathLike) -> Path:
-        """Writes it as Chrome's JSON, without events shorter than min_duration_us, and without
+        """Writes it as Chrome's JSON, or as .perfetto-trace; without events shorter than min_duration_us, and without
         Python's frames unless they are wanted."""
         name = os.fspath(file)
         timeline.timeline.write(name)
-        if self.min_duration_us > 0.0 or not self.include_python_events:
+        if not name.endswith(".perfetto-trace") and (self.min_duration_us > 0.0 or not self.include_python_events):
             data = json.loads(Path(name).read_text(encoding="utf-8"))
             data["traceEvents"] = [each for each in data["traceEvents"] if self._shows(each)]
             write(name, json.dumps(data))

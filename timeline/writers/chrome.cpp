@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/writers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,40 +16,11 @@
 #include "core/storage/storage.h"
 #include "timeline/correlations.h"
 #include "timeline/names.h"
-#include "timeline/program/memory.h"
+#include "timeline/writers.h"
+#include "timeline/writers/common.h"
 
 namespace gpubench::timeline {
 namespace {
-
-constexpr std::size_t part_bytes = std::size_t{1} << 23;   // of a file, handed over at once
-constexpr std::int64_t first_free_number = 1'000'000'000;  // of processes and threads without one of their own
-
-/// Slices of one track that overlap without nesting, side by side: viewers drop what they cannot nest.
-class Lanes {
- public:
-  /// The lane of the next slice by start.
-  std::size_t place(const Slice& slice) {
-    std::size_t lane = 0;
-    for (; lane < open_.size(); ++lane) {
-      auto& ends = open_[lane];
-      while (!ends.empty() && ends.back() <= slice.start_ns) ends.pop_back();
-      if (ends.empty() || ends.back() >= slice.end_ns()) break;
-    }
-    constexpr std::size_t max_lanes = 256;  // a viewer shows no more, and a hostile trace may want millions
-    if (lane == max_lanes)
-      --lane;
-    else if (lane == open_.size())
-      open_.emplace_back();
-    open_[lane].push_back(slice.end_ns());
-    return lane;
-  }
-
- private:
-  std::vector<std::vector<std::int64_t>> open_;  // ends, the outer ones first
-};
-
-/// Flows by the slice at one of their ends: numbers are places in Timeline::flows.
-using FlowEnds = std::multimap<std::uint32_t, std::uint32_t>;
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -80,17 +49,10 @@ class ChromeWriter {
       : timeline_(timeline),
         sink_(sink),
         links_(link(timeline)),
+        numbers_(process_numbers(timeline)),
         lanes_(timeline.tracks.size()),
+        flow_ends_(timeline),
         threads_(timeline.tracks.size()) {
-    std::set<std::int64_t> used;
-    for (const Process& process : timeline.processes) {
-      const bool own = process.id > 0 && process.id < first_free_number && used.insert(process.id).second;
-      numbers_.push_back(own ? process.id : first_free_number + static_cast<std::int64_t>(numbers_.size()));
-    }
-    for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
-      flows_from_.emplace(timeline.flows[i].from, i);
-      flows_to_.emplace(timeline.flows[i].to, i);
-    }
     for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
   }
 
@@ -101,7 +63,9 @@ class ChromeWriter {
         timeline_.base_ns, timeline_.dropped);
     for (std::size_t i = 0; i < timeline_.processes.size(); ++i) process(i);
     slices();
-    memory();
+    for (const LiveMemory& live : live_memory(timeline_))
+      event("C", numbers_[live.process], 0, live.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
+            memory_kind_names[static_cast<std::size_t>(live.kind)], live.bytes);
     for (const CounterTrack& counter : timeline_.counters)
       for (const CounterSample& sample : counter.samples)
         if (std::isfinite(sample.value))
@@ -115,20 +79,6 @@ class ChromeWriter {
   }
 
  private:
-  /// Live bytes of each kind of memory in each process after each event.
-  void memory() {
-    const MemoryChanges changes(timeline_);
-    std::map<std::pair<std::uint32_t, MemoryKind>, std::int64_t> live;
-    for (std::size_t i = 0; i < timeline_.memory.size(); ++i) {
-      const MemoryEvent& one = timeline_.memory[i];
-      if (one.process >= timeline_.processes.size()) continue;
-      std::int64_t& bytes = live[{one.process, one.kind}];
-      bytes = std::max<std::int64_t>(bytes + changes.bytes[i], 0);
-      event("C", numbers_[one.process], 0, one.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
-            memory_kind_names[static_cast<std::size_t>(one.kind)], bytes);
-    }
-  }
-
   template <class... Values>
   void put(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
@@ -190,7 +140,7 @@ class ChromeWriter {
       places.clear();
       for (std::size_t i = first; i < std::min(first + of_round, timeline_.slices.size()); ++i) {
         const Slice& slice = timeline_.slices[i];
-        const std::size_t lane = lanes_[slice.track].place(slice);
+        const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
         places.emplace_back(numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane));
       }
       for_each_in_parallel(texts.size(), 1, [&](std::size_t piece) {
@@ -223,10 +173,12 @@ class ChromeWriter {
       more("s", ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", call - links_.calls.begin() + 1);
     if (links_.call_of[place] != none)
       more("f", ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", links_.call_of[place] + 1);
-    for (const auto& [phase, ends] : {std::pair("s", &flows_from_), std::pair("f", &flows_to_)})
-      for (auto [at, last] = ends->equal_range(static_cast<std::uint32_t>(place)); at != last; ++at)
-        more(phase, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}", names_[timeline_.flows[at->second].name],
-             links_.calls.size() + at->second + 1);
+    const auto flow = [&](std::string_view phase, std::uint32_t number) {
+      more(phase, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}", names_[timeline_.flows[number].name],
+           links_.calls.size() + number + 1);
+    };
+    flow_ends_.visit(
+        place, [&](std::uint32_t number) { flow("s", number); }, [&](std::uint32_t number) { flow("f", number); });
   }
 
   void append_arguments(std::string& text, const Slice& slice) const {
@@ -259,10 +211,10 @@ class ChromeWriter {
   std::vector<std::int64_t> numbers_;
   std::vector<std::string> names_;
   std::vector<Lanes> lanes_;
-  FlowEnds flows_from_, flows_to_;
+  FlowEnds flow_ends_;
   std::vector<std::vector<std::int64_t>> threads_;  ///< of each track and lane; 0: not named yet
   std::set<std::pair<std::int64_t, std::int64_t>> used_;
-  std::int64_t next_thread_ = first_free_number;
+  std::int64_t next_thread_ = 1'000'000'000;
   std::string text_;
 };
 
@@ -271,7 +223,12 @@ class ChromeWriter {
 void write_chrome_json(const Timeline& timeline, const Sink& sink) { ChromeWriter(timeline, sink).write(); }
 
 void write(const Timeline& timeline, const std::filesystem::path& file) {
-  storage::write_file(file, [&](const storage::Sink& sink) { write_chrome_json(timeline, sink); });
+  storage::write_file(file, [&](const storage::Sink& sink) {
+    if (file.extension() == ".perfetto-trace")
+      write_perfetto(timeline, sink);
+    else
+      write_chrome_json(timeline, sink);
+  });
 }
 
 }  // namespace gpubench::timeline
