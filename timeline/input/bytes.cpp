@@ -59,7 +59,7 @@ class FileBytes : public Bytes {
 class GzipBytes : public FileBytes {
  public:
   GzipBytes(Opened input, std::uint64_t size) : FileBytes(std::move(input), size) {
-    if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&stream_, 15 + 32) != Z_OK) throw std::bad_alloc();
   }
   ~GzipBytes() override { inflateEnd(&stream_); }
   GzipBytes& operator=(GzipBytes&&) = delete;  ///< not copied, not moved
@@ -169,23 +169,38 @@ std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file) {
   return std::make_unique<FileBytes>(std::move(input), size);
 }
 
-std::string read_whole(const std::filesystem::path& file) {
-  constexpr std::size_t part = std::size_t{1} << 20, max_size = std::size_t{1} << 31;
-  const auto bytes = open_bytes(file);
+std::string read_whole(Bytes& bytes, std::size_t max_size) {
+  constexpr std::size_t part = std::size_t{1} << 20;
   std::string text;
   for (std::size_t got = part; got == part && text.size() < max_size;) {
     text.resize(text.size() + part);
-    got = bytes->read(text.data() + text.size() - part, part);
+    got = bytes.read(text.data() + text.size() - part, part);
     text.resize(text.size() - part + got);
   }
   return text;
 }
 
-std::unique_ptr<Bytes> bytes_of(std::string_view text) {
+std::string read_whole(const std::filesystem::path& file) {
+  return read_whole(*open_bytes(file), std::size_t{1} << 31);
+}
+
+namespace {
+
+Opened opened(std::string_view text) {
   Opened input(text.empty() ? std::fopen("/dev/null", "rb")
                             : fmemopen(const_cast<char*>(text.data()), text.size(), "rb"));
   if (!input) throw std::bad_alloc();
-  return std::make_unique<FileBytes>(std::move(input), text.size());
+  return input;
+}
+
+}  // namespace
+
+std::unique_ptr<Bytes> bytes_of(std::string_view text) {
+  return std::make_unique<FileBytes>(opened(text), text.size());
+}
+
+std::unique_ptr<Bytes> unpacked(std::string_view packed) {
+  return std::make_unique<GzipBytes>(opened(packed), packed.size());
 }
 
 bool Window::fill(std::size_t size) {

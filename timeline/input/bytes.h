@@ -24,10 +24,14 @@ class Bytes {
 
 /// Of a file, which gzip or Zstandard may have packed, whatever its name. Throws storage::ReadError.
 std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file);
+/// All that there are, about as far as `max_size`.
+std::string read_whole(Bytes& bytes, std::size_t max_size);
 /// All of a file, unpacked, up to 2 GiB.
 std::string read_whole(const std::filesystem::path& file);
 /// Of a text that outlives them.
 std::unique_ptr<Bytes> bytes_of(std::string_view text);
+/// Of what gzip or zlib packed.
+std::unique_ptr<Bytes> unpacked(std::string_view packed);
 
 /// Bytes as they come, of which a part is in memory. One byte before it may be written to, and `padding` behind it.
 class Window {

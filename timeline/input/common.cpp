@@ -165,7 +165,7 @@ void name_stream(Track& track) {
     track.id = number_in<std::int64_t>(std::string_view(track.name).substr(7)).value_or(0);
 }
 
-std::vector<std::uint32_t> join_lanes(Timeline& timeline, const std::vector<bool>& may_be_lane) {
+std::vector<std::uint32_t> join_lanes(Timeline& timeline, bool threads) {
   using Key = std::tuple<std::uint32_t, std::int64_t, std::string_view>;
   std::map<Key, std::uint32_t> by_name;
   for (std::uint32_t i = 0; i < timeline.tracks.size(); ++i)
@@ -177,8 +177,8 @@ std::vector<std::uint32_t> join_lanes(Timeline& timeline, const std::vector<bool
     const Track& track = timeline.tracks[i];
     const std::string_view name = track.name;
     const auto open = name.rfind(" (");
-    if (!may_be_lane[i] || open == std::string_view::npos || !name.ends_with(')') ||
-        !number_in<std::uint32_t>(name.substr(open + 2, name.size() - open - 3)))
+    if ((!threads && track.kind == TrackKind::thread && track.id != 0) || open == std::string_view::npos ||
+        !name.ends_with(')') || !number_in<std::uint32_t>(name.substr(open + 2, name.size() - open - 3)))
       continue;
     const auto first = by_name.find(Key{track.process, track.device, name.substr(0, open)});
     if (first == by_name.end() || is_lane[first->second]) continue;

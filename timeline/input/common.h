@@ -49,9 +49,9 @@ void take_rank(Process& process);
 /// "cuda:0 stream 7", as the writers name a stream.
 void name_stream(Track& track);
 
-/// Joins the tracks on which writers put slices that overlap, "stream 7" and "stream 7 (2)", as far as they may be
-/// such. Returns of each track what it became.
-std::vector<std::uint32_t> join_lanes(Timeline& timeline, const std::vector<bool>& may_be_lane);
+/// Joins the tracks on which writers put slices that overlap, "stream 7" and "stream 7 (2)"; numbered threads too where
+/// they may be such. Returns of each track what it became.
+std::vector<std::uint32_t> join_lanes(Timeline& timeline, bool threads);
 
 /// Notes what the GPUs of the streams are called; `name_of` gives an empty name for what is not known.
 template <class NameOf>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace gpubench::timeline {
 
@@ -27,45 +28,52 @@ inline std::optional<std::uint64_t> varint_in(std::string_view& bytes) {
 }
 
 struct MessageField {
-  std::uint64_t number = 0;
-  std::uint64_t value = 0;
+  std::uint64_t number = 0, value = 0;
   std::string_view bytes;
-  [[nodiscard]] double real() const { return std::bit_cast<double>(value); }
 };
 
 /// Calls `use` with each field of a message, up to where it is damaged.
 template <class Use>
 void each_field(std::string_view message, const Use& use) {
-  while (!message.empty()) {
-    const auto key = varint_in(message);
-    if (!key) return;
+  while (const auto key = varint_in(message)) {
     MessageField field{*key >> 3, 0, {}};
-    switch (*key & 7U) {
-      case 0: {
-        const auto value = varint_in(message);
-        if (!value) return;
-        field.value = *value;
-        break;
-      }
-      case 1:
-      case 5: {
-        const std::size_t size = (*key & 7U) == 1 ? 8 : 4;
-        if (message.size() < size) return;
-        std::memcpy(&field.value, message.data(), size);
-        message.remove_prefix(size);
-        break;
-      }
-      case 2: {
-        const auto size = varint_in(message);
-        if (!size || *size > message.size()) return;
-        field.bytes = message.substr(0, *size);
-        message.remove_prefix(*size);
-        break;
-      }
-      default: return;
+    const std::uint64_t type = *key & 7U;
+    if (type == 1 || type == 5) {
+      const std::size_t size = type == 1 ? 8 : 4;
+      if (message.size() < size) return;
+      std::memcpy(&field.value, message.data(), size);
+      message.remove_prefix(size);
+    } else {
+      const auto value = varint_in(message);
+      if (!value || (type != 0 && type != 2) || (type == 2 && *value > message.size())) return;
+      field.value = type == 0 ? *value : 0;
+      field.bytes = message.substr(0, type == 2 ? *value : 0);
+      message.remove_prefix(field.bytes.size());
     }
     use(field);
   }
+}
+
+template <class To, class... Rest>
+void take_field(const MessageField& field, std::uint64_t number, To& to, Rest&... rest) {
+  if (field.number != number) {
+    if constexpr (sizeof...(rest) > 0) take_field(field, rest...);
+  } else if constexpr (std::is_invocable_v<To&, const MessageField&>) {
+    to(field);
+  } else if constexpr (std::is_assignable_v<To&, std::string_view>) {
+    to = field.bytes;
+  } else if constexpr (std::is_same_v<To, double>) {
+    to = std::bit_cast<double>(field.value);
+  } else {
+    to = static_cast<To>(field.value);
+  }
+}
+
+/// Takes fields of a message by their numbers, each of which stands before what takes it: a number or a text, the last
+/// one, or a function, each.
+template <class... NumberThenTo>
+void take_fields(std::string_view message, NumberThenTo&&... all) {
+  each_field(message, [&](const MessageField& field) { take_field(field, all...); });
 }
 
 }  // namespace gpubench::timeline

@@ -454,7 +454,7 @@ class ChromeReader {
   /// Our own writer's lanes.
   void join() {
     const std::vector<std::uint32_t> before = thread_of_track_;
-    const auto place = join_lanes(timeline_, std::vector<bool>(timeline_.tracks.size(), true));
+    const auto place = join_lanes(timeline_, true);
     thread_of_track_.assign(timeline_.tracks.size(), none);
     for (std::size_t i = 0; i < place.size(); ++i)
       if (thread_of_track_[place[i]] == none) thread_of_track_[place[i]] = before[i];

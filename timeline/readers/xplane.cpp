@@ -27,9 +27,8 @@ class XPlaneReader {
   explicit XPlaneReader(std::string origin) : origin_(std::move(origin)) {}
 
   Timeline read(std::string_view text) {
-    each_field(text, [&](const MessageField& field) {
-      if (field.number == 1) plane(field.bytes);
-    });
+    const auto each = [&](const MessageField& field) { plane(field.bytes); };
+    take_fields(text, 1, each);
     if (timeline_.slices.empty())
       throw storage::ReadError(fmt::format("{}: holds no events; record it again while your program runs", origin_));
     std::vector<std::string_view> threads(threads_.begin(), threads_.end());
@@ -44,15 +43,10 @@ class XPlaneReader {
   /// Names by their numbers: an entry of a map is a message of a key and what it names, whose second field is a name.
   static void note_name(std::string_view entry, std::unordered_map<std::uint64_t, std::string_view>& names) {
     std::uint64_t key = 0;
-    std::string_view name;
-    each_field(entry, [&](const MessageField& field) {
-      if (field.number == 1) key = field.value;
-      if (field.number != 2) return;
-      each_field(field.bytes, [&](const MessageField& of) {
-        if (of.number == 2) name = of.bytes.substr(0, max_name_bytes);
-      });
-    });
-    names[key] = name;
+    std::string_view named, name;
+    take_fields(entry, 1, key, 2, named);
+    take_fields(named, 2, name);
+    names[key] = name.substr(0, max_name_bytes);
   }
 
   void plane(std::string_view bytes) {
@@ -60,12 +54,10 @@ class XPlaneReader {
     stats_.clear();
     std::string_view name;
     bool any = false;
-    each_field(bytes, [&](const MessageField& field) {
-      if (field.number == 2) name = field.bytes;
-      if (field.number == 3) any = true;
-      if (field.number == 4) note_name(field.bytes, names_);
-      if (field.number == 5) note_name(field.bytes, stats_);
-    });
+    const auto note_event = [&](const MessageField& field) { note_name(field.bytes, names_); };
+    const auto note_stat = [&](const MessageField& field) { note_name(field.bytes, stats_); };
+    const auto note_line = [&](const MessageField&) { any = true; };
+    take_fields(bytes, 2, name, 3, note_line, 4, note_event, 5, note_stat);
     if (!any) return;
     process_ = static_cast<std::uint32_t>(timeline_.processes.size());
     timeline_.processes.push_back(
@@ -77,40 +69,29 @@ class XPlaneReader {
 
   void line(std::string_view bytes) {
     std::int64_t id = 0, start = 0;
-    std::string_view name;
-    each_field(bytes, [&](const MessageField& field) {
-      if (field.number == 1) id = static_cast<std::int64_t>(field.value);
-      if (field.number == 2 || (field.number == 11 && !field.bytes.empty())) name = field.bytes;
-      if (field.number == 3) start = static_cast<std::int64_t>(field.value);
-    });
+    std::string_view name, shown;
+    take_fields(bytes, 1, id, 2, name, 3, start, 11, shown);
+    if (!shown.empty()) name = shown;
     if (start < 0 || start > max_time_ns) start = 0;
     timeline_.tracks.push_back({.kind = TrackKind::thread, .process = process_, .device = -1, .id = id, .name = {}});
     threads_.push_back(printable(name.substr(0, max_name_bytes)));
-    each_field(bytes, [&](const MessageField& field) {
-      if (field.number == 4) event(field.bytes, start);
-    });
+    const auto each = [&](const MessageField& field) { event(field.bytes, start); };
+    take_fields(bytes, 4, each);
   }
 
   void event(std::string_view bytes, std::int64_t line_start) {
     std::uint64_t metadata = 0, offset_ps = 0, length_ps = 0;
     std::uint32_t correlation = 0;
     std::string_view details;
-    each_field(bytes, [&](const MessageField& field) {
-      if (field.number == 1) metadata = field.value;
-      if (field.number == 2) offset_ps = field.value;
-      if (field.number == 3) length_ps = field.value;
-      if (field.number != 4) return;
-      std::string_view what, text;
-      std::uint64_t value = 0;
-      each_field(field.bytes, [&](const MessageField& stat) {
-        if (stat.number == 1) what = stats_[stat.value];
-        if (stat.number == 3 || stat.number == 4) value = stat.value;
-        if (stat.number == 5) text = stat.bytes;
-        if (stat.number == 7) text = stats_[stat.value];
-      });
+    const auto take_stat = [&](const MessageField& field) {
+      std::uint64_t stat = 0, value = 0, reference = 0;
+      std::string_view text;
+      take_fields(field.bytes, 1, stat, 3, value, 4, value, 5, text, 7, reference);
+      const std::string_view what = stats_[stat];
       if (what == "correlation_id") correlation = to_uint32(static_cast<std::int64_t>(value & INT64_MAX));
-      if (what == "kernel_details") details = text;
-    });
+      if (what == "kernel_details") details = reference == 0 ? text : stats_[reference];
+    };
+    take_fields(bytes, 1, metadata, 2, offset_ps, 3, length_ps, 4, take_stat);
     constexpr std::uint64_t max_ps = static_cast<std::uint64_t>(max_time_ns);  // 26 days
     const bool in_range = offset_ps <= max_ps && length_ps <= max_ps;
     const std::string_view name = names_[metadata];

@@ -48,10 +48,9 @@ class ChromeWriter {
   ChromeWriter(const Timeline& timeline, const Sink& sink)
       : timeline_(timeline),
         sink_(sink),
-        links_(link(timeline)),
-        numbers_(process_numbers(timeline)),
+        arrows_(timeline),
+        processes_(processes_of(timeline)),
         lanes_(timeline.tracks.size()),
-        flow_ends_(timeline),
         threads_(timeline.tracks.size()) {
     for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
   }
@@ -61,18 +60,16 @@ class ChromeWriter {
         "\n"
         "\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{{}}}}",
         timeline_.base_ns, timeline_.dropped);
-    for (std::size_t i = 0; i < timeline_.processes.size(); ++i) process(i);
+    for (const Process& process : processes_)
+      put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", process.id,
+          json_text(process.name));
     slices();
-    for (const LiveMemory& live : live_memory(timeline_))
-      event("C", numbers_[live.process], 0, live.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
-            memory_kind_names[static_cast<std::size_t>(live.kind)], live.bytes);
-    for (const CounterTrack& counter : timeline_.counters)
+    for (const CounterTrack& counter : counters_of(timeline_))
       for (const CounterSample& sample : counter.samples)
-        if (std::isfinite(sample.value))
-          event("C", numbers_.at(counter.process), 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
-                json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
+        event("C", processes_.at(counter.process).id, 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
+              json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
     for (const Instant& mark : timeline_.marks)
-      event("i", numbers_[timeline_.tracks[mark.track].process], thread_of(mark.track, 0), mark.time_ns,
+      event("i", processes_[timeline_.tracks[mark.track].process].id, thread_of(mark.track, 0), mark.time_ns,
             ",\"s\":\"t\",\"name\":{}", names_[mark.name]);
     put("\n]}}\n");
     sink_(text_);
@@ -107,13 +104,6 @@ class ChromeWriter {
     text_.clear();
   }
 
-  void process(std::size_t place) {
-    const Process& process = timeline_.processes[place];
-    const std::string rank = process.rank ? fmt::format(" (rank {})", *process.rank) : "";
-    put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", numbers_[place],
-        json_text(process.name + rank));
-  }
-
   /// The lane's number as a thread, named when it is first used. Threads keep their own number where they can.
   std::int64_t thread_of(std::uint32_t track, std::size_t lane) {
     std::vector<std::int64_t>& lanes = threads_[track];
@@ -121,7 +111,7 @@ class ChromeWriter {
     std::int64_t& number = lanes[lane];
     if (number != 0) return number;
     const Track& here = timeline_.tracks[track];
-    const std::int64_t process = numbers_[here.process];
+    const std::int64_t process = processes_[here.process].id;
     number = here.kind == TrackKind::thread && lane == 0 && here.id > 0 ? here.id : next_thread_++;
     while (!used_.emplace(process, number).second) number = next_thread_++;
     const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
@@ -141,7 +131,7 @@ class ChromeWriter {
       for (std::size_t i = first; i < std::min(first + of_round, timeline_.slices.size()); ++i) {
         const Slice& slice = timeline_.slices[i];
         const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
-        places.emplace_back(numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane));
+        places.emplace_back(processes_[timeline_.tracks[slice.track].process].id, thread_of(slice.track, lane));
       }
       for_each_in_parallel(texts.size(), 1, [&](std::size_t piece) {
         texts[piece].clear();
@@ -161,24 +151,12 @@ class ChromeWriter {
     text.append(",\"cat\":\"").append(name_of(slice.kind)).append("\",\"name\":").append(names_[slice.name]);
     append_arguments(text, slice);
     text += '}';
-    const auto more = [&]<class... Values>(std::string_view phase, fmt::format_string<Values...> format,
-                                           Values&&... values) {
-      begin_event(text, phase, process, thread, slice.start_ns);
-      fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
-      text += '}';
-    };
-    // A flow goes from the call to each piece of work that it starts.
-    if (const auto call = std::ranges::lower_bound(links_.calls, place, {}, &Call::slice);
-        call != links_.calls.end() && call->slice == place && call->gpu != Call::no_gpu)
-      more("s", ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", call - links_.calls.begin() + 1);
-    if (links_.call_of[place] != none)
-      more("f", ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", links_.call_of[place] + 1);
-    const auto flow = [&](std::string_view phase, std::uint32_t number) {
-      more(phase, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}", names_[timeline_.flows[number].name],
-           links_.calls.size() + number + 1);
-    };
-    flow_ends_.visit(
-        place, [&](std::uint32_t number) { flow("s", number); }, [&](std::uint32_t number) { flow("f", number); });
+    arrows_.visit(place, [&](std::uint64_t id, bool ends, std::uint32_t flow) {
+      begin_event(text, ends ? "f" : "s", process, thread, slice.start_ns);
+      fmt::format_to(std::back_inserter(text), "{},\"cat\":\"{}\",\"name\":{},\"id\":{}}}", ends ? ",\"bp\":\"e\"" : "",
+                     flow == none ? "launch" : "flow", flow == none ? "\"launch\"" : names_[timeline_.flows[flow].name],
+                     id);
+    });
   }
 
   void append_arguments(std::string& text, const Slice& slice) const {
@@ -207,14 +185,13 @@ class ChromeWriter {
 
   const Timeline& timeline_;
   const Sink& sink_;
-  Correlations links_;
-  std::vector<std::int64_t> numbers_;
+  Arrows arrows_;
+  std::vector<Process> processes_;
   std::vector<std::string> names_;
   std::vector<Lanes> lanes_;
-  FlowEnds flow_ends_;
   std::vector<std::vector<std::int64_t>> threads_;  ///< of each track and lane; 0: not named yet
   std::set<std::pair<std::int64_t, std::int64_t>> used_;
-  std::int64_t next_thread_ = 1'000'000'000;
+  std::int64_t next_thread_ = first_free_number;
   std::string text_;
 };
 

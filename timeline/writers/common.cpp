@@ -1,45 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/writers/common.h"
 
-#include <map>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "timeline/program/memory.h"
 
 namespace gpubench::timeline {
 
-FlowEnds::FlowEnds(const Timeline& timeline) {
-  for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
-    from_.emplace_back(timeline.flows[i].from, i);
-    to_.emplace_back(timeline.flows[i].to, i);
-  }
-  std::ranges::sort(from_);
-  std::ranges::sort(to_);
-}
-
-std::vector<std::int64_t> process_numbers(const Timeline& timeline) {
-  std::vector<std::int64_t> numbers;
+std::vector<Process> processes_of(const Timeline& timeline) {
+  std::vector<Process> result = timeline.processes;
   std::set<std::int64_t> used;
-  std::int64_t next = 1'000'000'000;
-  for (const Process& process : timeline.processes) {
-    std::int64_t number = process.id > 0 && process.id < next ? process.id : next++;
-    while (!used.insert(number).second) number = next++;
-    numbers.push_back(number);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    Process& process = result[i];
+    if (process.id <= 0 || process.id >= first_free_number || !used.insert(process.id).second)
+      process.id = first_free_number + static_cast<std::int64_t>(i);
+    if (process.rank) process.name += fmt::format(" (rank {})", *process.rank);
   }
-  return numbers;
+  return result;
 }
 
-std::vector<LiveMemory> live_memory(const Timeline& timeline) {
-  std::vector<LiveMemory> result;
+std::vector<CounterTrack> counters_of(const Timeline& timeline) {
   const MemoryChanges changes(timeline);
-  std::map<std::pair<std::uint32_t, MemoryKind>, std::int64_t> live;
+  std::map<std::pair<std::uint32_t, MemoryKind>, std::vector<CounterSample>> memory;
   for (std::size_t i = 0; i < timeline.memory.size(); ++i) {
     const MemoryEvent& event = timeline.memory[i];
     if (event.process >= timeline.processes.size()) continue;
-    std::int64_t& bytes = live[{event.process, event.kind}];
-    bytes = std::max<std::int64_t>(bytes + changes.bytes[i], 0);
-    result.push_back({event.process, event.kind, event.time_ns, bytes});
+    auto& live = memory[{event.process, event.kind}];
+    const double before = live.empty() ? 0.0 : live.back().value;
+    live.push_back({event.time_ns, std::max(before + static_cast<double>(changes.bytes[i]), 0.0)});
   }
+  std::vector<CounterTrack> result;
+  for (auto& [of, live] : memory)
+    result.push_back({.process = of.first,
+                      .name = fmt::format("{} memory", memory_kind_names[static_cast<std::size_t>(of.second)]),
+                      .unit = "bytes",
+                      .samples = std::move(live)});
+  std::ranges::copy(timeline.counters, std::back_inserter(result));
+  for (CounterTrack& counter : result)
+    std::erase_if(counter.samples, [](const CounterSample& sample) { return !std::isfinite(sample.value); });
   return result;
 }
 
