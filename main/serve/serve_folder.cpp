@@ -159,7 +159,7 @@ std::vector<ServedFile> ServedFolder::files() {
 }
 
 bool is_own_host(const std::string& header) {
-  static const auto own = searcher(R"(^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{0,5})?$)");
+  static const auto own = searcher(R"(^(localhost|127(\.[0-9]{1,3}){3}|[[]::1[]])(:[0-9]{0,5})?$)");
   return own(lower(header));
 }
 
