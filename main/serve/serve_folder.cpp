@@ -79,7 +79,7 @@ bool is_in(const fs::path& folder, const fs::path& file) {
 /// Of a store of baselines, which changes with it; empty where the folder is none.
 fs::path newest_entry(const fs::path& folder) {
   std::error_code error;
-  std::pair<fs::file_time_type, fs::path> newest;
+  std::pair newest(fs::file_time_type::min(), fs::path());
   for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
     if (place.depth() > 0) place.disable_recursion_pending();
     if (place.depth() == 1 && fs::exists(place->path().parent_path() / "000001.json", error))
