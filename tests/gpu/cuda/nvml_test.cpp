@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/nvml.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gpu/cuda/nvml.h"
 
 namespace gpubench::bench {
 namespace {
@@ -14,22 +14,22 @@ using testing::Pair;
 constexpr const char* fake = GPUBENCH_FAKE_NVML;
 
 TEST(Nvml, ReadsInPlainUnits) {
-  const Nvml nvml("0000:18:00.0", fake);
-  EXPECT_EQ(nvml.reason(), "");
-  EXPECT_EQ(nvml.driver_version().value, "580.1");
-  EXPECT_EQ(nvml.sm_clock().value, 1.41e9);
-  EXPECT_EQ(nvml.max_sm_clock().value, 1.98e9);
-  EXPECT_EQ(nvml.max_memory_clock().value, 3.201e9);
-  EXPECT_DOUBLE_EQ(nvml.power().value.value_or(0), 648.5);
-  EXPECT_DOUBLE_EQ(nvml.power_limit().value.value_or(0), 700.0);
-  EXPECT_EQ(nvml.ecc().value, true);
+  const Nvml library("0000:18:00.0", fake);
+  EXPECT_EQ(library.reason(), "");
+  EXPECT_EQ(library.driver_version().value, "580.1");
+  EXPECT_EQ(library.read(nvml::sm_clock).value, 1.41e9);
+  EXPECT_EQ(library.read(nvml::max_sm_clock).value, 1.98e9);
+  EXPECT_EQ(library.read(nvml::max_memory_clock).value, 3.201e9);
+  EXPECT_DOUBLE_EQ(library.read(nvml::power).value.value_or(0), 648.5);
+  EXPECT_DOUBLE_EQ(library.read(nvml::power_limit).value.value_or(0), 700.0);
+  EXPECT_EQ(library.ecc().value, true);
 }
 
 TEST(Nvml, ReadsWhoMayUseTheGpuAndWhoDoes) {
-  const Nvml nvml("GPU-1234", fake);
-  EXPECT_EQ(nvml.compute_mode().value, ComputeMode::exclusive_process);
-  EXPECT_DOUBLE_EQ(nvml.default_power_limit().value.value_or(0), 750.0);
-  const auto processes = nvml.compute_processes();
+  const Nvml library("GPU-1234", fake);
+  EXPECT_EQ(library.compute_mode().value, ComputeMode::exclusive_process);
+  EXPECT_DOUBLE_EQ(library.read(nvml::default_power_limit).value.value_or(0), 750.0);
+  const auto processes = library.compute_processes();
   ASSERT_TRUE(processes.value.has_value()) << processes.reason;
   EXPECT_EQ(processes.value->size(), 100U);
   EXPECT_EQ(processes.value->back(), 1099U);
@@ -39,31 +39,31 @@ using Seconds = std::chrono::seconds;
 constexpr std::chrono::system_clock::time_point while_others_compute{Seconds(1990)};
 
 TEST(Nvml, TellsWhatShareOfTheGpuAProcessHad) {
-  const Nvml nvml("GPU-1234", fake);
+  const Nvml library("GPU-1234", fake);
   DeviceConditions conditions;
-  add_gpu_share(nvml, while_others_compute, conditions, 1000);
+  add_gpu_share(library, while_others_compute, conditions, 1000);
   EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.6);
   EXPECT_EQ(conditions.gpu_share_absent_reason, "");
-  add_gpu_share(nvml, while_others_compute, conditions, 1001);
+  add_gpu_share(library, while_others_compute, conditions, 1001);
   EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.5);
   conditions.gpu_share.reset();
-  add_gpu_share(nvml, while_others_compute + Seconds(10), conditions, 1000);  // between two samples
+  add_gpu_share(library, while_others_compute + Seconds(10), conditions, 1000);  // between two samples
   EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.6);
   // Listed, but it did not compute: all that was seen is others' use.
-  EXPECT_DOUBLE_EQ(nvml.use_by_others(while_others_compute, 1002).value.value_or(-1.0), 0.9);
+  EXPECT_DOUBLE_EQ(library.use_by_others(while_others_compute, 1002).value.value_or(-1.0), 0.9);
 }
 
 TEST(Nvml, AShareOfTheGpuThatIsNotKnownIsAbsentWithTheReason) {
-  const Nvml nvml("GPU-1234", fake);
+  const Nvml library("GPU-1234", fake);
   DeviceConditions conditions;
   // As in a container: the ids are those of another system, so nobody knows which is ours.
-  add_gpu_share(nvml, while_others_compute, conditions, 5000);
+  add_gpu_share(library, while_others_compute, conditions, 5000);
   EXPECT_FALSE(conditions.gpu_share);
   EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("does not list this process"));
-  add_gpu_share(nvml, while_others_compute, conditions, 1003);
+  add_gpu_share(library, while_others_compute, conditions, 1003);
   EXPECT_FALSE(conditions.gpu_share) << "its own work would count as others'";
   EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("MPS"));
-  add_gpu_share(nvml, while_others_compute + Seconds(12), conditions, 1000);
+  add_gpu_share(library, while_others_compute + Seconds(12), conditions, 1000);
   EXPECT_FALSE(conditions.gpu_share);
   EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("took no sample"));
   add_gpu_share(Nvml("GPU-1234", "libthere-is-none.so.1"), while_others_compute, conditions);
@@ -84,16 +84,16 @@ TEST(Nvml, AnErrorIsAbsentWithItsText) {
 }
 
 TEST(Nvml, AMissingFunctionIsAbsentWithItsName) {
-  const auto temperature = Nvml("GPU-1234", fake).temperature();
+  const auto temperature = Nvml("GPU-1234", fake).read(nvml::temperature);
   EXPECT_FALSE(temperature.value.has_value());
   EXPECT_THAT(temperature.reason, HasSubstr("nvmlDeviceGetTemperature"));
 }
 
 TEST(Nvml, AMissingLibraryMakesEverythingAbsent) {
-  const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
-  EXPECT_THAT(nvml.reason(), HasSubstr("libthere-is-none.so.1"));
-  EXPECT_FALSE(nvml.sm_clock().value.has_value());
-  EXPECT_EQ(nvml.driver_version().reason, nvml.reason());
+  const Nvml library("0000:18:00.0", "libthere-is-none.so.1");
+  EXPECT_THAT(library.reason(), HasSubstr("libthere-is-none.so.1"));
+  EXPECT_FALSE(library.read(nvml::sm_clock).value.has_value());
+  EXPECT_EQ(library.driver_version().reason, library.reason());
 }
 
 TEST(Nvml, AForeignLibraryIsRefused) {
@@ -118,10 +118,10 @@ TEST(Nvml, ConditionsHoldWhatCouldBeReadAndWhyTheRestCouldNot) {
 }
 
 TEST(Nvml, ConditionsWithoutNvmlSayWhyOnce) {
-  const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
-  const DeviceConditions conditions = read_conditions(nvml);
+  const Nvml library("0000:18:00.0", "libthere-is-none.so.1");
+  const DeviceConditions conditions = read_conditions(library);
   EXPECT_FALSE(conditions.sm_clock_hz.has_value());
-  EXPECT_EQ(conditions.absent_reason, nvml.reason());
+  EXPECT_EQ(conditions.absent_reason, library.reason());
 }
 
 TEST(Nvml, PropertiesHoldWhatCouldBeRead) {

@@ -99,15 +99,16 @@ TEST_F(CudaProbes, NvmlKnowsTheGpu) {
   int device = 0;
   GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
   GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device));
-  const bench::Nvml nvml(bus_id);
-  if (!nvml.reason().empty()) GTEST_SKIP() << nvml.reason();
-  EXPECT_TRUE(nvml.driver_version().value.has_value());
+  const bench::Nvml library(bus_id);
+  if (!library.reason().empty()) GTEST_SKIP() << library.reason();
+  EXPECT_TRUE(library.driver_version().value.has_value());
   EXPECT_EQ(bench::Nvml(bench::gpus().front().properties.at("uuid")).reason(), "");
-  EXPECT_GT(nvml.sm_clock().value.value_or(0.0), 1e8) << nvml.sm_clock().reason;
-  EXPECT_GT(nvml.power_limit().value.value_or(0.0), 10.0) << nvml.power_limit().reason;
+  EXPECT_GT(library.read(bench::nvml::sm_clock).value.value_or(0.0), 1e8) << library.read(bench::nvml::sm_clock).reason;
+  EXPECT_GT(library.read(bench::nvml::power_limit).value.value_or(0.0), 10.0)
+      << library.read(bench::nvml::power_limit).reason;
   for (const auto& [key, value] : [&] {
          std::map<std::string, std::string> properties;
-         bench::add_nvml_properties(nvml, properties);
+         bench::add_nvml_properties(library, properties);
          return properties;
        }())
     RecordProperty(key, value);
