@@ -17,9 +17,7 @@ inline constexpr std::string_view gpu_prefix = "cuda:";
 /// The id of the GPU of this number.
 inline std::string gpu_id(std::int64_t number) { return std::string(gpu_prefix) + std::to_string(number); }
 /// The kind of a device by its id alone.
-inline DeviceKind kind_of_id(std::string_view id) {
-  return id == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
-}
+inline DeviceKind kind_of_id(std::string_view id) { return id == "cpu" ? DeviceKind::cpu : DeviceKind::gpu; }
 
 struct Device {
   std::string id;  ///< what `--device` takes: "cpu" or "cuda:N"

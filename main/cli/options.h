@@ -29,8 +29,8 @@ struct Options {
   ColorChoice color = ColorChoice::automatic;
   int width = 0;  ///< columns of the terminal; 0: as it says
   bool quiet = false;
-  bool kernels = false;       ///< what each point runs, kernel by kernel
-  bool json = false;          ///< the result as JSON, on the terminal too and whatever a file's name
+  bool kernels = false;  ///< what each point runs, kernel by kernel
+  bool json = false;     ///< the result as JSON, on the terminal too and whatever a file's name
 
   /// The program's name without its folder.
   [[nodiscard]] std::string name() const { return std::filesystem::path(program).filename().string(); }

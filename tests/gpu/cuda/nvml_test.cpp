@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/nvml.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "gpu/cuda/nvml.h"
 
 namespace gpubench::bench {
 namespace {
