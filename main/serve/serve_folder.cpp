@@ -44,6 +44,19 @@ std::optional<FileKind> kind_of(const std::string& name, const std::string& head
   return std::nullopt;
 }
 
+/// What stands behind the first such key whose value is a text, or else a whole number; empty where none is.
+std::string value_in(std::string_view json, std::string_view key, bool is_text) {
+  for (std::size_t at = json.find(key); at != std::string_view::npos; at = json.find(key, at + 1)) {
+    std::string_view rest = json.substr(at + key.size());
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    if (is_text && !rest.starts_with('"')) continue;
+    if (is_text) rest.remove_prefix(1);
+    const std::size_t end = is_text ? rest.find('"') : std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (end != 0 && end != std::string_view::npos) return std::string(rest.substr(0, end));
+  }
+  return {};
+}
+
 /// What made a trace, on which GPU and as which rank, as far as its head tells.
 std::string about_trace(const std::string& name, const std::string& head) {
   if (name.ends_with(".sqlite")) return "Nsight Systems";
@@ -57,15 +70,12 @@ std::string about_trace(const std::string& name, const std::string& head) {
   const auto* const maker =
       std::ranges::find_if(makers, [&](const auto& one) { return head.find(one.first) != std::string::npos; });
   std::string text(maker == std::end(makers) ? "Chrome JSON" : maker->second);
-  // What stands behind a key, without quotes.
-  const auto value = [&](std::string_view key, std::size_t from = 0) {
-    const std::size_t at = from == std::string::npos ? from : head.find(key, from);
-    const std::size_t begin = at == std::string::npos ? at : head.find_first_not_of(" \"", at + key.size());
-    return begin == std::string::npos ? "" : head.substr(begin, head.find_first_of("\",}\n", begin) - begin);
-  };
-  if (const auto gpu = value("\"name\":", head.find("\"deviceProperties\"")); !gpu.empty()) text += ", " + gpu;
-  if (const auto rank = value("\"rank\":"); !rank.empty()) text += ", rank " + rank;
-  if (const auto ranks = value("\"world_size\":"); !ranks.empty()) text += " of " + ranks;
+  const std::string_view from_gpus =
+      std::string_view(head).substr(std::min(head.find("\"deviceProperties\""), head.size()));
+  const auto gpu = value_in(from_gpus.substr(0, from_gpus.find(']')), "\"name\":", true);
+  if (!gpu.empty()) text += ", " + gpu;
+  if (const auto rank = value_in(head, "\"rank\":", false); !rank.empty()) text += ", rank " + rank;
+  if (const auto ranks = value_in(head, "\"world_size\":", false); !ranks.empty()) text += " of " + ranks;
   return text;
 }
 

@@ -76,6 +76,15 @@ class Serve(unittest.TestCase):
         self.assertTrue(files["deep/trace.json"]["about"].startswith("PyTorch"), files["deep/trace.json"])
         self.assertEqual(files["packed.json.gz"]["about"], files["deep/trace.json"]["about"])
 
+    def test_what_is_told_of_a_trace(self):
+        event = {"ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "name": "not a GPU"}
+        of = {"none.json": {"deviceProperties": [], "rank": None, "traceEvents": [event]},
+              "late.json": {"deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "other": {"rank": "x"}, "rank": 3, "world_size": 8, "traceEvents": [event]}}
+        for name, trace in of.items():
+            (self.folder / name).write_text(json.dumps(trace))
+        about = {file["path"]: file["about"] for file in self.json("/api/runs")["files"] if file["path"] in of}
+        self.assertEqual(about, {"none.json": "PyTorch", "late.json": "PyTorch, NVIDIA H200, rank 3 of 8"})
+
     def test_api_of_profiler(self):
         for query in ("", "?file=deep/trace.json", "?file=packed.json.gz"):
             tree = self.json("/api/profiler/flame" + query)["frames"][0]
