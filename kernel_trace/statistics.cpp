@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
+#include "core/storage/document.h"
 
 namespace gpubench::kernel_trace {
 
@@ -274,7 +275,7 @@ std::string statistics_json(const Statistics& statistics) {
       one[key] = one["place"];
       one.erase("place");
     }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return storage::json_text(json, 2) + "\n";
 }
 
 }  // namespace gpubench::kernel_trace

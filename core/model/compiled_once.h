@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large structs copy, move and go by functions that are compiled once, not again in each source that holds one: those
-// of a Run would be a third of the program's object code.
+// of a Run were a fifth of the program's object code.
 #pragma once
 
 /// In the struct.

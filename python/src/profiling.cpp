@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/storage/document.h"
 #include "gpubench/profile.h"
 #include "profile/range_profiler/range_reports.h"
 #include "python/src/module.h"
@@ -32,7 +33,7 @@ profile::Reduction reduction_of(const std::string& name) {
 /// As Python has the JSON.
 template <class Object = nb::dict>
 Object python_of(const nlohmann::json& value) {
-  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = storage::json_text(value);
   return nb::cast<Object>(nb::module_::import_("json").attr("loads")(text));
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,10 +20,6 @@
 
 namespace gpubench::timeline {
 namespace {
-
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
 
 /// "-1234.567": nanoseconds as microseconds.
 void append_microseconds(std::string& text, std::int64_t nanoseconds) {
@@ -52,7 +47,8 @@ class ChromeWriter {
         processes_(processes_of(timeline)),
         lanes_(timeline.tracks.size()),
         threads_(timeline.tracks.size()) {
-    for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
+    for (std::uint32_t i = 0; i < timeline.names.size(); ++i)
+      names_.push_back(storage::json_string(timeline.names.text(i)));
   }
 
   void write() {
@@ -62,12 +58,13 @@ class ChromeWriter {
         timeline_.base_ns, timeline_.dropped);
     for (const Process& process : processes_)
       put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", process.id,
-          json_text(process.name));
+          storage::json_string(process.name));
     slices();
     for (const CounterTrack& counter : counters_of(timeline_))
       for (const CounterSample& sample : counter.samples)
         event("C", processes_.at(counter.process).id, 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
-              json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
+              storage::json_string(counter.name), storage::json_string(counter.unit.empty() ? "value" : counter.unit),
+              sample.value);
     for (const Instant& mark : timeline_.marks)
       event("i", processes_[timeline_.tracks[mark.track].process].id, thread_of(mark.track, 0), mark.time_ns,
             ",\"s\":\"t\",\"name\":{}", names_[mark.name]);
@@ -115,7 +112,8 @@ class ChromeWriter {
     number = here.kind == TrackKind::thread && lane == 0 && here.id > 0 ? here.id : next_thread_++;
     while (!used_.emplace(process, number).second) number = next_thread_++;
     const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
-    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args, json_text(track_name(here, lane)));
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args,
+        storage::json_string(track_name(here, lane)));
     put(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",{}{{\"sort_index\":{}}}}}", args,
         std::size_t{track} * 100 + std::min<std::size_t>(lane, 99));
     return number;
