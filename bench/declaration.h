@@ -30,6 +30,7 @@ struct Declaration {
   std::function<Check()> check = {};
   std::function<void(Stream)> reset = {};
   DeviceKind reset_device = DeviceKind::cpu;
+  Batch calls = {};  ///< as State::as_called has it; empty: what `measure` was given, on its stream
   std::vector<OfferedVariant> variants = {};
   std::vector<UserCounter> counters = {};
   std::vector<Phase> phases = {};

@@ -331,7 +331,8 @@ void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer)
 DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declared, const Batch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
-  TimedExecutions executions{batch};
+  const bool as_called = clock == TimingMode::call && declared.calls;
+  TimedExecutions executions{as_called ? declared.calls : batch};
   const bool resets = declared.reset != nullptr;
   if (resets)
     executions.before = [&gpu, &declared, flushes = cold != nullptr] {
@@ -386,6 +387,8 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
+  if (std::ranges::find(asked, TimingMode::call) != asked.end())
+    current_.bare_launch_seconds = device_.timing()->bare_launch_seconds();
   add_primary_timing(samples.front(), *chosen.front().timer);
   current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
   if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())

@@ -186,6 +186,7 @@ void State::phase(std::string name, double share, double mean_seconds, std::int6
 
 void State::label(std::string text) { declaration_.label = std::move(text); }
 void State::verify(std::function<Check()> check) { declaration_.check = std::move(check); }
+void State::as_called(std::function<void(Stream, std::int64_t)> calls) { declaration_.calls = std::move(calls); }
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "classifier/run/boundaries.h"
+#include "classifier/run/calls.h"
 #include "classifier/run/findings.h"
 #include "classifier/run/kernels.h"
 #include "classifier/run/sweeps.h"
@@ -36,6 +37,7 @@ void judge_points(const Machines& machines, Run& run) {
       point.kernel_verdicts.clear();
     } else {
       point.verdict = verdict_of(measurement, found->second.machine, measurement.device);
+      judge_call(measurement, *point.verdict);
       judge_kernels(found->second.machine, point);
     }
   });

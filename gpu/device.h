@@ -42,6 +42,8 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Reports a launch that was refused.
   virtual void check_launches() = 0;
+  /// Waits for all streams.
+  virtual void wait_for_all() = 0;
   /// Waits for everything on the GPU, other streams and the clearing of freed memory (Scrubbing) included.
   virtual void settle() = 0;
   /// True once an error has left the GPU unusable for the rest of the process.

@@ -251,6 +251,13 @@ std::string clock_text(const Measurement& measurement) {
                               : clock;
 }
 
+const Summary* time_as_called(const Measurement& measurement) {
+  const Summary* const call = seconds_by(measurement, TimingMode::call);
+  const auto& seconds = measurement.seconds();
+  const bool differs = call != nullptr && seconds && std::abs(call->median - seconds->median) > 0.1 * seconds->median;
+  return differs ? call : nullptr;
+}
+
 bool has_time_on_device(const Measurement& measurement) {
   return measurement.primary().clock != TimingMode::device && seconds_by(measurement, TimingMode::device) != nullptr;
 }

@@ -51,6 +51,8 @@ std::string clock_text(const Measurement& measurement);
 
 /// Whether it has a time on the device besides its own.
 bool has_time_on_device(const Measurement& measurement);
+/// The time of a call in a loop, where it is over a tenth away from the point's; else null.
+const Summary* time_as_called(const Measurement& measurement);
 
 /// How its samples go on while they are taken.
 statistics::Steadiness steadiness(const Measurement& measurement);

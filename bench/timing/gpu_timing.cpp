@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "bench/timing/host_timer.h"
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -184,19 +185,31 @@ class StreamTimer final : public Timer {
     if (before_ || blocked_) time_nothing();
   }
 
+  /// Replays of a graph of so many launches.
+  StreamTimer(Gpu& gpu, Batch replays, std::int64_t launches)
+      : StreamTimer(gpu, std::move(replays), std::function<void()>()) {
+    replayed_launches_ = launches;
+  }
+
   double time(std::int64_t executions) override { return run(executions) - nothing_seconds_; }
   /// An event pair around nothing costs 1 to 6 us, below 0.5 % of 2 ms. In a held stream some 0.1 us is left of it.
   [[nodiscard]] double min_batch_seconds() const override { return before_ ? 0.0 : blocked_ ? 0.3e-3 : 2e-3; }
   [[nodiscard]] std::int64_t max_executions() const override { return longest_; }
   [[nodiscard]] bool may_be_negative() const override { return before_ || blocked_; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
-  [[nodiscard]] std::optional<double> host_seconds() override { return host_seconds_; }
+  [[nodiscard]] std::optional<double> host_seconds() override {
+    return replayed_launches_ > 0 ? std::nullopt : std::optional(host_seconds_);
+  }
   double now() override { return gpu_.now(); }
   [[nodiscard]] TimingMode clock() const override { return TimingMode::stream; }
   [[nodiscard]] std::string method(std::int64_t executions) const override {
     if (before_)
       return "CUDA events around one execution, launched as the host can, less events around nothing; inputs reset "
              "before each, untimed";
+    if (replayed_launches_ > 0)
+      return fmt::format(
+          "CUDA events around {} of a CUDA graph a sample: its {} launches are more than a held stream takes",
+          plural(executions, "replay"), replayed_launches_);
     return fmt::format(
         "CUDA events around {} back-to-back execution{} a sample, {}", executions, executions == 1 ? "" : "s",
         blocked_ ? "enqueued while the stream was held, less events around nothing" : "launched as the host can");
@@ -236,6 +249,7 @@ class StreamTimer final : public Timer {
   bool blocked_;
   std::function<void()> before_;
   std::int64_t longest_;
+  std::int64_t replayed_launches_ = 0;
   std::unique_ptr<Event> start_ = gpu_.event();
   std::unique_ptr<Event> stop_ = gpu_.event();
   double host_seconds_ = 0.0;
@@ -276,6 +290,51 @@ class LatencyTimer final : public Timer {
   Batch batch_;
   std::function<void()> before_;
 };
+
+/// The steady clock around calls in a loop that waits at its end, less that of one call and the wait for it: the way in
+/// and out of the queue is no part of a call in a long loop.
+class CallTimer final : public Timer {
+ public:
+  CallTimer(Gpu& gpu, Batch calls, TimingMode clock) : gpu_(gpu), calls_(std::move(calls)), clock_(clock) {}
+
+  double time(std::int64_t executions) override {
+    calls_(gpu_.stream(), 0);
+    const double single = seconds_of(1);
+    return seconds_of(executions + 1) - single;
+  }
+  /// The waits differ by some microseconds.
+  [[nodiscard]] double min_batch_seconds() const override { return 1e-3; }
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  double now() override { return gpu_.now(); }
+  [[nodiscard]] TimingMode clock() const override { return clock_; }
+  [[nodiscard]] std::string method(std::int64_t executions) const override {
+    return fmt::format(
+        "steady clock of the host around {} a sample, back to back, less one that is waited for",
+        clock_ == TimingMode::call ? plural(executions, "call") : plural(executions, "replay") + " of a CUDA graph");
+  }
+
+ private:
+  double seconds_of(std::int64_t executions) {
+    gpu_.wait_for_all();
+    const double start = gpu_.now();
+    calls_(gpu_.stream(), executions);
+    gpu_.wait_for_all();
+    const double seconds = gpu_.now() - start;
+    gpu_.check_launches();
+    return seconds;
+  }
+
+  Gpu& gpu_;
+  Batch calls_;
+  TimingMode clock_;
+};
+
+/// Each execution is a launch of the graph.
+Batch replays_of(std::shared_ptr<Graph> graph) {
+  return [graph = std::move(graph)](Stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) graph->launch();
+  };
+}
 
 }  // namespace
 
@@ -384,7 +443,7 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
     if (before) before();
     batch(on, executions);
   };
-  const auto graph = gpu_.capture(whole, 1);
+  std::shared_ptr<Graph> graph = gpu_.capture(whole, 1);
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
   if (!graph) return std::make_unique<StreamTimer>(gpu_, std::move(batch), std::move(before));
   if (before) {
@@ -398,7 +457,7 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
   constexpr std::int64_t max_launches_of_one = 800;
   const GraphContent content = graph->content();
   const auto launches = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
-  if (launches > max_launches_of_one) return std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr);
+  if (launches > max_launches_of_one) return std::make_unique<StreamTimer>(gpu_, replays_of(graph), launches);
   const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
   return std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr, true, longest);
 }
@@ -406,6 +465,23 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
 DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   auto& [batch, before, rotation] = executions;
   DeviceTiming result;
+  const bool is_loop = mode == TimingMode::call || mode == TimingMode::graph;
+  if (is_loop && (before || rotation != nullptr)) {
+    result.reason = before ? "its inputs are reset before each execution, which a loop of calls has no place for"
+                           : "a loop of calls finds warm caches";
+    return result;
+  }
+  if (mode == TimingMode::call) {
+    result.timer = std::make_unique<CallTimer>(gpu_, std::move(batch), mode);
+  } else if (mode == TimingMode::graph) {
+    if (std::shared_ptr<Graph> graph = gpu_.capture(batch, 1))
+      result.timer = std::make_unique<CallTimer>(gpu_, replays_of(std::move(graph)), mode);
+    else
+      result.reason =
+          "it cannot be captured in a CUDA graph: it waits for the GPU, allocates by the driver, or works on "
+          "other streams";
+    return result;
+  }
   if (mode == TimingMode::latency)
     result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(batch), std::move(before));
   else if (mode == TimingMode::stream)
@@ -425,6 +501,22 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
     cold.flush = [&gpu = gpu_] { gpu.flush_cache(); };
   }
   return device_timing(std::move(batch), is_cold ? &cold : nullptr);
+}
+
+Estimate GpuTiming::bare_launch_seconds() {
+  if (bare_launch_seconds_) return *bare_launch_seconds_;
+  constexpr int launches = 200;
+  std::vector<double> seconds(9);
+  for (double& each : seconds) {
+    gpu_.block_while([&] {
+      const double start = gpu_.now();
+      for (int i = 0; i < launches; ++i) gpu_.launch_nothing(gpu_.stream());
+      each = (gpu_.now() - start) / launches;
+    });
+    gpu_.synchronize();
+  }
+  const Summary summary = statistics::summarize(seconds);
+  return bare_launch_seconds_.emplace(Estimate{summary.median, summary.median_ci95});
 }
 
 LaunchedKernels GpuTiming::launched_by(const Batch& batch) {

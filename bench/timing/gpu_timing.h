@@ -129,9 +129,11 @@ class GpuTiming {
   explicit GpuTiming(Gpu& gpu) : gpu_(gpu), overheads_(gpu) {}
 
   /// By one of the GPU's modes: `stream`, back to back, the stream filled ahead where it can be; `device`, alone,
-  /// launches taken off; `latency`, on the host, one by one, from launch to finished. Runs the operation a few times to
-  /// find out how.
+  /// launches taken off; `latency`, on the host, one by one, from launch to finished; `call`, on the host, back to
+  /// back; `graph`, the same of replays of a graph. Runs the operation a few times to find out how.
   DeviceTiming timing(TimingMode mode, TimedExecutions executions);
+  /// What the host takes for the launch of an empty kernel while the stream is held. Measured once.
+  Estimate bare_launch_seconds();
   /// Looks at a captured execution.
   LaunchedKernels launched_by(const Batch& batch);
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
@@ -151,13 +153,14 @@ class GpuTiming {
   DeviceTiming device_timing(Batch batch, const ColdExecutions* cold);
   /// Two events around a batch that was enqueued while the stream was blocked, less two events around nothing. So the
   /// GPU never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not
-  /// blocked for an operation that cannot be captured, nor for one of very many launches: that time is the slower of
-  /// host and GPU. Executions each follow what `before`, if any, enqueues, untimed.
+  /// blocked for an operation that cannot be captured: that time is the slower of host and GPU. One of very many
+  /// launches is replayed as a graph. Executions each follow what `before`, if any, enqueues, untimed.
   std::unique_ptr<Timer> stream_timer(Batch batch, std::function<void()> before);
 
   Gpu& gpu_;
   KernelOverheads overheads_;
   std::optional<ClockNotes> clock_notes_;
+  std::optional<Estimate> bare_launch_seconds_;
 };
 
 }  // namespace gpubench::bench

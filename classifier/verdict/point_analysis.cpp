@@ -8,6 +8,7 @@
 
 #include "classifier/classifier.h"
 #include "classifier/run/advice.h"
+#include "classifier/run/calls.h"
 #include "classifier/run/commands.h"
 #include "classifier/verdict/confidence.h"
 #include "classifier/verdict/cross_checks.h"
@@ -47,13 +48,6 @@ bool below_launch(const Time& time, const Prediction& prediction) {
   return prediction.launch &&
          std::log(prediction.launch->seconds / time.seconds) >
              statistics::normal_975 * std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
-}
-
-Verdict undecided(std::string reason) {
-  Verdict verdict;
-  verdict.shares = {{std::string(resource::unexplained), 1.0}};
-  verdict.evidence = std::move(reason);
-  return verdict;
 }
 
 bool is_empty(const Machine& machine) {
@@ -127,6 +121,13 @@ std::optional<Prediction> with_whole_sectors(const PointAnalysis& it) {
 }
 
 }  // namespace
+
+Verdict undecided(std::string reason) {
+  Verdict verdict;
+  verdict.shares = {{std::string(resource::unexplained), 1.0}};
+  verdict.evidence = std::move(reason);
+  return verdict;
+}
 
 PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibrated, const Time& timed,
                              Prediction predicted, const std::optional<Decision>& given)
@@ -295,6 +296,7 @@ void withhold_doubtful(Verdict& verdict) {
 
 Verdict classify(const Measurement& measurement, const Calibration& calibration) {
   Verdict verdict = verdict_of(measurement, machine_of(calibration), calibration.device.id);
+  judge_call(measurement, verdict);
   withhold_doubtful(verdict);
   return verdict;
 }

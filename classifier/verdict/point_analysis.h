@@ -63,6 +63,9 @@ inline constexpr double min_confidence = 0.5;
 /// Makes a verdict below that unknown: without limiter and advice, its evidence says why.
 void withhold_doubtful(Verdict& verdict);
 
+/// No verdict, for this reason.
+Verdict undecided(std::string reason);
+
 /// As `classify`, doubtful or not; `calibrated_device` is the id of the device that `machine` was made from.
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device);
 

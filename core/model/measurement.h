@@ -20,9 +20,11 @@
 namespace gpubench {
 
 /// device: the operation's own duration on the GPU. stream: the cost of each execution launched back to back. latency:
-/// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU.
-enum class TimingMode { device, stream, latency, host };
-inline constexpr auto timing_mode_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
+/// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU. call: wall time
+/// of each call in a loop that waits for nothing. graph: the same of replays of a CUDA graph that holds one execution.
+enum class TimingMode { device, stream, latency, host, call, graph };
+inline constexpr auto timing_mode_names =
+    std::to_array<std::string_view>({"device", "stream", "latency", "host", "call", "graph"});
 constexpr const auto& names_of(TimingMode) { return timing_mode_names; }
 
 /// With a smaller share of its cores, or of its GPU, something was measured under load.
@@ -254,6 +256,8 @@ struct Measurement {
   std::vector<Timing> timings;
   /// What the host takes to launch one execution; absent where no clock tells.
   std::optional<Estimate> launch_seconds;
+  /// What the host takes for one bare launch of a kernel; only where calls were timed.
+  std::optional<Estimate> bare_launch_seconds;
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
   bool verified = false;                       ///< the operation offers a check and its result passed it

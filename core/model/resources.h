@@ -86,6 +86,7 @@ std::string_view counter_of(Pipe pipe);
 // Resources that code has to name.
 namespace resource {
 inline constexpr std::string_view launch = "launch";
+inline constexpr std::string_view host = "host";
 inline constexpr std::string_view launch_step = "launch-step";
 inline constexpr std::string_view block_start = "block-start";
 inline constexpr std::string_view latency = "latency";

@@ -264,7 +264,7 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   } else {
     visit.field(OF(timings));
   }
-  fields(visit, ANY(launch_seconds), FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code),
+  fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code),
          OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds), OF(conditions), OF(launches), OF(grid),
          FILLED(counters), FILLED(absent_counters), FILLED(user_counters), FILLED(phases), FILLED(work_differences),
          OF(activity), field_of("kernel_groups", it.kernels, Domain::not_negative, true), FILLED(kernel_order),

@@ -44,11 +44,12 @@ class CudaGpu final : public Gpu {
       : Gpu(device), selected_(index), index_(index), nvml_(pci_bus_id(index)), context_id_(context_id()) {}
 
   [[nodiscard]] Stream stream() const override { return stream_.get(); }
+  void wait_for_all() override { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); }
   void settle() override {
     GPUBENCH_CUDA_CHECK(cudaSetDevice(index_));  // the operation may have chosen another
     if (context_id() != context_id_)
       throw GpuError("the operation reset the GPU (cudaDeviceReset), which ends all measuring in this process");
-    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    wait_for_all();
     see_free_memory();
     std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
   }

@@ -456,6 +456,21 @@ void use_checks(Options& options, const OptionRow& row, const std::string& value
   }
 }
 
+void use_times(Options& options, const OptionRow& row, const std::string& value) {
+  using enum TimingMode;
+  auto& modes = dynamic_cast<RunOptions&>(options).modes;
+  modes.clear();
+  if (value == "all") modes = {stream, device, latency, call, graph};
+  std::istringstream names(value + ",");
+  for (std::string name; value != "all" && std::getline(names, name, ',');) {
+    const auto found = std::ranges::find(timing_mode_names, name);
+    if (found == timing_mode_names.end() || name == name_of(host))
+      throw UsageError(fmt::format("{} takes stream, device, latency, call, graph or all, not '{}'.", row.flag, name));
+    const auto mode = static_cast<TimingMode>(found - timing_mode_names.begin());
+    if (std::ranges::find(modes, mode) == modes.end()) modes.push_back(mode);
+  }
+}
+
 void add_missing_names(const std::vector<std::string>& names, std::vector<std::string>& to) {
   for (const std::string& name : names)
     if (std::ranges::find(to, name) == to.end()) to.push_back(name);
@@ -533,14 +548,12 @@ OptionRows own_rows() {
        "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, between "
        "cudaProfilerStart and cudaProfilerStop.",
        use::count(&RunOptions::once, 1, 100'000)},
-      {"--time", "device|stream|latency|all", "", "", common, once,
-       "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. "
-       "latency: from launch to finished. all: the three. Without it: stream, with device beside it.",
-       use::choice(&RunOptions::modes, std::vector<std::vector<TimingMode>>{{TimingMode::device},
-                                                                            {TimingMode::stream},
-                                                                            {TimingMode::latency},
-                                                                            {TimingMode::stream, TimingMode::device,
-                                                                             TimingMode::latency}})},
+      {"--time", "stream,device,latency,call,graph|all", "", "stream,device", common, once,
+       "Which times of a GPU operation to measure; the first is the point's. stream: launched back to back, the host "
+       "kept "
+       "ahead. device: the operation alone. latency: from launch to finished. call: a loop of calls as a program makes "
+       "them, host included; verdicts are then of the call. graph: a loop that replays it as a CUDA graph. all: these.",
+       use_times},
       {"--cache", "warm|cold", "", "warm", common, once,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},

@@ -17,11 +17,18 @@ namespace gpubench {
 
 std::vector<PostTimingStep> post_timing_steps(const RunOptions& options) {
   std::vector<PostTimingStep> passes;
-  if (std::find(options.checks.begin(), options.checks.end(), "activity") != options.checks.end())
-    passes.push_back(
-        {"--kernels", "recording", "recorded", [](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
-           return std::make_unique<bench::ActivityPass>(device);
-         }});
+  const bool all = std::ranges::find(options.checks, "activity") != options.checks.end();
+  if (all || std::ranges::find(options.modes, TimingMode::call) != options.modes.end()) {
+    auto& records = passes.emplace_back(PostTimingStep{"--kernels", "recording", "recorded", [](const Device& device) {
+                                                         return std::unique_ptr<bench::PostTimingPass>(
+                                                             std::make_unique<bench::ActivityPass>(device));
+                                                       }});
+    // What cannot be captured has no other time of its work on the GPU, which a call is judged by.
+    if (!all)
+      records.wants = [](const Measurement& it) {
+        return seconds_by(it, TimingMode::call) != nullptr && seconds_by(it, TimingMode::graph) == nullptr;
+      };
+  }
   if (!options.metrics.empty())
     passes.push_back({"--metrics", "counting", "counted",
                       [names = options.metrics,
@@ -45,13 +52,15 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
   std::map<PointKey, Point*> known;
   for (Point& point : points) {
     const Measurement& measurement = point.measurement;
-    known[keys.next(measurement.device, measurement.name, measurement.repetition)] = &point;
+    PointKey key = keys.next(measurement.device, measurement.name, measurement.repetition);
+    if (!pass.wants || pass.wants(measurement)) known[std::move(key)] = &point;
   }
   const auto point_at = [&](std::size_t position) -> Point* {
     if (position >= plan.keys.size()) return nullptr;
     const auto found = known.find(plan.keys[position]);
     return found == known.end() ? nullptr : found->second;
   };
+  if (known.empty()) return outcome;
   std::set<std::size_t> gone_over;
   auto later = pass.begin(plan.device);
   try {

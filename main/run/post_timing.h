@@ -17,12 +17,13 @@
 
 namespace gpubench {
 
-/// A pass over all points once more.
+/// A pass over points once more.
 struct PostTimingStep {
   std::string_view flag;   ///< that asks for it
   std::string_view doing;  ///< "counting"
   std::string_view done;   ///< "counted"
   std::function<std::unique_ptr<bench::PostTimingPass>(const Device&)> begin;
+  std::function<bool(const Measurement&)> wants = {};  ///< the points to go over; all where it is empty
 };
 
 /// What came of a pass, besides what it added to measurements.

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
 
 from . import _core
@@ -179,26 +179,50 @@ def _torch() -> Any:
 
 
 @contextmanager
-def _frameworks(on_gpu: bool, pool: bool = True) -> Iterator[Callable[[int], Stream]]:
-    """While it lasts, frameworks launch on the stream that the yielded function was last called with, and PyTorch takes memory from a pool of
-    its own or not."""
+def _without_collector() -> Iterator[None]:
+    """No garbage collection, as timeit has it."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@contextmanager
+def _frameworks(on_gpu: bool, timed: bool = True) -> Iterator[Callable[..., Stream]]:
+    """While it lasts, frameworks launch on the stream that the yielded function was last called with. What is `timed` takes PyTorch's memory from
+    a pool of its own, and no garbage is collected; not `as_called`, which is as the program has it."""
     if not on_gpu:
-        yield Stream
+        with _without_collector() if timed else nullcontext():
+            yield lambda handle, as_called=False: Stream(handle)
         return
     torch, cupy = _torch(), sys.modules.get("cupy")
     with ExitStack() as undo:
+        own_pool: Any = None
+        apart = undo.enter_context(ExitStack())
+        entered = False
         if torch is not None:
             torch.cuda.synchronize()  # inputs were made on another stream
             undo.callback(torch.cuda.set_stream, torch.cuda.current_stream())
-            if pool and hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
-                undo.enter_context(torch.cuda.use_mem_pool(torch.cuda.MemPool()))
+            if timed and hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
+                own_pool = torch.cuda.MemPool()
             undo.callback(torch.cuda.synchronize)
         if cupy is not None:
             cupy.cuda.Device().synchronize()
             undo.callback(cupy.cuda.get_current_stream().use)
 
-        def prepare(handle: int) -> Stream:
+        def prepare(handle: int, as_called: bool = False) -> Stream:
+            nonlocal entered
             stream = Stream(handle)
+            if as_called:
+                apart.close()
+            elif timed and not entered:
+                apart.enter_context(_without_collector())
+                if own_pool is not None:
+                    apart.enter_context(torch.cuda.use_mem_pool(own_pool))
+            entered = not as_called
             if torch is not None:
                 torch.cuda.set_stream(stream.torch())
             if cupy is not None:
@@ -212,7 +236,7 @@ def _frameworks(on_gpu: bool, pool: bool = True) -> Iterator[Callable[[int], Str
 def _launching_on(handle: int) -> Iterator[None]:
     """While it lasts, frameworks launch on this stream, unless it is 0. Inputs are made on it, too: once the launches of a process have changed
     streams eight times, each kernel costs 0.2 us more (docs/results/h200/README.md)."""
-    with _frameworks(handle != 0, pool=False) as prepare:
+    with _frameworks(handle != 0, timed=False) as prepare:
         if handle != 0:
             prepare(handle)
         yield
@@ -315,17 +339,11 @@ class State:
         takes_stream = _takes_stream(function, "measure")
         if self._touched:
             self._core.footprint(sum(self._touched.values()))
-        collects = gc.isenabled()
         with _frameworks(self.on_gpu) as prepare:
             reset: tuple[Operation, bool] | None = getattr(self, "_reset", None)
             if reset is not None:
                 self._core.reset(*reset, prepare, self.on_gpu)
-            gc.disable()  # as timeit does
-            try:
-                self._core.measure(settled(function, self.on_gpu), takes_stream, prepare, self.on_gpu)
-            finally:
-                if collects:
-                    gc.enable()
+            self._core.measure(settled(function, self.on_gpu), takes_stream, prepare, self.on_gpu)
 
 
 class Benchmark:
@@ -403,6 +421,7 @@ class Benchmark:
                            repetitions)
 
 
+_TIMES = "stream,device,call,graph"
 _benchmarks: dict[str, Benchmark] = {}
 _one_at_a_time = threading.Lock()
 
@@ -497,7 +516,8 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     """Measures benchmarks (without any: all of this process) and says what limits each point.
 
     device: "cuda:0", "cpu" or "all"; without it the first GPU, else the CPU. filter: a regular expression of point names.
-    time_budget: seconds of sampling a point. time: "device", "stream", "latency" or "all". cache: "warm" or "cold".
+    time_budget: seconds of sampling a point. time: what to measure of a GPU's operations, "stream,device,call,graph" if not said: a point's time is
+    the first, verdicts are of the call where that is among them. cache: "warm" or "cold".
     metrics, check, kernels, calibration, drift_check: as the command line's options of these names.
 
     A point that fails holds the reason; the others are measured all the same. Ctrl-C raises KeyboardInterrupt."""
@@ -518,7 +538,7 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
         raise _core.UsageError(f"None of these benchmarks is for {device}.")
     line = _Progress(sum(each.points for each, _ in fitting) * (repetitions or 1), progress)
     words = _words(device, {
-        "filter": filter, "time_budget": time_budget, "time": time, "cache": cache, "metrics": metrics, "check": check,
+        "filter": filter, "time_budget": time_budget, "time": time or (_TIMES if "cuda" in kinds else None), "cache": cache, "metrics": metrics, "check": check,
         "kernels": kernels, "calibration": os.fspath(calibration) if calibration is not None else None,
         "drift_check": None if drift_check else "off",
     })

@@ -28,7 +28,7 @@ from .runs import (Calibration, OperationFailed, Point, Run, WrongDevice, calibr
 
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
-_RULE = "=" * 50
+_SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two that a device has
 _SURE = 0.95
 _DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
 
@@ -90,7 +90,7 @@ class GPUProfiler:
         known = calibration(self.device)
         if verbose:
             name = next(each["name"] for each in here if each["id"] == self.device)
-            print(f"gpubench Auto-Calibration\n{_RULE}\nDevice: {name}\n"
+            print(f"gpubench Auto-Calibration\nDevice: {name}\n"
                   + ("The ceilings of this device are known." if known else "Measuring the ceilings of this device..."))
         self.calibration: Calibration = known or calibrate(self.device)
         self._launch = self.calibration.ceilings.get("launch")
@@ -102,9 +102,10 @@ class GPUProfiler:
         if self._launch is not None:
             print(f"   Launch: {self._launch * 1e6:.2f} us")
         print(f"   Max Memory Bandwidth: {self.peak_bandwidth / 1e9:.0f} GB/s")
-        for pipe, peak in self.peak_flops.items():
-            print(f"   Max Compute {pipe}: {peak / 1e12:.2f} TFLOP/s")
-        print(_RULE)
+        peaks = self.peak_flops
+        for pipe in [each for each in _SHOWN_PIPES if each in peaks][:2]:
+            print(f"   Max Compute {pipe}: {peaks[pipe] / 1e12:.2f} TFLOP/s")
+        print(f"   All {len(self.calibration.ceilings)}: profiler.calibration.ceilings (docs/reference/ceilings.md)")
 
     @property
     def peak_bandwidth(self) -> float:
@@ -265,7 +266,8 @@ class GPUProfiler:
                 f"gpubench.calibrate({self.device!r}, mode='full')"]
 
     def _profile(self, point: Point, work: Work, why_once: str) -> dict[str, Any]:
-        seconds, device_seconds = point.seconds() or 0.0, point.seconds("device")
+        main = "call" if point.seconds("call") else None
+        seconds, device_seconds, graph_seconds = point.seconds(main) or 0.0, point.seconds("device"), point.seconds("graph")
         moved = work.bytes_read + work.bytes_written
         flops = sum(work.flops.values())
         peaks = self.peak_flops
@@ -275,8 +277,9 @@ class GPUProfiler:
         at_limit = point.achieved if point.regime == "memory" else None
         return {
             "runtime_ms": seconds * 1e3,
-            "runtime_ms_interval": tuple(each * 1e3 for each in point.interval() or ()),
+            "runtime_ms_interval": tuple(each * 1e3 for each in point.interval(main) or ()),
             "device_ms": None if device_seconds is None else device_seconds * 1e3,
+            "graph_ms": None if graph_seconds is None else graph_seconds * 1e3,
             "regime": REGIMES[point.regime],
             "limiter": point.limiter,
             "confidence": None if why_once else point.confidence,  # one time says little of how sure it is
@@ -290,7 +293,7 @@ class GPUProfiler:
             "evidence": point.evidence,
             "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if moved or flops else [_DECLARE],
             "operators": list(work.operators),
-            "method": point.method(),
+            "method": point.method(main),
             "called_once_because": why_once,
             "lightweight": False,
         }

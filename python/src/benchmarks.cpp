@@ -89,19 +89,21 @@ std::string text_of(const nb::python_error& error) {
 }
 
 /// Something that Python has given to be called, with the stream or without. `prepare` makes that stream the one that
-/// frameworks launch on, and returns what the callable is handed.
+/// frameworks launch on, and returns what the callable is handed. As called, the program's own memory pools and garbage
+/// collection are in place.
 struct Callback {
-  void operator()(Stream stream) {
+  void operator()(Stream stream) { call(stream, 1, false); }
+
+  void call(Stream stream, std::int64_t times, bool as_called) {
     const nb::gil_scoped_acquire lock;
     try {
       if (ending()) throw std::runtime_error("the run was stopped");
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!prepared || stream != last) {
-        handed = prepare_stream(reinterpret_cast<std::uintptr_t>(stream));
-        prepared = true;
-        last = stream;
+      if (!prepared || prepared != std::pair(stream, as_called)) {
+        handed = prepare_stream(reinterpret_cast<std::uintptr_t>(stream), as_called);
+        prepared = {stream, as_called};
       }
-      takes_stream ? function(handed) : function();
+      for (std::int64_t i = 0; i < times; ++i) takes_stream ? function(handed) : function();
     } catch (nb::python_error& error) {
       rethrow(error, stream);
     }
@@ -111,8 +113,7 @@ struct Callback {
   bool takes_stream;
   nb::object prepare_stream;
   nb::object handed = {};
-  Stream last = nullptr;
-  bool prepared = false;
+  std::optional<std::pair<Stream, bool>> prepared = {};
 };
 
 /// The state of a point while its operation runs.
@@ -151,6 +152,7 @@ auto on_state(Call call) {
 void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
   Callback callback{std::move(function), takes_stream, std::move(prepare)};
   State& state = handle.get();
+  if (on_gpu) state.as_called([&](Stream stream, std::int64_t calls) { callback.call(stream, calls, true); });
   handle.harness([&] {
     if (on_gpu)
       state.measure([&](Stream stream) { callback(stream); });

@@ -43,7 +43,7 @@ std::optional<TimingMode> clock_of(const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
   const auto found = std::ranges::find(timing_mode_names, *name);
   if (found == timing_mode_names.end())
-    throw UsageError("There is no clock '" + *name + "'. Give one of device, stream, latency and host.");
+    throw UsageError("There is no clock '" + *name + "'. Give one of device, stream, latency, host, call and graph.");
   return static_cast<TimingMode>(found - timing_mode_names.begin());
 }
 

@@ -134,6 +134,7 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
+  if (const Summary* const called = time_as_called(measurement)) put(row, "as_called", called->median);
   if (const Summary* const on_device = seconds_by(measurement, TimingMode::device))
     put(row, "on_device", on_device->median);
   put_course(row, measurement);

@@ -26,12 +26,13 @@ namespace {
 
 /// Columns from the widest table to the narrowest; the first that fits the terminal is shown.
 const std::vector<std::vector<std::string_view>> layouts = {
-    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "clock", "regime", "limiter",
-     "of ceiling", "confidence"},
-    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of ceiling"},
-    {"point", "time", "\u00b1", "since last", "on device", "rate", "regime", "limiter", "of ceiling"},
-    {"point", "time", "since last", "rate", "regime", "limiter", "of ceiling"},
-    {"point", "time", "regime", "limiter", "of ceiling"},
+    {"point", "time", "\u00b1", "since last", "as called", "on device", "bandwidth", "FLOP rate", "clock", "regime",
+     "limiter", "of ceiling", "confidence"},
+    {"point", "time", "\u00b1", "since last", "as called", "on device", "bandwidth", "FLOP rate", "regime", "limiter",
+     "of ceiling"},
+    {"point", "time", "\u00b1", "since last", "as called", "on device", "rate", "regime", "limiter", "of ceiling"},
+    {"point", "time", "since last", "as called", "rate", "regime", "limiter", "of ceiling"},
+    {"point", "time", "as called", "regime", "limiter", "of ceiling"},
     {"point", "time", "regime"}};
 
 std::string bandwidth_text(const Measurement& measurement) {
@@ -99,12 +100,13 @@ std::string since_text(const compare::Comparison* since) {
 bool is_empty(const Column& column) { return std::ranges::all_of(column.cells, &std::string::empty, &Cell::text); }
 
 std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Changes& changes) {
-  std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true},    {"since last", true},
-                                 {"on device", true}, {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},
-                                 {"clock", true},     {"regime"},          {"limiter"},         {"of ceiling", true},
-                                 {"confidence"}};
+  std::vector<Column> columns = {
+      {"point"},           {"time", true},      {"\u00b1", true},     {"since last", true}, {"as called", true},
+      {"on device", true}, {"bandwidth", true}, {"FLOP rate", true},  {"rate", true},       {"clock", true},
+      {"regime"},          {"limiter"},         {"of ceiling", true}, {"confidence"}};
   for (const Point* point : timed) {
     const Measurement& measurement = point->measurement;
+    const Summary* const called = time_as_called(measurement);
     const Summary* on_device = seconds_by(measurement, TimingMode::device);
     const Verdict* verdict = point->verdict ? &*point->verdict : nullptr;
     const bool certain = verdict != nullptr && verdict->certainty == Certainty::certain;
@@ -112,6 +114,7 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Cha
                       {format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : "")},
                       {spread_text(measurement)},
                       change_cell(changes, measurement),
+                      {called != nullptr ? format_seconds(called->median, 4) : ""},
                       {on_device != nullptr ? format_seconds(on_device->median, 4) : ""},
                       {bandwidth_text(measurement)},
                       {flops_text(measurement)},
@@ -134,7 +137,8 @@ Table fitting_table(const std::vector<const Point*>& timed, const Changes& chang
   all.front().min_width = name_width;
   std::erase_if(all, [&](const Column& column) {
     if (column.header == "on device") return !has_device;
-    return (column.header == "since last" || column.header == "clock") && is_empty(column);
+    return (column.header == "since last" || column.header == "as called" || column.header == "clock") &&
+           is_empty(column);
   });
   const auto table_of = [&](const std::vector<std::string_view>& layout) {
     std::vector<Column> columns;

@@ -117,13 +117,16 @@ void add_named(CsvRecord& record, std::string_view prefix, const Named& columns,
   }
 }
 
-void add_on_device(CsvRecord& record, const Measurement& measurement) {
-  const Summary* const seconds = seconds_by(measurement, TimingMode::device);
-  const auto number = [&](double value) { return seconds != nullptr ? csv_number(value) : ""; };
-  const Summary summary = seconds != nullptr ? *seconds : Summary{};
-  record.insert(record.end(), {{"on_device_s", number(summary.median)},
-                               {"on_device_ci95_low_s", number(summary.median_ci95.low)},
-                               {"on_device_ci95_high_s", number(summary.median_ci95.high)}});
+void add_other_times(CsvRecord& record, const Measurement& measurement) {
+  for (const auto& [mode, name] :
+       {std::pair{TimingMode::device, "on_device"}, {TimingMode::call, "call"}, {TimingMode::graph, "graph"}}) {
+    const Summary* const seconds = seconds_by(measurement, mode);
+    const auto number = [&](double value) { return seconds != nullptr ? csv_number(value) : ""; };
+    const Summary summary = seconds != nullptr ? *seconds : Summary{};
+    record.insert(record.end(), {{fmt::format("{}_s", name), number(summary.median)},
+                                 {fmt::format("{}_ci95_low_s", name), number(summary.median_ci95.low)},
+                                 {fmt::format("{}_ci95_high_s", name), number(summary.median_ci95.high)}});
+  }
 }
 
 void add_verdict(CsvRecord& record, const Run& run, const Point& point, const Lists& columns, const Lists& own) {
@@ -182,7 +185,7 @@ CsvRecord record_of(const Run& run, const Point& point, const Lists& columns) {
                                {"status", std::string(name_of(status_of(measurement)))},
                                {"reason", csv_text(reason_of(measurement))}});
   add_time(record, measurement);
-  add_on_device(record, measurement);
+  add_other_times(record, measurement);
   const auto blocks = timing.block_sizes.size();
   const auto& launch = measurement.launch_seconds;
   record.insert(record.end(),

@@ -34,17 +34,18 @@ void add_verdict(const Run& run, const Point& point, std::vector<std::string>& c
 
 std::string table(const Run& run) {
   if (run.points.empty()) return "No points.\n";
-  bool several = false, on_device = false, clock = false, loaded = false;
+  bool several = false, on_device = false, called = false, clock = false, loaded = false;
   for (const Point& point : run.points) {
     const Measurement& measurement = point.measurement;
     several = several || measurement.device != run.points.front().measurement.device;
+    called = called || time_as_called(measurement) != nullptr;
     on_device = on_device || has_time_on_device(measurement);
     clock = clock || is_held(measurement);
     loaded = loaded || share_under_load(measurement);
   }
-  const std::string columns =
-      fmt::format("point{}; time>*; \u00b1>*{}; bandwidth>; FLOP rate>{}; regime; limiter; of ceiling; confidence",
-                  several ? "; device" : "", on_device ? "; on device>" : "", clock ? "; clock" : "");
+  const std::string columns = fmt::format(
+      "point{}; time>*; \u00b1>*{}{}; bandwidth>; FLOP rate>{}; regime; limiter; of ceiling; confidence",
+      several ? "; device" : "", called ? "; as called>" : "", on_device ? "; on device>" : "", clock ? "; clock" : "");
   const auto names = headings(columns);
   Rows rows;
   const auto add = [&](const Point& point) {
@@ -59,6 +60,8 @@ std::string table(const Run& run) {
     const Summary* const device_time = seconds_by(measurement, TimingMode::device);
     cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
     cells.push_back(spread_text(measurement));
+    const Summary* const call_time = time_as_called(measurement);
+    if (called) cells.push_back(call_time != nullptr ? format_seconds(call_time->median, 4) : "");
     if (on_device) cells.push_back(device_time != nullptr ? format_seconds(device_time->median, 4) : "");
     cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
     cells.push_back(flops ? format_flops_per_second(*flops) : "");

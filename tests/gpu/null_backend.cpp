@@ -108,6 +108,7 @@ class NullGpu final : public Gpu {
   void wait() override { world_.wait(); }
   void synchronize() override { world_.wait(); }
   void check_launches() override {}
+  void wait_for_all() override { world_.wait(); }
   void settle() override { world_.wait(); }
   bool lost() override { return false; }
   double now() override { return world_.host += 1e-8; }  // to read the clock takes time, or budgets would never end
@@ -231,6 +232,8 @@ NullBackend::NullBackend() : world_(std::make_unique<World>()) {}
 NullBackend::~NullBackend() = default;
 
 void NullBackend::launch(const NullKernel& kernel) const { world_->launch(kernel); }
+
+void NullBackend::pass(double seconds) const { world_->host += seconds; }
 
 Calibration NullBackend::ceilings() const {
   Calibration calibration;

@@ -37,6 +37,8 @@ class NullBackend final : public Backend {
 
   /// Enqueues a kernel on the stream of the GPU that is open.
   void launch(const NullKernel& kernel) const;
+  /// The host works for so long.
+  void pass(double seconds) const;
   /// What a calibration would find: the constants above, each within a percent.
   [[nodiscard]] Calibration ceilings() const;
 

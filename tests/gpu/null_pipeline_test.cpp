@@ -115,6 +115,61 @@ TEST_F(NullPipeline, AnOperationComesOutAsAVerdictInAReport) {
   EXPECT_EQ(storage::run_from_json(storage::to_json(run), "null"), run);
 }
 
+/// One kernel, for which the host takes `host_us` beside the launch.
+void null_call(State& state) {
+  const auto bytes = state.range("bytes");
+  const double host_seconds = 1e-6 * static_cast<double>(state.range("host_us"));
+  state.reads(bytes);
+  const auto launch = [bytes](double host) {
+    null_backend().pass(host);
+    null_backend().launch(
+        {"null_call", static_cast<double>(bytes), 0.0, 0.0, {{100, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}}});
+  };
+  state.as_called([=](Stream, std::int64_t calls) {
+    for (std::int64_t i = 0; i < calls; ++i) launch(host_seconds);
+  });
+  state.measure([=](Stream) { launch(0.0); });
+}
+GPU_BENCHMARK(null_call)->ArgNames({"bytes", "host_us"})->Args({1 << 20, 20})->Args({1 << 26, 20});
+
+TEST_F(NullPipeline, ACallIsTheSlowerOfHostAndGpu) {
+  PointRunner runner(device_, {{}, {TimingMode::stream, TimingMode::device, TimingMode::call, TimingMode::graph}});
+  auto measured = go_over(device_, "null_call", [&](const PointCall& call, std::size_t) { return runner.run(call); });
+  ASSERT_EQ(measured.size(), 2U);
+  const auto of_gpu = [](std::int64_t bytes) {
+    return static_cast<double>(bytes) / NullBackend::bytes_per_second + NullBackend::kernel_seconds;
+  };
+  const double host = 20e-6 + NullBackend::launch_seconds;
+  ASSERT_NE(seconds_by(measured[0], TimingMode::call), nullptr);
+  EXPECT_NEAR(seconds_by(measured[0], TimingMode::call)->median, host, 0.01 * host);
+  EXPECT_NEAR(seconds_by(measured[1], TimingMode::call)->median, of_gpu(1 << 26), 0.01 * of_gpu(1 << 26));
+  const double replay = std::max(NullBackend::launch_seconds, of_gpu(1 << 20));
+  EXPECT_NEAR(seconds_by(measured[0], TimingMode::graph)->median, replay, 0.01 * replay);
+  EXPECT_NEAR(measured[0].bare_launch_seconds->value, NullBackend::launch_seconds, 1e-8);
+
+  gpubench::Run run;
+  run.devices = {device_};
+  run.calibrations = {null_backend().ceilings()};
+  const auto gpu = open_gpu(device_);
+  run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
+  for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
+  classifier::classify(run);
+  EXPECT_EQ(run.points[0].verdict->limiter, "host") << run.points[0].verdict->evidence;
+  EXPECT_EQ(run.points[1].verdict->regime, Regime::memory) << run.points[1].verdict->evidence;
+  EXPECT_THAT(reports::console(run, {.width = 120}), testing::HasSubstr("as called"));
+}
+
+TEST_F(NullPipeline, ALoopOfCallsHasNoPlaceForResetsAndColdCaches) {
+  PointRunner runner(device_, {.clocks = {TimingMode::stream, TimingMode::call}, .cold = true});
+  auto measured = go_over(device_, "null_map/n:1024/flops:1$",
+                          [&](const PointCall& call, std::size_t) { return runner.run(call); });
+  ASSERT_EQ(measured.size(), 1U);
+  const Timing* const call = timing_by(measured.front(), TimingMode::call);
+  ASSERT_NE(call, nullptr) << measured.front().failure.value_or(Failure{}).message;
+  EXPECT_FALSE(call->seconds);
+  EXPECT_THAT(call->reason, testing::HasSubstr("warm caches"));
+}
+
 }  // namespace
 }  // namespace gpubench::bench
 

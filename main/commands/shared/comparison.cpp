@@ -32,12 +32,13 @@ OptionRows comparison_rows() {
             "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
             "differ by is part of the noise.",
             use::set(&compare::CompareOptions::same_model)},
-           {"--time", "device|stream|latency", "", "", common, once,
+           {"--time", "device|stream|latency|call|graph", "", "", common, once,
             "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or "
             "where "
             "the sides differ in that, one that both have. What gate update is given holds for later checks.",
             use::choice(&compare::CompareOptions::clock,
-                        std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency})},
+                        std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency, TimingMode::call,
+                                    TimingMode::graph})},
        }});
 }
 

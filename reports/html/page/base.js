@@ -27,7 +27,7 @@ function quantity(value, unit) {
 
 /** Everything known about a point as [name, text, wide]; what is not known is left out. */
 function facts(row) {
-  const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["not steady", row.course], ["at first", seconds(row.at_first, 4)], ["sustained", seconds(row.sustained, 4)], ["on device", seconds(row.on_device, 4)], ["95 % interval", row.seconds && !row.course ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
+  const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["not steady", row.course], ["at first", seconds(row.at_first, 4)], ["sustained", seconds(row.sustained, 4)], ["as called", seconds(row.as_called, 4)], ["on device", seconds(row.on_device, 4)], ["95 % interval", row.seconds && !row.course ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of ceiling", row.of_ceiling],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],

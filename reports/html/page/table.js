@@ -23,6 +23,7 @@ ready.then(() => {
       return part === undefined ? "" : percent(part);
     }),
     ...(points.some((row) => row.sustained) ? [number("at first", (row) => row.at_first, (row) => seconds(row.at_first)), number("sustained", (row) => row.sustained, (row) => seconds(row.sustained))] : []),
+    ...(points.some((row) => row.as_called) ? [number("as called", (row) => row.as_called, (row) => seconds(row.as_called))] : []),
     ...(points.some((row) => row.on_device && row.clock !== "device") ? [number("on device", (row) => row.on_device, (row) => seconds(row.on_device))] : []),
     number("bandwidth", (row) => row.bytes_per_second, (row) => withPrefix(row.bytes_per_second, "B/s")),
     number("speed", (row) => row.flops_per_second, (row) => withPrefix(row.flops_per_second, "FLOP/s")),
