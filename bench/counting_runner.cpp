@@ -149,6 +149,9 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
   if (GpuTiming* const timing = device_.timing()) {
     if (!is_cold && !replay.resets)
       replay.chain = [timing, &batch](std::int64_t executions) { return timing->chain(batch, executions); };
+    const bool only_as_called =
+        seconds_by(measurement, TimingMode::call) != nullptr && seconds_by(measurement, TimingMode::device) == nullptr;
+    timing->forbid_capture(only_as_called ? "captured it is another operation" : "");
     replay.grids = [timing, &batch] { return timing->launched_by(batch).grids; };
     replay.known_kernel = [timing] { return timing->known_kernel(); };
     replay.clock_notes = [timing] { return timing->clock_notes(); };

@@ -18,6 +18,7 @@
 #include "bench/timing/host_timer.h"
 #include "core/base/load.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
 
@@ -104,6 +105,25 @@ std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batc
       if (cold != nullptr) cold->prepare();
     };
   return std::make_unique<HostTimer>([batch](std::int64_t executions) { batch(nullptr, executions); }, reset);
+}
+
+/// A replay that takes longer than the whole call has other kernels in it: the operation asked whether it was captured.
+/// Then what the graph told is not of the operation as it is called.
+void drop_what_differs_captured(Measurement& measurement) {
+  constexpr double noticeable = 1.3;
+  const Summary* const call = seconds_by(measurement, TimingMode::call);
+  const Summary* const graph = seconds_by(measurement, TimingMode::graph);
+  if (call == nullptr || graph == nullptr || graph->median_ci95.low < noticeable * call->median_ci95.high) return;
+  measurement.launches.reset();
+  measurement.grid.reset();
+  measurement.kernels.clear();
+  for (Timing& timing : measurement.timings)
+    if (timing.clock == TimingMode::device) {
+      timing.seconds.reset();
+      timing.reason =
+          fmt::format("captured in a CUDA graph it launches other kernels: a replay takes {}, the whole call {}",
+                      format_seconds(graph->median), format_seconds(call->median));
+    }
 }
 
 std::string no_time(TimingMode clock, const std::string& reason) {
@@ -282,8 +302,9 @@ void fail(Measurement& measurement, FailureKind kind, const std::string& message
 
 PointRunner::PointRunner(Device device, Settings settings)
     : device_(std::move(device), settings.cold), settings_(std::move(settings)) {
-  auto& clocks = settings_.clocks;
-  if (std::ranges::find(clocks, TimingMode::stream) == clocks.end()) clocks.push_back(TimingMode::stream);
+  const bool as_called = asks_for(TimingMode::call);
+  for (const TimingMode clock : {TimingMode::stream, TimingMode::device})
+    if (!asks_for(clock) && (as_called || clock == TimingMode::stream)) settings_.clocks.push_back(clock);
 }
 
 Measurement PointRunner::run(const PointCall& call) {
@@ -349,6 +370,9 @@ DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declare
 
 void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
   Gpu& gpu = *device_.gpu();
+  const bool as_called = asks_for(TimingMode::call);
+  const bool waits = as_called && !declared.reset && device_.timing()->waits_for_gpu(batch);
+  device_.timing()->forbid_capture(waits ? "it waits for the GPU before it returns" : "");
   const LaunchedKernels launched = device_.timing()->launched_by(batch);
   if (launched.nothing)
     throw std::runtime_error(
@@ -387,8 +411,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
-  if (std::ranges::find(asked, TimingMode::call) != asked.end())
-    current_.bare_launch_seconds = device_.timing()->bare_launch_seconds();
+  if (as_called) current_.bare_launch_seconds = device_.timing()->bare_launch_seconds();
   add_primary_timing(samples.front(), *chosen.front().timer);
   current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
   if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
@@ -401,6 +424,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
   auto next = samples.begin() + 1;
   for (std::size_t i = 1; i < asked.size(); ++i)
     current_.timings.push_back(timing_beside(asked[i], chosen[i], chosen[i].timer ? &*next++ : nullptr));
+  drop_what_differs_captured(current_);
 }
 
 void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {

@@ -2,6 +2,7 @@
 // Timing points: calls of registered operations.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -102,7 +103,7 @@ class PointRunner {
   struct Settings {
     SamplingOptions sampling = {};
     /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need TimingMode::stream, so it is
-    /// always among them.
+    /// always among them; those of calls need TimingMode::device as well.
     std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};
     /// Executions find none of their data in the caches.
     bool cold = false;
@@ -120,6 +121,9 @@ class PointRunner {
   void time_variants(const detail::Declaration& declared);
   DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const Batch& batch,
                          const ColdCache* cold);
+  [[nodiscard]] bool asks_for(TimingMode clock) const {
+    return std::ranges::find(settings_.clocks, clock) != settings_.clocks.end();
+  }
   /// Of the first clock, with its samples and the clock rate that they saw.
   void add_primary_timing(const Samples& samples, const Timer& timer);
 

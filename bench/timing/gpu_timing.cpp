@@ -298,12 +298,14 @@ class CallTimer final : public Timer {
   CallTimer(Gpu& gpu, Batch calls, TimingMode clock) : gpu_(gpu), calls_(std::move(calls)), clock_(clock) {}
 
   double time(std::int64_t executions) override {
+    constexpr std::int64_t warm_up = 10;  // else the host's caches are still those of what it did before
     calls_(gpu_.stream(), 0);
+    calls_(gpu_.stream(), std::min(executions, warm_up));
     const double single = seconds_of(1);
     return seconds_of(executions + 1) - single;
   }
   /// The waits differ by some microseconds.
-  [[nodiscard]] double min_batch_seconds() const override { return 1e-3; }
+  [[nodiscard]] double min_batch_seconds() const override { return 2e-3; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   double now() override { return gpu_.now(); }
   [[nodiscard]] TimingMode clock() const override { return clock_; }
@@ -395,9 +397,13 @@ Estimate KernelOverheads::device_seconds(const Batch& batch) {
 
 DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   DeviceTiming timing;
+  if (!why_no_capture_.empty()) {  // a held stream would not let it return
+    timing.reason = why_no_capture_;
+    return timing;
+  }
   // Single executions need no estimate, and one that is reset before each must not run without that.
   const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
-  const auto graph = gpu_.capture(batch, 1);
+  const auto graph = capture(batch, 1);
   bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
@@ -443,7 +449,7 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
     if (before) before();
     batch(on, executions);
   };
-  std::shared_ptr<Graph> graph = gpu_.capture(whole, 1);
+  std::shared_ptr<Graph> graph = capture(whole, 1);
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
   if (!graph) return std::make_unique<StreamTimer>(gpu_, std::move(batch), std::move(before));
   if (before) {
@@ -474,12 +480,13 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   if (mode == TimingMode::call) {
     result.timer = std::make_unique<CallTimer>(gpu_, std::move(batch), mode);
   } else if (mode == TimingMode::graph) {
-    if (std::shared_ptr<Graph> graph = gpu_.capture(batch, 1))
+    if (std::shared_ptr<Graph> graph = capture(batch, 1))
       result.timer = std::make_unique<CallTimer>(gpu_, replays_of(std::move(graph)), mode);
     else
-      result.reason =
-          "it cannot be captured in a CUDA graph: it waits for the GPU, allocates by the driver, or works on "
-          "other streams";
+      result.reason = !why_no_capture_.empty()
+                          ? why_no_capture_
+                          : "it cannot be captured in a CUDA graph: it allocates by the driver, or "
+                            "works on other streams";
     return result;
   }
   if (mode == TimingMode::latency)
@@ -503,24 +510,46 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   return device_timing(std::move(batch), is_cold ? &cold : nullptr);
 }
 
+bool GpuTiming::waits_for_gpu(const Batch& batch) {
+  constexpr double min_seconds = 1e-3;
+  const auto host_seconds = [&] {
+    const double start = gpu_.now();
+    batch(gpu_.stream(), 1);
+    return gpu_.now() - start;
+  };
+  const LaunchShape one_thread = {{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}};
+  gpu_.launch_idle(one_thread, 1, gpu_.stream());  // loads the kernel
+  gpu_.wait_for_all();
+  bool waits = true;
+  for (int attempt = 0; waits && attempt < 3; ++attempt) {  // a host that was held up once seems to wait, too
+    const double kernel_seconds = std::max(3.0 * host_seconds(), min_seconds);
+    gpu_.wait_for_all();
+    gpu_.launch_idle(one_thread, static_cast<long long>(kernel_seconds * gpu_.device().max_clock_hz.value_or(2e9)),
+                     gpu_.stream());
+    waits = host_seconds() > 0.7 * kernel_seconds;
+    gpu_.wait_for_all();
+    gpu_.check_launches();
+  }
+  return waits;
+}
+
 Estimate GpuTiming::bare_launch_seconds() {
   if (bare_launch_seconds_) return *bare_launch_seconds_;
-  constexpr int launches = 200;
+  CallTimer timer(
+      gpu_,
+      [&gpu = gpu_](Stream stream, std::int64_t executions) {
+        for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
+      },
+      TimingMode::call);
+  constexpr int launches = 500;
   std::vector<double> seconds(9);
-  for (double& each : seconds) {
-    gpu_.block_while([&] {
-      const double start = gpu_.now();
-      for (int i = 0; i < launches; ++i) gpu_.launch_nothing(gpu_.stream());
-      each = (gpu_.now() - start) / launches;
-    });
-    gpu_.synchronize();
-  }
+  for (double& each : seconds) each = timer.time(launches) / launches;
   const Summary summary = statistics::summarize(seconds);
   return bare_launch_seconds_.emplace(Estimate{summary.median, summary.median_ci95});
 }
 
 LaunchedKernels GpuTiming::launched_by(const Batch& batch) {
-  const auto graph = gpu_.capture(batch, 1);
+  const auto graph = capture(batch, 1);
   if (!graph) return {};
   const GraphContent content = graph->content();
   return {launches_of(content, gpu_.device().units), common_grid_of(content),
@@ -528,8 +557,8 @@ LaunchedKernels GpuTiming::launched_by(const Batch& batch) {
 }
 
 std::function<void()> GpuTiming::chain(const Batch& batch, std::int64_t executions) {
-  const auto one = gpu_.capture(batch, 1);
-  const std::shared_ptr<Graph> graph = one && one->content().commands == 0 ? gpu_.capture(batch, executions) : nullptr;
+  const auto one = capture(batch, 1);
+  const std::shared_ptr<Graph> graph = one && one->content().commands == 0 ? capture(batch, executions) : nullptr;
   return [batch, executions, graph, &gpu = gpu_] {
     if (graph)
       graph->launch();

@@ -132,7 +132,12 @@ class GpuTiming {
   /// launches taken off; `latency`, on the host, one by one, from launch to finished; `call`, on the host, back to
   /// back; `graph`, the same of replays of a graph. Runs the operation a few times to find out how.
   DeviceTiming timing(TimingMode mode, TimedExecutions executions);
-  /// What the host takes for the launch of an empty kernel while the stream is held. Measured once.
+  /// Whether an execution returns only when the GPU is done, behind a kernel that takes longer than it. Enqueues two.
+  [[nodiscard]] bool waits_for_gpu(const Batch& batch);
+  /// Why nothing is to be captured from now on: a library that asks whether it is being captured may then launch other
+  /// kernels, or leave a wait out. Empty: all may be.
+  void forbid_capture(std::string why) { why_no_capture_ = std::move(why); }
+  /// What the host takes for the launch of an empty kernel, in a loop of calls. Measured once.
   Estimate bare_launch_seconds();
   /// Looks at a captured execution.
   LaunchedKernels launched_by(const Batch& batch);
@@ -157,7 +162,12 @@ class GpuTiming {
   /// launches is replayed as a graph. Executions each follow what `before`, if any, enqueues, untimed.
   std::unique_ptr<Timer> stream_timer(Batch batch, std::function<void()> before);
 
+  std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) {
+    return why_no_capture_.empty() ? gpu_.capture(batch, executions) : nullptr;
+  }
+
   Gpu& gpu_;
+  std::string why_no_capture_;
   KernelOverheads overheads_;
   std::optional<ClockNotes> clock_notes_;
   std::optional<Estimate> bare_launch_seconds_;

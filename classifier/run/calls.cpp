@@ -33,7 +33,8 @@ struct GpuTime {
 
 std::optional<GpuTime> gpu_time_of(const Measurement& measurement) {
   const Summary* const stream = seconds_by(measurement, TimingMode::stream);
-  if (seconds_by(measurement, TimingMode::graph) != nullptr && stream != nullptr && stream->median > 0.0)
+  // Without a device time it was not captured, and its stream time has the host's waits in it.
+  if (seconds_by(measurement, TimingMode::device) != nullptr && stream != nullptr && stream->median > 0.0)
     return GpuTime{stream->median, sigma_of(*stream)};
   const auto& records = measurement.activity;
   if (records && records->seconds && records->seconds->value > 0.0)
@@ -118,11 +119,10 @@ void judge_call(const Measurement& measurement, Verdict& verdict) {
   if (call == nullptr || !(call->median > 0.0)) return;
   const auto gpu = gpu_time_of(measurement);
   if (!gpu) {
-    if (timing_by(measurement, TimingMode::graph) == nullptr || verdict.regime == Regime::unknown) return;
-    verdict = undecided(fmt::format(
-        "takes {} as called, and cannot be captured, so that nobody knows what its work on the GPU takes by itself: "
-        "records tell (--check=activity)",
-        format_seconds(call->median)));
+    if (verdict.regime != Regime::unknown)
+      verdict =
+          undecided(fmt::format("takes {} as called, and nothing says how long its work on the GPU takes by itself",
+                                format_seconds(call->median)));
     return;
   }
   const double excess = std::log(call->median / (noticeable * gpu->seconds));

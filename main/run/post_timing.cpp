@@ -26,7 +26,7 @@ std::vector<PostTimingStep> post_timing_steps(const RunOptions& options) {
     // What cannot be captured has no other time of its work on the GPU, which a call is judged by.
     if (!all)
       records.wants = [](const Measurement& it) {
-        return seconds_by(it, TimingMode::call) != nullptr && seconds_by(it, TimingMode::graph) == nullptr;
+        return seconds_by(it, TimingMode::call) != nullptr && seconds_by(it, TimingMode::device) == nullptr;
       };
   }
   if (!options.metrics.empty())

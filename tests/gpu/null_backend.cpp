@@ -235,6 +235,8 @@ void NullBackend::launch(const NullKernel& kernel) const { world_->launch(kernel
 
 void NullBackend::pass(double seconds) const { world_->host += seconds; }
 
+void NullBackend::wait() const { world_->wait(); }
+
 Calibration NullBackend::ceilings() const {
   Calibration calibration;
   calibration.device = devices().front();

@@ -39,6 +39,8 @@ class NullBackend final : public Backend {
   void launch(const NullKernel& kernel) const;
   /// The host works for so long.
   void pass(double seconds) const;
+  /// The host waits for the stream.
+  void wait() const;
   /// What a calibration would find: the constants above, each within a percent.
   [[nodiscard]] Calibration ceilings() const;
 

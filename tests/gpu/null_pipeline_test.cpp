@@ -159,6 +159,35 @@ TEST_F(NullPipeline, ACallIsTheSlowerOfHostAndGpu) {
   EXPECT_THAT(reports::console(run, {.width = 120}), testing::HasSubstr("as called"));
 }
 
+void null_waits(State& state) {
+  state.reads(1 << 20);
+  state.measure([](Stream) {
+    null_backend().launch({"null_waits", 1 << 20, 0.0, 0.0, {{100, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}}});
+    null_backend().wait();
+    null_backend().pass(5e-6);
+  });
+}
+GPU_BENCHMARK(null_waits);
+
+TEST_F(NullPipeline, ACallThatWaitsIsNotCapturedAndItsRecordsTellWhatItWaitsFor) {
+  PointRunner runner(device_, {{}, {TimingMode::stream, TimingMode::device, TimingMode::call, TimingMode::graph}});
+  auto measured = go_over(device_, "null_waits", [&](const PointCall& call, std::size_t) { return runner.run(call); });
+  ASSERT_EQ(measured.size(), 1U);
+  for (const TimingMode mode : {TimingMode::device, TimingMode::graph}) {
+    EXPECT_EQ(seconds_by(measured[0], mode), nullptr);
+    EXPECT_EQ(timing_by(measured[0], mode)->reason, "it waits for the GPU before it returns");
+  }
+  const double of_gpu = (1 << 20) / NullBackend::bytes_per_second + NullBackend::kernel_seconds;
+  const double call = NullBackend::launch_seconds + of_gpu + 5e-6;
+  EXPECT_NEAR(seconds_by(measured[0], TimingMode::call)->median, call, 0.02 * call);
+  CountingRunner counting(device_, false, std::make_unique<ActivityPass>(device_));
+  for (auto& [position, one] :
+       count_again(counting, device_, "null_waits", [&](std::size_t) { return measured.data(); }))
+    measured[0] = one;
+  ASSERT_TRUE(measured[0].activity && measured[0].activity->seconds) << measured[0].activity->reason;
+  EXPECT_NEAR(measured[0].activity->seconds->value, of_gpu, 0.02 * of_gpu);
+}
+
 TEST_F(NullPipeline, ALoopOfCallsHasNoPlaceForResetsAndColdCaches) {
   PointRunner runner(device_, {.clocks = {TimingMode::stream, TimingMode::call}, .cold = true});
   auto measured = go_over(device_, "null_map/n:1024/flops:1$",
