@@ -214,7 +214,8 @@ void put_intensity_roofs(const Calibration& calibration, Json& rows) {
                     {"label", roof + "  " + format_value(ceiling.value, ceiling.unit)},
                     {"intensity", rounded(x)},
                     {"rate", rounded(std::min(x * memory->value, pipe->value))},
-                    {"labelled", labelled}});
+                    {"labelled", labelled},
+                    {"slanted", &ceiling == memory}});
   };
   const double ridge = pipe->value / memory->value;
   const double left = std::min(sweep.front().flops_per_byte, ridge);

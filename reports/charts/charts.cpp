@@ -65,9 +65,10 @@ Json datasets(const Run& run) {
 }
 
 Json packed_samples(const Run& run) {
-  auto list = Json::array();
-  for (const auto& point : run.points) list.push_back(packed(point.measurement));
-  return list;
+  auto sets = Json::object();
+  for (std::size_t i = 0; i < run.points.size(); ++i)
+    if (Json set = packed(run.points[i].measurement); !set.is_null()) sets[std::to_string(i)] = std::move(set);
+  return sets;
 }
 
 Json sample_sets(const Measurement& measurement) {

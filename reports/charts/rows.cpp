@@ -112,17 +112,26 @@ void put_course(Json& row, const Measurement& measurement) {
   row["course_word"] = spread_text(measurement);
 }
 
+/// Of figures that are only shown, beside those that the page goes on with: more would be a third of a long page.
+constexpr int shown_digits = 3;
+
+/// To a hundredth of a percent; of what is less, that.
+double shown_share(double fraction) {
+  constexpr double steps = 1e4;
+  return fraction > 0.0 ? std::max(std::round(steps * fraction), 1.0) / steps : 0.0;
+}
+
 void put_time(Json& row, const Measurement& measurement) {
   if (!measurement.seconds()) return;
   const auto& seconds = *measurement.seconds();
   put(row, "seconds", seconds.median);
   put(row, "low", seconds.median_ci95.low);
   put(row, "high", seconds.median_ci95.high);
-  put(row, "lower_quartile", seconds.lower_quartile);
-  put(row, "upper_quartile", seconds.upper_quartile);
-  put(row, "minimum", seconds.minimum);
-  put(row, "maximum", seconds.maximum);
-  put(row, "mad", seconds.mad);
+  put(row, "lower_quartile", seconds.lower_quartile, shown_digits);
+  put(row, "upper_quartile", seconds.upper_quartile, shown_digits);
+  put(row, "minimum", seconds.minimum, shown_digits);
+  put(row, "maximum", seconds.maximum, shown_digits);
+  put(row, "mad", seconds.mad, shown_digits);
   row["samples"] = seconds.count;
   row["executions"] = measurement.primary().executions_per_sample;
   if (!measurement.primary().block_sizes.empty()) row["blocks"] = measurement.primary().block_sizes.size();
@@ -166,14 +175,16 @@ void put_work(Json& row, const Measurement& measurement) {
   if (seconds > 0 && bytes > 0) put(row, "bytes_per_second", bytes / seconds);
   if (seconds > 0 && flops > 0) put(row, "flops_per_second", flops / seconds);
   if (flops > 0 && measurement.seconds() && measurement.seconds()->median_ci95.low > 0) {
-    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high);
-    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low);
+    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high, 4);
+    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low, 4);
   }
 }
 
 void put_counters(Json& row, const Measurement& measurement) {
   for (const auto& counter : measurement.counters) {
-    row["counters"].push_back({counter.name, rounded(counter.value), counter.unit});
+    const bool has_prefix = counter.unit == "bytes" || counter.unit == "Hz" || counter.unit == "FLOP";
+    const int digits = has_prefix ? 4 : std::abs(counter.value) < 1000.0 ? shown_digits : 6;
+    row["counters"].push_back({counter.name, rounded(counter.value, digits), counter.unit});
     row["counted_by"] = measurement.counters.front().source;
   }
   std::map<std::string, std::vector<std::string>> names;  // by reason: most often one holds for all
@@ -195,7 +206,7 @@ void put_kernels(Json& row, const Point& point) {
   auto shares = Json::array();
   std::vector<std::string> texts;
   for (const KernelRow& kernel : kernel_rows(point)) {
-    shares.push_back({kernel.name, rounded(kernel.fraction), text_of(kernel)});
+    shares.push_back({kernel.name, shown_share(kernel.fraction), text_of(kernel)});
     texts.push_back(text_of(kernel));
   }
   if (shares.empty()) return;
@@ -219,10 +230,10 @@ void put_verdict(Json& row, const Point& point) {
   put_text(row, "runner_up", runner_up_text(verdict));
   put_text(row, "advice", advice_text(verdict));
   put_text(row, "checks", votes_text(verdict));
-  if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);
+  if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds, 4);
   row["evidence"] = verdict.evidence;
   auto shares = Json::array();
-  for (const auto& share : verdict.shares) shares.push_back({label_of(share.resource), rounded(share.fraction)});
+  for (const auto& share : verdict.shares) shares.push_back({label_of(share.resource), shown_share(share.fraction)});
   row["shares"] = std::move(shares);
 }
 
@@ -317,13 +328,13 @@ void put_bands(Json& rows, const Group& group, const std::string& line, const st
 
 }  // namespace
 
-Json rounded(double value) {
+Json rounded(double value, int digits) {
   if (!std::isfinite(value)) return nullptr;
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
 }
 
-void put(Json& row, const char* key, std::optional<double> value) {
-  if (value && std::isfinite(*value)) row[key] = rounded(*value);
+void put(Json& row, const char* key, std::optional<double> value, int digits) {
+  if (value && std::isfinite(*value)) row[key] = rounded(*value, digits);
 }
 
 SweepAxis sweep_of(const Group& group) {
@@ -372,7 +383,8 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
   std::map<const Point*, std::size_t> ids;
   for (const auto& point : run.points) ids.emplace(&point, ids.size());
   for (const auto& group : groups_of(run)) {
-    const auto sweep = std::make_shared<const SweepAxis>(sweep_of(group));
+    // A program's kernels and copies are no sweep over sizes.
+    const auto sweep = std::make_shared<const SweepAxis>(run.program ? SweepAxis() : sweep_of(group));
     for (const auto* point : group.points) places[ids.at(point)].sweep = sweep;
     const auto footprint = [](const Measurement& measurement) { return working_set(measurement.work); };
     const auto size = [&](const Measurement& measurement) { return size_of(measurement, *sweep); };
@@ -388,7 +400,7 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
     const auto* calibration = run.calibration_of(point.measurement.device);
     const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
     if (const auto rate = bytes_per_second(point.measurement); rate && dram != nullptr)
-      put(row, "of_dram", *rate / dram->value);
+      put(row, "of_dram", *rate / dram->value, 4);
     const auto put_ends = [&](const char* from, const char* to, const Interval& ends) {
       if (ends == Interval{}) return;
       put(row, from, ends.low);

@@ -16,9 +16,9 @@ namespace gpubench::reports::charts {
 
 using Json = nlohmann::json;
 
-/// Six significant digits; null when not finite.
-Json rounded(double value);
-void put(Json& row, const char* key, std::optional<double> value);
+/// To so many significant digits; null when not finite.
+Json rounded(double value, int digits = 6);
+void put(Json& row, const char* key, std::optional<double> value, int digits = 6);
 
 /// How an operation was swept: its first argument that varies, else its first. The rest tell series apart.
 struct SweepAxis {
@@ -47,8 +47,8 @@ Json calibration_sets(const Run& run);
 /// The most samples of a point that a page carries; the run's own file has them all.
 inline constexpr std::size_t max_packed_samples = 512;
 
-/// An entry a point, in the order of the run: [least, most, samples in all, sizes of blocks, text], in seconds; null
-/// without samples. The text is base64 of little-endian 16-bit numbers, 0 for the least and 65535 for the most.
+/// By a point's place in the run: [least, most, samples in all, sizes of blocks, text], in seconds. Points without
+/// samples have no entry. The text is base64 of little-endian 16-bit numbers, 0 for the least and 65535 for the most.
 Json packed_samples(const Run& run);
 
 /// Data sets of the chart of samples for one point: samples, summary, blocks.

@@ -31,26 +31,46 @@ std::string figure(const charts::Chart& chart) {
       "chart", {{"id", chart.id}, {"scope", chart.scope}, {"title", chart.title}, {"description", chart.description}});
 }
 
-/// Rows as columns, each text once: a third of the size, and faster to read.
+/// Takes the numbers out of a list of lists, and leaves null where they stood: its shape.
+void take_numbers(charts::Json& value, charts::Json& numbers) {
+  if (value.is_array())
+    for (auto& each : value) take_numbers(each, numbers);
+  else if (value.is_number() || value.is_null())
+    numbers.push_back(std::exchange(value, nullptr));
+}
+
+/// Rows as columns, each text and each shape of a list once: a sixth of the size, and faster to read. A row's number is
+/// its id.
 class Columns {
  public:
   void add(const charts::Json& row) {
     for (const auto& [key, value] : row.get_ref<const charts::Json::object_t&>()) {
+      if (key == "id") continue;
       auto& column = columns_[key];
       column.resize(count_);
-      if (!value.is_string()) {
+      if (value.is_string()) {
+        // In brackets: a text by number, not a number.
+        column.push_back(charts::Json::array({place_of(value.get_ref<const std::string&>(), value)}));
+      } else if (value.is_array()) {
+        auto shape = value, numbers = charts::Json::array();
+        take_numbers(shape, numbers);
+        column.push_back(charts::Json::array({place_of("\n" + shape.dump(), shape), std::move(numbers)}));
+      } else {
         column.push_back(value);
-        continue;
       }
-      const auto [place, is_new] = places_.emplace(value.get_ref<const std::string&>(), places_.size());
-      if (is_new) texts_.push_back(value);
-      column.push_back(charts::Json::array({place->second}));  // in brackets: a text by number, not a number
     }
     ++count_;
   }
   charts::Json take() { return {{"count", count_}, {"columns", std::move(columns_)}, {"texts", std::move(texts_)}}; }
 
  private:
+  /// `key`: no printable text has a line feed, so shapes differ from texts.
+  std::size_t place_of(const std::string& key, const charts::Json& value) {
+    const auto [place, is_new] = places_.emplace(key, places_.size());
+    if (is_new) texts_.push_back(value);
+    return place->second;
+  }
+
   std::size_t count_ = 0;
   std::map<std::string, charts::Json::array_t, std::less<>> columns_;
   charts::Json texts_ = charts::Json::array();

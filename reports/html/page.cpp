@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/base64.h"
+#include "core/storage/storage.h"
 #include "reports/html/markup.h"
 #include "reports/regimes.h"
 
@@ -44,8 +46,13 @@ Scripts scripts(const std::vector<File>& files) {
 }
 
 Scripts vega_scripts() {
-  if (!vega().text.empty()) return scripts({vega()});
   Scripts made;
+  if (!vega().text.empty()) {
+    static const std::string packed = base64(storage::compressed(vega().text));
+    made = scripts({script_library()});
+    return {fmt::format("<script type=\"application/gzip\" id=\"library\">{}</script>\n{}", packed, made.html),
+            fmt::format("{} '{}'", made.sources, vega().hash)};
+  }
   for (const auto& [url, integrity] : remote_scripts) {
     made.html +=
         fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);

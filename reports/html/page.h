@@ -27,6 +27,7 @@ File script_charts();
 File script_trace();
 File script_serve();
 File script_flame();
+File script_library();
 
 /// The style sheet with the colours of regimes.
 std::string style();

@@ -159,10 +159,18 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
   const auto [kept, left_out] = largest_frames(graph, 20'000);  // beyond, Vega takes a second for each step
   Json data = {{"names", Json::array()}, {"parents", Json::array()}, {"names_of", Json::array()}};
   std::map<std::uint32_t, std::size_t> numbers;  // of names that have a frame
+  std::vector<std::string> kernels;
+  std::vector<std::size_t> of_kernels;  // the numbers of these names
   for (const Frame& frame : kept) {
     data["parents"].push_back(frame.parent == timeline::FlameNode::no_parent ? -1 : std::int64_t{frame.parent});
     const auto [number, is_new] = numbers.try_emplace(frame.name, numbers.size());
-    if (is_new) data["names"].push_back(printable(graph.names.text(frame.name)));
+    if (is_new) {
+      data["names"].push_back(printable(graph.names.text(frame.name)));
+      if (frame.kind == timeline::SliceKind::kernel) {
+        kernels.push_back(graph.names.text(frame.name));
+        of_kernels.push_back(number->second);
+      }
+    }
     data["names_of"].push_back(number->second);
     data["tones"].push_back(tones[static_cast<std::size_t>(frame.kind)]);
     for (std::size_t k = 0; k < 2; ++k) {
@@ -170,6 +178,9 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
       if (k == 0 || is_diff<Graph>) data["counts"][columns[k]].push_back(frame.counts[k]);
     }
   }
+  data["short"] = data["names"];
+  const auto short_names = distinct_kernel_names(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) data["short"][of_kernels[i]] = printable(short_names[i]);
   data["spec"] = flame_spec<Graph>();
   Page page;
   page.data.push_back(std::move(data));
@@ -214,6 +225,14 @@ std::string picture_of(const Graph& graph, const std::vector<std::size_t>& colum
   spec["config"] = {{"text", {{"font", "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"}}}};
   spec["title"] = {{"text", title}, {"subtitle", subtitle}, {"anchor", "start"}, {"offset", 10}};
   return storage::json_text(spec);
+}
+
+/// Of the table of names; phones show the first.
+Json columns_of(std::initializer_list<const char*> titles) {
+  Json columns = Json::array();
+  for (const char* const title : titles)
+    columns.push_back({{"title", title}, {"detail", columns.empty() ? "" : " detail"}});
+  return columns;
 }
 
 std::string before_and_after(const timeline::FlameDiff& diff) {
@@ -327,7 +346,7 @@ std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight 
                                      {"weighted", true},
                                      {"weights", std::move(weights)},
                                      {"caption", "Frames by the time of their own. Click a name to find it."},
-                                     {"columns", {"own time", "of all", "times"}}});
+                                     {"columns", columns_of({"own time", "of all", "times"})}});
   return page_of(about, std::move(page));
 }
 
@@ -342,7 +361,7 @@ std::string flame_html(const timeline::FlameDiff& diff, const std::vector<Result
                                      {"summary", page.summary},
                                      {"weighted", false},
                                      {"caption", "Frames by how much the time of their own changed."},
-                                     {"columns", {"before", "after", "change"}},
+                                     {"columns", columns_of({"change", "before", "after"})},
                                      {"tables", html(tables)}});
   return page_of(about, std::move(page));
 }

@@ -121,22 +121,23 @@ TEST(Map, CellsOfSizesTouchAndCarryTheProbability) {
 TEST(Samples, ArePackedAndStayWithinAStepOfTheRange) {
   const auto run = testing::synthetic_run();
   const auto packed = charts::packed_samples(run);
-  ASSERT_EQ(packed.size(), run.points.size());
+  EXPECT_EQ(packed.size(), run.points.size() - 2) << "two failed";
   const auto& samples = run.points[0].measurement.primary().samples_seconds;
-  EXPECT_EQ(packed[0][0], *std::min_element(samples.begin(), samples.end()));
-  EXPECT_EQ(packed[0][1], *std::max_element(samples.begin(), samples.end()));
-  EXPECT_EQ(packed[0][2], samples.size());
-  EXPECT_EQ(packed[0][4].get<std::string>().size(), (2 * samples.size() + 2) / 3 * 4);
+  EXPECT_EQ(packed["0"][0], *std::min_element(samples.begin(), samples.end()));
+  EXPECT_EQ(packed["0"][1], *std::max_element(samples.begin(), samples.end()));
+  EXPECT_EQ(packed["0"][2], samples.size());
+  EXPECT_EQ(packed["0"][4].get<std::string>().size(), (2 * samples.size() + 2) / 3 * 4);
   auto odd = run;
   odd.points[0].measurement.make_primary().samples_seconds = {1.0, 2.0};
-  EXPECT_EQ(charts::packed_samples(odd)[0][4], "AAD//w==") << "0 and 65535, little-endian";
+  EXPECT_EQ(charts::packed_samples(odd)["0"][4], "AAD//w==") << "0 and 65535, little-endian";
   odd.points[0].measurement.make_primary().samples_seconds = {1.0, std::nan("")};
-  EXPECT_TRUE(charts::packed_samples(odd)[0].is_null());
+  EXPECT_FALSE(charts::packed_samples(odd).contains("0"));
   odd.points[0].measurement.make_primary().samples_seconds.clear();
-  EXPECT_TRUE(charts::packed_samples(odd)[0].is_null());
+  EXPECT_FALSE(charts::packed_samples(odd).contains("0"));
   odd.points[0].measurement.make_primary().samples_seconds.assign(5000, 1.0);
-  EXPECT_EQ(charts::packed_samples(odd)[0][2], 5000);
-  EXPECT_EQ(charts::packed_samples(odd)[0][4].get<std::string>().size(), (2 * charts::max_packed_samples + 2) / 3 * 4);
+  EXPECT_EQ(charts::packed_samples(odd)["0"][2], 5000);
+  EXPECT_EQ(charts::packed_samples(odd)["0"][4].get<std::string>().size(),
+            (2 * charts::max_packed_samples + 2) / 3 * 4);
 }
 
 TEST(Several, LabelsDiffer) {

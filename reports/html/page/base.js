@@ -55,11 +55,12 @@ function facts(row) {
 const ready = (async () => {
   const packed = byId("data");
   report = JSON.parse(packed.type === "application/json" ? packed.textContent : new TextDecoder().decode(await unzipped(packed)));
-  // The points come as columns; a text is [its number], other lists hold lists.
-  points = Array.from({length: report.points.count}, () => ({}));
+  // The points come as columns; a text is [its number], a list [the number of its shape, its numbers].
+  const filled = (shape, numbers) => Array.isArray(shape) ? shape.map((each) => filled(each, numbers)) : shape ?? numbers.shift();
+  points = Array.from({length: report.points.count}, (_, id) => ({id}));
   for (const [key, column] of Object.entries(report.points.columns))
     column.forEach((value, i) => {
-      if (value !== null) points[i][key] = Array.isArray(value) && typeof value[0] === "number" ? report.points.texts[value[0]] : value;
+      if (value !== null) points[i][key] = Array.isArray(value) ? filled(report.points.texts[value[0]], value[1]) : value;
     });
   report.datasets.points = points;
   regimeNames = report.regimes;

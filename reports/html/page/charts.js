@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the specifications with Vega-Embed and keeps them in step with the theme, the regimes and the chosen operation.
 "use strict";
-ready.then(() => {
+Promise.all([ready, Promise.resolve(window.libraryReady).catch(trouble)]).then(() => {
   const embed = window.vegaEmbed && (window.vegaEmbed.embed || window.vegaEmbed);
   const figures = [...document.querySelectorAll("figure.chart")];
   const nameOf = (figure) => figure.id.replace(/^chart-/, "");
@@ -209,7 +209,7 @@ ready.then(() => {
     if (!found) return;
     const text = found.carried < found.all ? "the first " + count(found.carried) + " of " + count(found.all) + " samples" : count(found.all) + " samples";
     const canvas = make("div", {class: "canvas", role: "img", "aria-label": "Samples of " + row.name + " in the order taken, and a histogram: "
-      + text + ", median " + seconds(row.seconds, 4) + ", quartiles " + seconds(row.lower_quartile, 4) + " to " + seconds(row.upper_quartile, 4)});
+      + text + ", median " + seconds(row.seconds, 4) + ", quartiles " + seconds(row.lower_quartile) + " to " + seconds(row.upper_quartile)});
     box.append(make("figure", {class: "samples"}, make("figcaption", {}, "In the order taken, and a histogram: " + text
       + ". The line is the median with its 95 % interval; dashed vertical lines separate blocks."), canvas));
     const spec = structuredClone(report.specs.samples);
@@ -304,6 +304,10 @@ ready.then(() => {
         figure.querySelector(".canvas").replaceChildren(make("p", {class: "none"}, "This chart could not be drawn: " + error));
       }
       await new Promise((resume) => setTimeout(resume, 0));  // lets the page answer between charts
+    }
+    if (deviceIds.length < 2) {  // else another device may have some
+      const none = figures.filter((figure) => byId("charts").contains(figure)).every((figure) => figure.hidden);
+      for (const part of [byId("charts"), document.querySelector('nav a[href="#charts"]')]) part.hidden = none;
     }
     root.dataset.charts = String(views.size);
   }

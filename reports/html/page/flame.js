@@ -5,7 +5,7 @@
   const page = JSON.parse(byId("data").textContent);
   const {names, parents, tones} = page, isDiff = "base" in page.self, size = parents.length;
   const figure = byId("view"), canvas = figure.querySelector(".canvas"), search = byId("search"), found = byId("found"), tip = byId("tip");
-  const name = (i) => names[page.names_of[i]];
+  const name = (i) => names[page.names_of[i]], short = (i) => page.short[page.names_of[i]];
   const sums = (own) => {
     const total = own.slice();
     for (let i = size - 1; i > 0; --i) total[parents[i]] += total[i];
@@ -35,7 +35,7 @@
       const value = isDiff ? Math.max(self.base[i], self.new[i]) : self[weight][i];
       const all = isDiff ? Math.max(total.base[i], total.new[i]) : total[weight][i];
       if (i > 0 && all <= 0) continue;
-      rows.push({id: i, parent: i > 0 ? parents[i] : null, name: name(i), value, fill: isDiff ? Math.max(-1, Math.min(1, change(i))) : tones[i]});
+      rows.push({id: i, parent: i > 0 ? parents[i] : null, name: name(i), label: short(i), value, fill: isDiff ? Math.max(-1, Math.min(1, change(i))) : tones[i]});
     }
     return rows;
   }
@@ -84,12 +84,10 @@
       groups.set(group.name, group);
     }
     const order = isDiff ? (group) => Math.abs(group.own - group.base) : (group) => group.own;
-    const shown = [...groups.values()].filter((group) => (group.own > 0 || group.base > 0) && (text === "" || group.name.toLowerCase().includes(text))).sort((a, b) => order(b) - order(a)).slice(0, 50);
+    const shown = [...groups.values()].filter((group) => (group.own > 0 || group.base > 0) && (text === "" || group.name.toLowerCase().includes(text))).sort((a, b) => order(b) - order(a)).slice(0, 200);
     const all = isDiff ? total.new[0] : total[weight][0];
-    byId("names").replaceChildren(...shown.map((group) => {
-      const cells = isDiff ? [time(group.base), time(group.own), (group.own >= group.base ? "+" : "\u2212") + time(Math.abs(group.own - group.base))] : [time(group.own), percent(all > 0 ? group.own / all : 0), count(group.times)];
-      return nameRow(group.name, () => { search.value = group.name; find(); choose(group.frame); }, cells);
-    }));
+    fillNames(shown.map((group) => ({name: group.name, short: short(group.frame), open: () => { search.value = group.name; find(); choose(group.frame); },
+      numbers: isDiff ? [(group.own >= group.base ? "+" : "\u2212") + time(Math.abs(group.own - group.base)), time(group.base), time(group.own)] : [time(group.own), percent(all > 0 ? group.own / all : 0), count(group.times)]})));
   }
 
   async function draw() {
@@ -132,7 +130,13 @@
   onSearch(find);
   const select = byId("weight");
   if (select) select.addEventListener("change", async () => { weight = select.value; from = 0; to = 1; await draw(); choose(chosen); show(0); find(); });
-  if (window.vegaEmbed) draw().then(() => {
+  Promise.resolve(window.libraryReady).catch(trouble).then(() => window.vegaEmbed ? draw() : null).then(() => {
+    if (!view) {
+      canvas.replaceChildren(make("p", {class: "none"}, "No picture: the chart library could not be loaded. The table below holds the same frames."));
+      table();
+      root.dataset.charts = 0;
+      return;
+    }
     choose(0);
     show(0);
     find();
@@ -141,9 +145,4 @@
     root.dataset.opened = performance.now();
     root.dataset.charts = 1;
   });
-  else {
-    canvas.replaceChildren(make("p", {class: "none"}, "No picture: the chart library could not be loaded. The table below holds the same frames."));
-    table();
-    root.dataset.charts = 0;
-  }
 }
