@@ -152,7 +152,10 @@ std::string html(const ResultTable& table) {
     for (std::size_t r = 0; r < shown.rows; ++r) {
       json cells = json::array();
       for (std::size_t c = 1; c < shown.columns.size(); ++c)
-        cells.push_back({{"text", shown.cells[c][r]}, {"number", !is_words(shown.columns[c]->kind)}});
+        cells.push_back({{"text", shown.cells[c][r]},
+                         {"look", fmt::format("{}{}", is_words(shown.columns[c]->kind) ? "" : "number",
+                                              shown.columns[c]->expendable > 0 ? " detail" : "")},
+                         {"title", shown.columns[c]->title}});
       rows.push_back({{"head", json::array({shown.cells.front()[r]})}, {"cells", std::move(cells)}});
     }
     values["table"] = {

@@ -73,8 +73,9 @@ std::vector<Heading> headings(std::string_view text) {
   while (!text.empty()) {
     const std::string_view each = text.substr(0, text.find("; "));
     text.remove_prefix(std::min(each.size() + 2, text.size()));
-    const std::string_view title = each.substr(0, each.find_last_not_of(">*") + 1);
-    list.push_back({std::string(title), each.substr(title.size()).starts_with('>'), each.ends_with('*')});
+    const std::string_view title = each.substr(0, each.find_last_not_of(">*-") + 1);
+    const auto has = [marks = each.substr(title.size())](char mark) { return marks.find(mark) != marks.npos; };
+    list.push_back({std::string(title), has('>'), has('*'), has('-')});
   }
   return list;
 }

@@ -30,10 +30,12 @@ std::string markdown_text(std::string_view text);
 
 struct Heading {
   std::string title;
-  bool right = false;  ///< aligned to the right, as numbers are
-  bool made = false;   ///< its cells are in the table's format already
+  bool right = false;   ///< aligned to the right, as numbers are
+  bool made = false;    ///< its cells are in the table's format already
+  bool detail = false;  ///< the rows of phones do without it
 };
-/// "point; time>; kernel*": > aligns to the right, the cells of * are in the table's format already.
+/// "point; time>; kernel*; p95>-": > aligns to the right, the cells of * are in the table's format already, - is a
+/// detail.
 std::vector<Heading> headings(std::string_view text);
 
 using Rows = std::vector<std::vector<std::string>>;

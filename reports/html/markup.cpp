@@ -136,7 +136,9 @@ std::string render(const CaptionedTable& table) {
       if (i == 0)
         head.push_back(html);
       else
-        cells.push_back({{"look", column.right ? "number" : ""}, {"title", column.title}, {"html", html}});
+        cells.push_back({{"look", fmt::format("{}{}", column.right ? "number" : "", column.detail ? " detail" : "")},
+                         {"title", column.title},
+                         {"html", html}});
     }
     rows.push_back({{"head", std::move(head)}, {"cells", std::move(cells)}});
   }

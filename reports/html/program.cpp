@@ -62,8 +62,8 @@ json gpu_card(const GpuTime& gpu) {
   if (gpu.launch_call_seconds) facts += fmt::format(", {} a call", format_seconds(*gpu.launch_call_seconds));
   if (gpu.launch_period_seconds) facts += fmt::format(", one every {}", format_seconds(*gpu.launch_period_seconds));
   return {{"name", name_of(gpu)},
-          {"busy", busy_text(gpu)},
-          {"idle", idle_text(gpu)},
+          {"busy", fmt::format("{} busy of {}", format_percent(gpu.busy_seconds / gpu.wall_seconds),
+                               format_seconds(gpu.wall_seconds))},
           {"facts", std::move(facts)},
           {"parts", std::move(parts)}};
 }
@@ -71,8 +71,8 @@ json gpu_card(const GpuTime& gpu) {
 std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
   CaptionedTable table{
       "Launches of one function with one shape in one range, by their time in all. A name leads to all that is known.",
-      headings(
-          "kernel*; range; launches>; total>; share>; mean>; p50>; p95>; of ceiling>*; regime*; limiter; certainty")};
+      headings("kernel*; launches>-; total>; share>*; mean>-; p50>-; p95>-; of ceiling>*; regime*; limiter; "
+               "certainty-")};
   for (const ProgramRow& row : rows) {
     const ProgramKernel& kernel = *row.kernel;
     const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
@@ -81,11 +81,14 @@ std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
     if (row.point != nullptr)
       name = fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(),
                          markup::escape(kernel.point), name);
-    if (!row.differs.empty()) name += fmt::format(" <small>{}</small>", markup::escape(row.differs));
+    std::string further = row.differs;
+    if (!kernel.range.empty() && further.find("in ") == std::string::npos)
+      further += (further.empty() ? "in " : ", in ") + kernel.range;
+    if (!further.empty()) name += fmt::format(" <small>{}</small>", markup::escape(further));
     auto& cells = table.rows.emplace_back(std::vector<std::string>{
-        std::move(name), kernel.range, format_count(static_cast<double>(kernel.launches)),
-        format_seconds(kernel.total_seconds), format_percent(kernel.share), mean ? format_seconds(*mean) : "",
-        format_seconds(kernel.p50_seconds), format_seconds(kernel.p95_seconds)});
+        std::move(name), format_count(static_cast<double>(kernel.launches)), format_seconds(kernel.total_seconds),
+        meter(verdict == nullptr ? "unknown" : gpubench::name_of(verdict->regime), kernel.share),
+        mean ? format_seconds(*mean) : "", format_seconds(kernel.p50_seconds), format_seconds(kernel.p95_seconds)});
     if (verdict == nullptr) continue;
     const std::string_view regime = gpubench::name_of(verdict->regime);
     cells.push_back(verdict->achieved ? meter(regime, *verdict->achieved) : "");
@@ -109,6 +112,8 @@ std::string kernels(const Run& run) {
     html += fmt::format("<p class=\"empty\">{} more stand in the table of all points.</p>\n", rows.size() - end);
   return html;
 }
+
+bool has_flops(const Point& point) { return shown_work(point.measurement).total_flops() > 0.0; }
 
 /// Live bytes as steps: nothing to compute in the page. Null where there is nothing to show.
 json memory_curve(const Program& program, const ProgramMemory& memory) {
@@ -174,19 +179,21 @@ std::string program(const Run& run) {
   for (std::size_t i = 0; i < std::min(program.gpus.size(), shown_gpus); ++i) gpus.push_back(gpu_card(program.gpus[i]));
   for (const ProgramMemory& memory : shown_memory(program))
     if (json curve = memory_curve(program, memory); !curve.is_null()) memories.push_back(std::move(curve));
-  return markup::part("program", {{"command", joined(program.command, " ")},
-                                  {"ran", ran_text(program)},
-                                  {"gpus", std::move(gpus)},
-                                  {"more_gpus", text_of_rest(program.gpus.size(), shown_gpus)},
-                                  {"no_counters", program.counters_reason},
-                                  {"counters_title", program.counted_launches > 0 ? "Counters" : "No counters"},
-                                  {"kernels", kernels(run)},
-                                  {"timeline", !program.overview.empty()},
-                                  {"tracks", program.overview.size()},
-                                  {"wall", format_seconds(program.wall_seconds)},
-                                  {"memory", std::move(memories)},
-                                  {"ranges", ranges(program)},
-                                  {"tables", tables(program)}});
+  return markup::part("program",
+                      {{"command", joined(program.command, " ")},
+                       {"ran", ran_text(program)},
+                       {"gpus", std::move(gpus)},
+                       {"more_gpus", text_of_rest(program.gpus.size(), shown_gpus)},
+                       {"no_counters", program.counters_reason},
+                       {"counters_title", program.counted_launches > 0 ? "Counters" : "No counters"},
+                       {"kernels", kernels(run)},
+                       {"no_roofline", program.counted_launches > 0 && std::ranges::none_of(run.points, has_flops)},
+                       {"timeline", !program.overview.empty()},
+                       {"tracks", program.overview.size()},
+                       {"wall", format_seconds(program.wall_seconds)},
+                       {"memory", std::move(memories)},
+                       {"ranges", ranges(program)},
+                       {"tables", tables(program)}});
 }
 
 nlohmann::json overview_data(const Program& program) {

@@ -89,6 +89,23 @@ CaptionedTable health(const Calibration& calibration) {
   return table;
 }
 
+/// What a column says of all rows alike, taken out of them: the caption tells it once.
+std::string take_common(Rows& rows, std::size_t column) {
+  const auto same = [&](const auto& row) { return row[column] == rows.front()[column]; };
+  if (rows.empty() || !std::ranges::all_of(rows, same)) return {};
+  const std::string text = rows.front()[column];
+  for (auto& row : rows) row[column].clear();
+  return text;
+}
+
+/// As HTML: bold where something changed, red where it got slower.
+std::string changed_cell(const std::string& text) {
+  const bool slower = text.ends_with("slower");
+  return slower || text.ends_with("faster")
+             ? fmt::format("<strong{}>{}</strong>", slower ? " class=\"slower\"" : "", text)
+             : text;
+}
+
 std::string folded(const std::string& summary, const std::string& html) {
   return html.empty() ? "" : markup::part("folded", {{"summary", summary}, {"html", html}});
 }
@@ -220,27 +237,47 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
   const auto list_of = [](std::string_view title, const std::vector<std::string>& lines, const char* look) {
     return lines.empty() ? "" : notice(look, title, "", lines);
   };
-  const std::vector<Heading> columns = {{"point"},     {"device"}, {"timed by"},         {base, true},
-                                        {later, true}, {"change"}, {"95 % of new/base"}, {"limit"}};
-  const ShownPoints shown = shown_points(comparison);
-  const CaptionedTable changed{"What changed most, by effect", columns, comparison_rows(shown.points), false};
-  const CaptionedTable all{"All points, by effect", columns,
-                           shown.folded.empty() ? Rows() : comparison_rows(by_effect(comparison))};
+  constexpr std::size_t open_rows = 20;
+  const auto table_of = [&](const char* what, const std::vector<const compare::ComparedPoint*>& points) {
+    Rows rows = comparison_rows(points);
+    std::string caption = fmt::format("{}, by effect", what);
+    for (const auto& [column, words] : {std::pair(1U, "on"), std::pair(2U, "timed by")})
+      if (const std::string same = take_common(rows, column); !same.empty())
+        caption += fmt::format(", {} {}", words, same);
+    for (auto& row : rows) row[5] = changed_cell(row[5]);
+    return render(CaptionedTable{caption,
+                                 {{"point"},
+                                  {"device"},
+                                  {"timed by"},
+                                  {base, true},
+                                  {later, true},
+                                  {"change", false, true},
+                                  {"95 % of new/base", false, false, true},
+                                  {"limit"}},
+                                 std::move(rows),
+                                 false});
+  };
+  auto changed = shown_points(comparison).points;
+  if (changed.size() > open_rows) changed.resize(open_rows);
+  const auto all = by_effect(comparison);
   CaptionedTable whole{"Operations as a whole, against what the noise allows",
-                       headings("operation; device; points>; new/base>; 95 %; change; held against")};
+                       headings("operation; device; points>; new/base>; 95 %; change*; held against"),
+                       {},
+                       false};
   for (const compare::ComparedOperation& each : comparison.operations)
     whole.rows.push_back({each.operation.empty() ? "all" : each.operation, each.device, std::to_string(each.points),
                           fmt::format("{:.3f}", each.ratio.value),
                           fmt::format("{:.3f} to {:.3f}", each.ratio.ci95.low, each.ratio.ci95.high),
-                          std::string(name_of(each.change)), each.relative ? "the other operations" : "the base"});
+                          changed_cell(change_text(each)), each.relative ? "the other operations" : "the base"});
   const std::string top =
       (comparison.comparable ? "" : notice("bad", "Not comparable", "for the reasons below.")) +
       (comparison.forced ? notice("warn", "Compared by --force", "in spite of the differences below.") : "");
   const std::string tables =
       list_of("As a whole", changed_operations(comparison), "") +
       list_of("These forbid the comparison", comparison.forbidding, "bad") +
-      list_of("Failed in the new run", comparison.failed_in_new, "bad") + render(changed) +
-      folded("All points", render(all)) + render(whole) + list_of("The runs differ", comparison.differences, "warn") +
+      list_of("Failed in the new run", comparison.failed_in_new, "bad") + table_of("What changed most", changed) +
+      (changed.size() == all.size() ? "" : folded("All " + plural(all.size(), "point"), table_of("All points", all))) +
+      folded("Operations as a whole", render(whole)) + list_of("The runs differ", comparison.differences, "warn") +
       list_of("Notes", comparison.notes, "") + list_of("What this rests on", grounds_of(comparison), "");
   return markup::part("comparison", {{"top", top}, {"summary", summary_of(comparison)}, {"tables", tables}});
 }
@@ -255,7 +292,8 @@ std::string boundaries(const Run& run) {
                           std::string(label_of(boundary.to)), boundary.argument, boundary_at_text(boundary), ci95});
   }
   const auto html = render(table);
-  return html.empty() ? notice("", "", "No operation changed regime within its sizes.") : html;
+  // A program's kernels have no sizes to change regime within.
+  return html.empty() && !run.program ? notice("", "", "No operation changed regime within its sizes.") : html;
 }
 
 std::string own(const Run& run) {

@@ -25,9 +25,12 @@ OVERLAPS = """(() => { const found = [];
   const seen = (t) => { for (let e = t; e && e.tagName !== 'svg'; e = e.parentNode) { const s = getComputedStyle(e); if (s.opacity < 0.1 || s.display === 'none') return false; }
     return t.textContent.trim() && getComputedStyle(t).fillOpacity > 0.1; };
   for (const svg of document.querySelectorAll('figure svg')) {
+    const room = (t) => { const g = t.closest('[clip-path]'); if (!g) return null; const m = g.getScreenCTM(), b = document.querySelector(g.getAttribute('clip-path').slice(4, -1)).firstElementChild.getBBox();
+      return [m.a * b.x + m.e, m.d * b.y + m.f, m.a * (b.x + b.width) + m.e, m.d * (b.y + b.height) + m.f]; };
     const edge = svg.getBoundingClientRect(), name = (svg.closest('figure.chart') || {id: 'samples'}).id;
-    const texts = [...svg.querySelectorAll('text')].filter(seen).map((t) => [t.textContent, quad(t)]);
-    texts.forEach(([a, p], i) => { if (p.some(([x, y]) => x < edge.left - 1 || x > edge.right + 1 || y < edge.top - 1 || y > edge.bottom + 1)) found.push(name + ' cut off: ' + a);
+    const texts = [...svg.querySelectorAll('text')].filter(seen).map((t) => [t.textContent, quad(t), room(t)]);
+    texts.forEach(([a, p, r], i) => { if (r && p.some(([x, y]) => x < r[0] - 2 || x > r[2] + 2 || y < r[1] - 2 || y > r[3] + 2)) found.push(name + ' clipped: ' + a);
+      if (p.some(([x, y]) => x < edge.left - 1 || x > edge.right + 1 || y < edge.top - 1 || y > edge.bottom + 1)) found.push(name + ' cut off: ' + a);
       for (const [b, q] of texts.slice(i + 1)) if (!apart(p, q)) found.push(name + ': ' + a + ' / ' + b); });
   } return found; })()"""
 

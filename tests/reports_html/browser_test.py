@@ -15,6 +15,7 @@ import time
 import browser as headless
 
 WIDTHS = (390, 1000, 1600)
+REAL_RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "results", "h200", "run.json")
 failures = []
 
 
@@ -274,6 +275,10 @@ def test_comparison(page, folder, pictures):
         expect("one heading", page.evaluate("[...document.querySelectorAll('h1')].map((h) => h.textContent).join()") == "new against old")
         heads = page.evaluate("[...document.querySelectorAll('#comparison table thead')][0].textContent")
         expect(f"the sides have their names, not {heads}", "oldnew" in heads)
+        rows = "document.querySelectorAll('#comparison table')[0].tBodies[0].rows"
+        expect("at most 20 rows are open, what got slower first", page.evaluate(f"{rows}.length") == 20 and page.evaluate(f"[...{rows}].every((row) => row.querySelector('.slower'))"))
+        expect("what is the same in all rows stands above them, once", "device" not in heads and "on cuda:0" in page.evaluate("document.querySelector('#comparison caption').textContent"))
+        expect("the comparison comes first", page.evaluate("document.querySelector('nav a').textContent") == "Comparison")
         expect("the rest is folded", page.evaluate("!document.querySelector('.rest').open && document.querySelectorAll('.rest .canvas svg').length === 0"))
         broken = page.evaluate("""[...document.querySelectorAll('#comparison td')].filter((cell) => !/\\s/.test(cell.textContent) && cell.firstChild && cell.offsetParent
             && (() => { const r = document.createRange(); r.selectNodeContents(cell); return r.getClientRects().length > 1; })()).map((cell) => cell.textContent)""")
@@ -294,6 +299,38 @@ def test_tables_fit(page, folder):
     page.open(folder + "/one.html", 390)
     expect("rows are stacked on phones", page.evaluate("getComputedStyle(document.querySelector('#points-table tbody tr')).display") == "block")
     expect("and names have the line", page.evaluate("document.querySelector('#points-table tbody th').getBoundingClientRect().width") > 250)
+
+
+# Tables and other boxes that one would have to scroll sideways.
+TOO_WIDE = """[...document.querySelectorAll('.scroll')].filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.getAttribute('aria-label') + ': ' + box.scrollWidth)"""
+
+
+def test_no_page_needs_scrolling_sideways(page, folder):
+    for kind in ("one", "single", "program", "comparison", "timeline", "flame", "flame-diff", "run.json"):
+        for width in (390, 1440):
+            page.open(f"{folder}/{kind}.html", width)
+            found = page.evaluate(TOO_WIDE)
+            expect(f"{kind} at {width} px: no table is cut off, not {found}", not found)
+    page.open(folder + "/flame.html", 390)
+    expect("a long list of names says what it leaves out, and phones show the time alone", page.evaluate(
+        "document.querySelectorAll('.names thead th').length > 2 && [...document.querySelectorAll('.names thead th')].filter((e) => e.checkVisibility()).length === 2"))
+    page.open(folder + "/flame-diff.html", 390)
+    expect("a stacked table says what it is of", page.evaluate("[...document.querySelectorAll('table.stacks caption')].every((e) => e.checkVisibility() && e.textContent)"))
+
+
+def test_real_run(page, folder):
+    """The page of the H200's run in the docs: no text of a chart lies on another, none is cut off."""
+    for width, dark in ((390, True), (1440, False)):
+        page.open(folder + "/run.json.html", width, dark=dark)
+        quiet(page, f"real run at {width} px")
+        fits(page, f"real run at {width} px")
+        for line in ("copy", "softmax"):
+            page.evaluate(f"(() => {{ const s = document.getElementById('line'); s.value = '{line}'; s.dispatchEvent(new Event('change')); }})()")
+            page.evaluate("new Promise((resolve) => setTimeout(resolve, 400))")
+            found = page.evaluate(headless.OVERLAPS)
+            expect(f"real run at {width} px, {line}: texts apart and whole, not {found}", not found)
+        expect("a regime that is unknown has no figure", not page.evaluate("[...document.querySelectorAll('#chart-map text')].some((t) => t.textContent === '?0')"))
 
 
 def test_print(page, folder):
@@ -466,6 +503,10 @@ def test_program(page, folder, pictures):
             "(() => { const c = document.querySelector('#timeline canvas').getBoundingClientRect(); return c.width > innerWidth / 2 && c.right <= innerWidth; })()"))
         if pictures:
             page.screenshot(f"{pictures}/program-{width}.png")
+    expect("copies are no sweep over sizes", page.evaluate("document.getElementById('operation').hidden && document.getElementById('chart-map').hidden"))
+    expect("kernels' counted work is in the roofline, the first chart", page.evaluate("[...document.querySelectorAll('figure.chart')].find((e) => !e.hidden).id") == "chart-roofline"
+           and marks(page, "roofline", ".mark-symbol.role-mark path") >= 5)
+    expect("the largest kernel is the first row", "gemm_kernel" in page.evaluate("document.querySelector('.kernels tbody th').textContent"))
     all_of_it = shown()
     expect("the timeline begins with all", all_of_it == [0, 0.0164])
     page.evaluate("document.querySelector('#timeline [data-zoom=in]').click()")
@@ -479,7 +520,8 @@ def test_program(page, folder, pictures):
     box = json.loads(page.evaluate("JSON.stringify(document.querySelector('#timeline canvas').getBoundingClientRect())"))
     row = box["y"] + 22 + 11  # the first track, a range
     mouse = lambda kind, x, **more: page.call("Input.dispatchMouseEvent", type=kind, x=x, y=row, **more)
-    middle = box["x"] + 220 + (box["width"] - 220) * 2e-3 / 0.0164
+    labels = float(page.evaluate("document.querySelector('#timeline canvas').dataset.labels"))
+    middle = box["x"] + labels + (box["width"] - labels) * 2e-3 / 0.0164
     for step in range(50):
         mouse("mouseMoved", middle + step % 2)
         if page.evaluate("!document.getElementById('tip').hidden"):
@@ -583,7 +625,7 @@ def test_flame_pages(page, folder, pictures):
     quiet(page, "flame graph")
     page.open(folder + "/flame-diff.html", 1000)
     expect(f"a diff tells both times: {chosen()}", chosen().startswith("all: 115 us before, 215 us after: +87.0 %"))
-    expect("and lists what changed most", page.evaluate("document.querySelector('#names tr').textContent") == "gemm<float>100 us200 us+100 us")
+    expect("and lists what changed most", page.evaluate("document.querySelector('#names tr').textContent") == "gemm<float>+100 us100 us200 us")
 
 
 def test_hostile_traces(page, folder):
@@ -607,7 +649,7 @@ def test_without_library(page, folder):
     """The page of a build without the bundle, as it is without network: tables, and a sentence instead of charts."""
     with open(folder + "/one.html", encoding="utf-8") as file:
         text = file.read()
-    library = re.search(r"<script>/\* Vega .*?</script>", text, re.S)
+    library = re.search(r'<script type="application/gzip" id="library">.*?</script>\n<script>.*?</script>', text, re.S)
     if library:  # a build without the bundle has none to take out
         text = text.replace(library.group(0), "").replace('"embedded":true', '"embedded":false')
     with open(folder + "/bare.html", "w", encoding="utf-8") as file:
@@ -643,15 +685,15 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
         kinds = ("one", "single", "two", "runs", "five", "comparison", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
-                     "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff")
+                     "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff", REAL_RUN)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
-            list(several.map(lambda kind: subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True), kinds))
+            list(several.map(lambda kind: subprocess.run([writer, kind, f"{folder}/{os.path.basename(kind)}.html"], check=True), kinds))
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
         page = headless.Browser(path)
         try:
             if embedded:
-                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_comparison, test_tables_fit, test_print,
+                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_comparison, test_tables_fit, test_no_page_needs_scrolling_sideways, test_real_run, test_print,
                              test_tooltip, test_tooltips_fit, test_labels, test_saved_charts, test_axe, test_heads, test_findings, test_large, test_odd_runs, test_program, test_table,
                              test_hostile, test_timeline_page, test_flame_pages, test_hostile_traces):
                     if not chosen or test.__name__ in chosen:

@@ -26,7 +26,9 @@ TEST(ProgramPage, shows_all_that_is_known_of_the_program) {
   EXPECT_THAT(html, HasSubstr("idle: late launches</dt><dd>24 %"));
   EXPECT_THAT(sections::findings(program_run()), HasSubstr("<li>cuda:0 of python3 (rank 0) is idle 24 %"));
   EXPECT_THAT(html, HasSubstr("<a href=\"#p0\""));
-  EXPECT_THAT(html, HasSubstr(">step */forward</td><td class=\"number\" data-title=\"launches\">640</td>"));
+  EXPECT_THAT(html,
+              HasSubstr("in step */forward</small></th><td class=\"number detail\" data-title=\"launches\">640</td>"));
+  EXPECT_THAT(html, HasSubstr("<p>62 % busy of 16.4 ms. 2 910 launches, ")) << "and no cause twice";
   EXPECT_THAT(html, HasSubstr("Timeline of 4 tracks over 16.4 ms"));
   EXPECT_THAT(html, HasSubstr("Memory: device of python3 (rank 0)"));
   EXPECT_THAT(html, HasSubstr("<path d=\"M0.0 120.0H0.0V120.0H61.0V45.5H195.1V0.0"));

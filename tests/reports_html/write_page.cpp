@@ -83,7 +83,9 @@ int main(int argc, char** argv) {
     return file.flush() ? 0 : 1;
   }
   gpubench::Run run;
-  if (kind == "one") {
+  if (kind.ends_with(".json")) {
+    run = gpubench::storage::read_run(kind);
+  } else if (kind == "one") {
     run = testing::synthetic_run();
   } else if (kind == "single") {
     run = testing::synthetic_run();
@@ -108,7 +110,8 @@ int main(int argc, char** argv) {
     run = kind != "hostile-runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
     std::cerr << "usage: write_page "
-                 "one|single|two|runs|five|comparison|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|"
+                 "RUN.json|one|single|two|runs|five|comparison|large|large-json|program|hostile|hostile-runs|"
+                 "uncalibrated|empty|"
                  "timeline|"
                  "flame|... FILE\n";
     return 64;

@@ -60,11 +60,20 @@ function showTip(x, y, head, lines) {
   tip.style.left = Math.max(10, Math.min(x + 14, innerWidth - box.width - 10)) + "px";
   tip.style.top = Math.max(10, y + 16 + box.height > innerHeight ? y - box.height - 12 : y + 16) + "px";
 }
-/** A row of a table of names: the name to click on, further cells, numbers. */
-function nameRow(name, open, numbers, ...further) {
-  const button = make("button", {type: "button", title: name}, name);
-  button.addEventListener("click", open);
-  return make("tr", {}, make("th", {scope: "row"}, button), ...further, ...numbers.map((text) => make("td", {class: "number"}, text)));
+/** Rows of a table of names, 20 unless all are asked for: the name to click on, its numbers, the first of which phones show. */
+function fillNames(rows) {
+  const made = rows.map(({name, short, kind, open, numbers}) => {
+    const button = make("button", {type: "button", title: name}, short || name);
+    button.addEventListener("click", open);
+    return make("tr", {}, make("th", {scope: "row"}, button), kind === undefined ? null : make("td", {class: "detail"}, kind),
+      ...numbers.map((text, i) => make("td", {class: i ? "number detail" : "number"}, text)));
+  });
+  const list = byId("names"), first = 20;
+  list.replaceChildren(...made.slice(0, first));
+  if (made.length <= first) return;
+  const more = make("button", {type: "button"}, "Show " + count(made.length - first) + " more");
+  more.addEventListener("click", () => list.replaceChildren(...made));
+  list.append(make("tr", {}, make("td", {colspan: "5"}, more)));
 }
 /** Finds a moment after the last letter, unless stopped by what this returns; "/" leads to the search. */
 function onSearch(find) {

@@ -69,10 +69,10 @@
     for (const [kind, title] of Object.entries(titles)) {
       const mine = files.filter((file) => file.kind === kind && (text === "" || (file.path + " " + (file.about || "")).toLowerCase().includes(text)));
       if (!mine.length) continue;
-      parts.push(make("section", {}, make("h2", {}, title), ...(choosers[kind] ? [choosers[kind].box] : []), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {},
+      parts.push(make("section", {}, make("h2", {}, title), ...(choosers[kind] ? [choosers[kind].box] : []), make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, make("table", {class: "stacks"},
         make("thead", {}, make("tr", {}, ...["name", "look", "what", "changed", "size"].map((name) => make("th", {scope: "col", ...(name === "size" ? {class: "number"} : {})}, name)))),
-        make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {}, file.about || troubleOf(file)),
-          make("td", {class: "when"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number"}, bytes(file.bytes)))))))));
+        make("tbody", {}, ...mine.slice(0, 500).map((file) => make("tr", {}, make("th", {scope: "row"}, file.path), file.trouble ? make("td") : actions(file), make("td", {"data-title": "what"}, file.about || troubleOf(file)),
+          make("td", {class: "when", "data-title": "changed"}, file.modified_utc.replace("T", " ").replace("Z", "")), make("td", {class: "number", "data-title": "size"}, bytes(file.bytes)))))))));
     }
     if (!parts.length) parts.push(make("p", {class: "empty"}, text ? "Nothing here has this name." : "Nothing here yet: no run, calibration, trace or gate store. What appears in the folder appears here."));
     lists.replaceChildren(...parts);

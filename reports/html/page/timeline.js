@@ -13,7 +13,7 @@ function timelineView(figure, model) {
   const {pane, unit = 1} = model;
   const wall = model.wall > 0 ? model.wall : 1;
   const head = 22, lane = model.lane || 22, bar = Math.min(lane - 2, 14);
-  let rows = model.rows, from = 0, to = wall, width = 0, height = 0, labels = 0, drag = null, chosen = null, frame = 0;
+  let rows = model.rows, from = 0, to = wall, width = 0, height = 0, labels = 0, labelled = 0, drag = null, chosen = null, frame = 0;
 
   const x = (time) => labels + (time - from) / (to - from) * (width - labels);
   const time = (place) => from + (place - labels) / (width - labels) * (to - from);
@@ -40,7 +40,8 @@ function timelineView(figure, model) {
       pen.fillRect(x(at), head - 6, 1, height - head + 6);
       pen.fillStyle = ink;
       const places = Math.min(12, 3 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(at) / step / 100, 1)))));
-      pen.fillText(Math.abs(at) < step / 2 ? "0 s" : seconds(at * unit, places), x(at) + 3, 11);
+      const name = Math.abs(at) < step / 2 ? "0 s" : seconds(at * unit, places);
+      if (x(at) + 3 + pen.measureText(name).width <= width) pen.fillText(name, x(at) + 3, 11);
     }
   }
   function text(row, i, left, wide, y, paper) {
@@ -112,7 +113,6 @@ function timelineView(figure, model) {
     const style = getComputedStyle(box);
     width = Math.max(box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight), 200);
     height = pane ? pane.clientHeight : head + rows.length * lane + 4;
-    labels = width < 600 ? 90 : 220;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.style.width = width + "px";
       canvas.style.height = height + "px";
@@ -122,6 +122,8 @@ function timelineView(figure, model) {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     pen.font = "11px system-ui, sans-serif";
+    labelled = labelled || rows.reduce((most, row) => Math.max(most, pen.measureText(row.label).width), 0);
+    labels = Math.min(width < 600 ? 100 : 220, 12 + labelled);
     pen.textBaseline = "middle";
     const ink = color("ink"), soft = color("soft"), paper = color("paper");
     const fill = Object.fromEntries(Object.entries(looks).map(([kind, name]) => [kind, color(name)]));
@@ -147,14 +149,15 @@ function timelineView(figure, model) {
     pen.rect(0, head, labels - 6, height);
     pen.clip();
     pen.fillStyle = soft;
-    const letters = Math.floor(labels / 5.8);
     for (let place = first; place < last; ++place) {
-      const label = rows[place].label;
-      if (label) pen.fillText(label.length > letters ? "\u2026" + label.slice(1 - letters) : label, 0, top(place) + bar / 2);
+      let label = rows[place].label;
+      for (let cut = 1; pen.measureText(label).width > labels - 8; ++cut) label = "\u2026" + rows[place].label.slice(cut);  // its end tells it apart
+      pen.fillText(label, 0, top(place) + bar / 2);
     }
     pen.restore();
     canvas.dataset.from = from;
     canvas.dataset.to = to;
+    canvas.dataset.labels = labels;
   }
   const redraw = () => { frame = frame || requestAnimationFrame(draw); };
 

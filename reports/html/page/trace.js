@@ -4,7 +4,7 @@
 (async () => {
   const page = JSON.parse(byId("data").textContent);
   const {names, kinds} = page;  // a name's kind stands beside it
-  const figure = byId("view"), pane = figure.querySelector(".pane"), status = byId("found"), list = byId("names");
+  const figure = byId("view"), pane = figure.querySelector(".pane"), status = byId("found");
   const data = await unzipped(byId("bars"));
 
   let at = 0;
@@ -88,9 +88,9 @@
     place = -1;
     const sum = shown.reduce((all, name) => all + counts[name], 0);
     status.textContent = text === "" ? count(names.length) + " names" : count(sum) + (sum === 1 ? " slice of " : " slices of ") + count(shown.length) + (shown.length === 1 ? " name" : " names");
-    list.replaceChildren(...shown.slice(0, 50).map((name) =>
-      nameRow(names[name], () => { search.value = names[name]; find(); next(1); figure.scrollIntoView({block: "nearest"}); },
-        [count(counts[name]), seconds(totals[name] * 1e-9), seconds(totals[name] / counts[name] * 1e-9)], make("td", {}, kinds[name]))));
+    fillNames(shown.slice(0, 200).map((name) => ({name: names[name], kind: kinds[name],
+      open: () => { search.value = names[name]; find(); next(1); figure.scrollIntoView({block: "nearest"}); },
+      numbers: [seconds(totals[name] * 1e-9), count(counts[name]), seconds(totals[name] / counts[name] * 1e-9)]})));
     view.redraw();
   }
   function next(way) {
