@@ -39,7 +39,7 @@ std::string list_of(std::string_view inputs, int number) {
   int depth = 0;
   for (const char c : inputs) {
     if (c == '[') ++depth;
-    if (number == 0 && depth > 0 && c != ' ' && c != '"') text += c;
+    if (number == 0 && depth > 0 && c > ' ' && c != '"') text += c;
     if (c == ']' && --depth == 0 && number-- == 0) break;
   }
   return text;
@@ -86,7 +86,7 @@ struct Group {
 
 /// Those with shapes, in the order of devices and names.
 std::vector<Group> groups_with_shapes(const Timeline& timeline, OperatorShare& share) {
-  std::map<std::tuple<std::int64_t, std::uint32_t, std::int64_t>, Group> groups;
+  std::map<std::tuple<std::int64_t, std::uint32_t, std::string_view>, Group> groups;  // strides do not tell work
   std::int64_t all = 0, of_operators = 0;
   for (const timeline::Slice& slice : timeline.slices)
     if (occupies_gpu(slice.kind) && timeline.tracks[slice.track].kind == timeline::TrackKind::stream)
@@ -98,7 +98,9 @@ std::vector<Group> groups_with_shapes(const Timeline& timeline, OperatorShare& s
       share.without_shapes += seconds_of(call.gpu_ns);
       continue;
     }
-    Group& group = groups[{call.device, slice.name, slice.detail}];
+    const std::string_view inputs =
+        timeline::inputs_of_work(timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
+    Group& group = groups[{call.device, slice.name, inputs}];
     group.device = call.device;
     group.name = slice.name;
     group.inputs = static_cast<std::uint32_t>(slice.detail);
@@ -123,7 +125,7 @@ std::vector<Group> groups_with_work(const Timeline& timeline, OperatorShare& sha
       share.judged_seconds += seconds;
       group.work = *work;
       known.push_back(std::move(group));
-    } else if (timeline::work_needs_values(name) && list_of(inputs, 2).empty()) {
+    } else if (timeline::work_needs_values(name) && list_of(inputs, 2).size() <= 2) {
       share.without_values += seconds;
     } else {
       share.unknown_work += seconds;

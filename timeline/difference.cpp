@@ -89,7 +89,7 @@ Side side_of(const Linked& linked) {
   const Operators found_operators = operators(linked);
   std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
   double all_work = 0.0;
-  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     start = std::min(start, work.start_ns);
     end = std::max(end, work.end_ns());
@@ -102,7 +102,7 @@ Side side_of(const Linked& linked) {
     const auto place = place_of(process, started.start_ns);
     if (!place) continue;
     kernels.add_time(*place, work.name, work.duration_ns);
-    const std::uint32_t operation = call == none ? none : found_operators.of_call[call];
+    const std::uint32_t operation = found_operators.of_work(links, i);
     const std::uint32_t name = operation == none ? 0 : timeline.slices[found_operators.all[operation].slice].name;
     by_operator.add_time(*place, name, work.duration_ns);
   }

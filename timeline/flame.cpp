@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/names.h"
+#include "timeline/operators.h"
 #include "timeline/range_tree.h"
 
 namespace gpubench::timeline {
@@ -27,7 +28,11 @@ void add_time(std::int64_t& sum, std::int64_t time) {
 class FlameBuilder {
  public:
   FlameBuilder(const Linked& linked, const FlameOptions& options)
-      : timeline_(linked.timeline), options_(options), links_(linked.links), numbers_(timeline_.names.size(), none) {
+      : linked_(linked),
+        timeline_(linked.timeline),
+        options_(options),
+        links_(linked.links),
+        numbers_(timeline_.names.size(), none) {
     for (const auto& [number, shown] : names_in_paths(timeline_, graph_.names)) range_names_[number] = shown;
     graph_.nodes.push_back({.name = graph_.names.number("all")});
   }
@@ -150,19 +155,34 @@ class FlameBuilder {
     for (Thread& thread : threads) advance(thread, std::numeric_limits<std::int64_t>::max());
   }
 
+  /// Below a graph's launch the operators of its capture, where they are known.
+  std::uint32_t below(std::uint32_t caller, const Operators& captured, std::uint32_t work) {
+    const auto found = captured.of_captured.find(work);
+    if (found == captured.of_captured.end()) return caller;
+    std::vector<std::uint32_t> chain;
+    for (std::uint32_t at = found->second; at != none; at = captured.all[at].parent) chain.push_back(at);
+    for (; !chain.empty() && graph_.nodes[caller].depth < options_.max_depth; chain.pop_back())
+      caller = child(caller, name_of_slice(timeline_.slices[captured.all[chain.back()].slice]), SliceKind::other);
+    return caller;
+  }
+
   void join_kernels() {
-    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
+    const bool has_captures =
+        std::ranges::find(timeline_.tracks, TrackKind::operators, &Track::kind) != timeline_.tracks.end();
+    const Operators captured = has_captures ? operators(linked_) : Operators();
+    for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
       if (!occupies_gpu(slice.kind)) continue;
       const std::uint32_t call = links_.call_of[i];
-      const std::uint32_t caller =
-          call != none ? call_nodes_[call] : root_of(slice.track, track_name(timeline_.tracks[slice.track]));
+      const std::uint32_t caller = call != none ? below(call_nodes_[call], captured, i)
+                                                : root_of(slice.track, track_name(timeline_.tracks[slice.track]));
       FlameNode& node = graph_.nodes[child(caller, name_of_slice(slice), slice.kind)];
       add_time(node.gpu_self_ns, slice.duration_ns);
       ++node.count;
     }
   }
 
+  const Linked& linked_;
   const Timeline& timeline_;
   const FlameOptions& options_;
   const Correlations& links_;

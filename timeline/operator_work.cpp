@@ -52,18 +52,7 @@ double bytes_of_type(std::string_view type) {
 /// None where the text is not as expected.
 std::vector<Input> inputs_in(std::string_view text) {
   std::array<nlohmann::json, 3> lists;  // shapes, types, values
-  for (auto& list : lists) {
-    std::size_t depth = 0, end = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size() && end == 0; ++i) {
-      if (text[i] == '"') quoted = !quoted;
-      if (quoted) continue;
-      depth += text[i] == '[' ? 1 : 0;
-      if (text[i] == ']' && depth > 0 && --depth == 0) end = i + 1;
-    }
-    list = storage::parsed_json(text.substr(0, end));
-    text.remove_prefix(end);
-  }
+  for (std::size_t i = 0; i < lists.size(); ++i) lists[i] = storage::parsed_json(inputs_list(text, i));
   const auto& [shapes, types, values] = lists;
   if (!shapes.is_array() || !types.is_array() || shapes.size() != types.size()) return {};
   std::vector<Input> inputs(shapes.size());
@@ -224,6 +213,30 @@ const auto* named_in(const Table& table, std::string_view name) {
 
 }  // namespace
 
+std::string_view inputs_list(std::string_view inputs, std::size_t number) {
+  for (;; --number) {
+    std::size_t depth = 0, end = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < inputs.size() && end == 0; ++i) {
+      if (quoted && inputs[i] == '\\') {
+        ++i;
+        continue;
+      }
+      if (inputs[i] == '"') quoted = !quoted;
+      if (quoted) continue;
+      depth += inputs[i] == '[' ? 1 : 0;
+      if (inputs[i] == ']' && depth > 0 && --depth == 0) end = i + 1;
+    }
+    if (number == 0 || end == 0) return inputs.substr(0, end);
+    inputs.remove_prefix(end);
+  }
+}
+
+std::string_view inputs_of_work(std::string_view inputs) {
+  const std::string_view last = inputs_list(inputs, 2);
+  return last.empty() ? inputs : inputs.substr(0, static_cast<std::size_t>(last.end() - inputs.begin()));
+}
+
 bool work_needs_values(std::string_view name) {
   return named_in(convolutions, name) != nullptr || named_in(attentions, name) != nullptr ||
          name == convolution_backward;
@@ -247,7 +260,19 @@ std::optional<OperatorWork> operator_work(std::string_view name, std::string_vie
                                               "aten::tanh",
                                               "aten::threshold_backward",
                                               "aten::gelu_backward",
-                                              "aten::silu_backward"};
+                                              "aten::silu_backward",
+                                              "aten::rsqrt",
+                                              "aten::clamp",
+                                              "aten::native_layer_norm",
+                                              "aten::native_layer_norm_backward",
+                                              "aten::_fused_rms_norm",
+                                              "aten::native_group_norm",
+                                              "aten::native_batch_norm",
+                                              "aten::cudnn_batch_norm",
+                                              "aten::_softmax",
+                                              "aten::_softmax_backward_data",
+                                              "aten::_log_softmax",
+                                              "aten::_log_softmax_backward_data"};
   constexpr std::string_view counted[] = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
   const std::vector<Input> inputs = inputs_in(text);
   if (const auto* convolution = named_in(convolutions, name)) return convolution_work(*convolution, inputs);

@@ -2,6 +2,7 @@
 // What an operator of a framework does at least, by the shapes of its inputs.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ struct OperatorWork {
 /// `inputs` as in Slice::detail: shapes, types and, where `work_needs_values`, values, as Kineto's "Input Dims",
 /// "Input type" and "Concrete Inputs". Absent for operators whose work these do not tell.
 std::optional<OperatorWork> operator_work(std::string_view name, std::string_view inputs);
+
+/// Of `inputs` the shapes (0), the types (1), the values as far as the work needs them (2), the strides (3), and of
+/// operators whose work needs none the values (4). Empty where they are not told.
+std::string_view inputs_list(std::string_view inputs, std::size_t number);
+/// The first three, which tell the work.
+std::string_view inputs_of_work(std::string_view inputs);
 
 /// Convolutions and attention: their strides and masks are no tensors.
 bool work_needs_values(std::string_view name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 
@@ -18,6 +19,44 @@ struct Frame {
   std::int64_t end;
   std::int64_t within_ns = 0;  ///< of frames within
 };
+
+/// Those of graphs: the innermost on the track of operators of a work's stream that it lies in.
+void add_captured(const Linked& linked, Operators& result) {
+  const Timeline& timeline = linked.timeline;
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::vector<std::uint32_t>> tracks;  // in `all`
+  for (const Track& track : timeline.tracks)
+    if (track.kind == TrackKind::operators) tracks[{track.process, track.device, track.id}];
+  if (tracks.empty()) return;
+  const auto holds = [&](std::uint32_t operation, const Slice& slice) {
+    const Slice& outer = timeline.slices[result.all[operation].slice];
+    return outer.correlation == slice.correlation && outer.start_ns <= slice.start_ns &&
+           outer.end_ns() >= slice.end_ns();
+  };
+  const auto holder = [&](std::uint32_t operation, const Slice& slice) {
+    while (operation != none && !holds(operation, slice)) operation = result.all[operation].parent;
+    return operation;
+  };
+  for (const bool of_works : {false, true})
+    for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+      const Slice& slice = timeline.slices[i];
+      const Track& track = timeline.tracks[slice.track];
+      if (of_works ? !slice.in_graph || !linked.works(slice) : track.kind != TrackKind::operators) continue;
+      const auto all = tracks.find({track.process, track.device, track.id});
+      if (all == tracks.end()) continue;
+      auto& of_track = all->second;
+      if (!of_works) {
+        result.all.push_back({.slice = i, .parent = of_track.empty() ? none : holder(of_track.back(), slice)});
+        of_track.push_back(static_cast<std::uint32_t>(result.all.size() - 1));
+        continue;
+      }
+      const auto next = std::ranges::upper_bound(of_track, slice.start_ns, {}, [&](std::uint32_t operation) {
+        return timeline.slices[result.all[operation].slice].start_ns;
+      });
+      if (next == of_track.begin()) continue;
+      if (const std::uint32_t operation = holder(*(next - 1), slice); operation != none)
+        result.of_captured.emplace(i, operation);
+    }
+}
 
 }  // namespace
 
@@ -62,6 +101,7 @@ Operators operators(const Linked& linked) {
     for (Frame& frame : stack) frame.end = std::numeric_limits<std::int64_t>::min();
     close(stack, 0);
   }
+  add_captured(linked, result);
   return result;
 }
 
@@ -81,14 +121,14 @@ std::vector<OperatorTime> operator_times(const Linked& linked) {
     OperatorTime& time = times[name_of(i)];
     ++time.count;
     time.host_self_ns += found.all[i].self_ns;
-    if (outermost(i)) time.host_ns += timeline.slices[found.all[i].slice].duration_ns;
+    const Slice& slice = timeline.slices[found.all[i].slice];
+    if (links.thread_of_track[slice.track] != none && outermost(i)) time.host_ns += slice.duration_ns;
   }
   std::vector<std::uint32_t> seen;
-  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     if (!linked.works(work)) continue;
-    const std::uint32_t call = links.call_of[i];
-    const std::uint32_t operation = call == none ? none : found.of_call[call];
+    const std::uint32_t operation = found.of_work(links, i);
     OperatorTime& own = times[operation == none ? 0 : name_of(operation)];
     own.gpu_self_ns += work.duration_ns;
     ++own.works;
@@ -119,10 +159,9 @@ std::vector<OperatorCall> operator_calls(const Linked& linked) {
   const Operators found = operators(linked);
   std::vector<OperatorCall> calls(found.all.size());
   std::vector<std::int64_t> longest(found.all.size(), -1);
-  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
-    if (!linked.works(work) || links.call_of[i] == none) continue;
-    const std::uint32_t operation = found.of_call[links.call_of[i]];
+    const std::uint32_t operation = linked.works(work) ? found.of_work(links, i) : none;
     if (operation == none) continue;
     OperatorCall& call = calls[operation];
     if (call.works++ == 0) call.device = timeline.tracks[work.track].device;

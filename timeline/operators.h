@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "timeline/correlations.h"
@@ -43,6 +44,13 @@ struct Operators {
   };
   std::vector<One> all;
   std::vector<std::uint32_t> of_call;  ///< of each of Correlations::calls the innermost around it, in `all`
+  std::unordered_map<std::uint32_t, std::uint32_t> of_captured;  ///< of works of graphs whose captures are known
+
+  /// The one that made this work; `none` where it is not known.
+  [[nodiscard]] std::uint32_t of_work(const Correlations& links, std::uint32_t work) const {
+    if (const auto captured = of_captured.find(work); captured != of_captured.end()) return captured->second;
+    return links.call_of[work] == none ? none : of_call[links.call_of[work]];
+  }
 };
 Operators operators(const Linked& linked);
 

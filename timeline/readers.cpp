@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "timeline/captures.h"
 #include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
@@ -75,9 +76,9 @@ std::vector<Part> parts_of(const std::vector<fs::path>& files_and_folders) {
       const std::string name = place->path().filename().string();
       std::error_code odd;
       // Captures of graphs lie beside what was recorded; they are of another time.
-      if (place->is_directory(odd) && (name.starts_with('.') || name == "capture_traces" || place.depth() >= max_depth))
+      if (place->is_directory(odd) && (name.starts_with('.') || name == captures_folder || place.depth() >= max_depth))
         place.disable_recursion_pending();
-      else if (place->is_regular_file(odd) && !name.starts_with('.') && name != "execution_details.json")
+      else if (place->is_regular_file(odd) && !name.starts_with('.') && name != captures_list)
         found.push_back(place->path());
     }
     if (error)
@@ -212,12 +213,18 @@ void add(Timeline& all, Timeline other, std::int64_t shift) {
     slice.track += first_track;
     if (slice.detail >= 0 && (slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication))
       slice.detail += first_shape;
-    else if (slice.kind == SliceKind::other && slice.detail >= 0 &&
+    else if ((slice.kind == SliceKind::other || slice.kind == SliceKind::launch) && slice.detail >= 0 &&
              slice.detail < static_cast<std::int64_t>(names.size()))
       slice.detail = names[static_cast<std::size_t>(slice.detail)];
     all.slices.push_back(slice);
   }
   for (GpuModel& gpu : other.gpus) all.gpus.push_back({gpu.process + first_process, gpu.device, std::move(gpu.name)});
+  for (Message message : other.messages) {
+    message.process += first_process;
+    for (const auto name : {&Message::collective, &Message::type, &Message::group})
+      message.*name = names[message.*name];
+    all.messages.push_back(message);
+  }
   for (const Flow& flow : other.flows)
     all.flows.push_back({flow.from + first_slice, flow.to + first_slice, names[flow.name]});
   for (const Instant& mark : other.marks)
@@ -267,6 +274,8 @@ Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const Oth
     try {
       if (auto timeline = read_file(part.file, other)) {
         part.timeline = *std::move(timeline);
+        add_captured_operators(part.timeline, part.file,
+                               [&](const fs::path& file) { return read_file(file, other).value_or(Timeline()); });
       } else {
         part.refused = fmt::format("{}: is no trace of a kind that gpubench knows; give {}", part.file.string(),
                                    joined(readers(), ", or ", [](const Reader* one) { return one->name; }));

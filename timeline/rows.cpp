@@ -92,7 +92,10 @@ Rows rows(const Linked& linked, const RowOptions& options) {
       ++result.left_out;
       continue;
     }
-    const int order = kind == TrackKind::stream ? 2 : kind == TrackKind::other ? 1 : 0;
+    const int order = kind == TrackKind::path                                     ? 0
+                      : kind == TrackKind::stream || kind == TrackKind::operators ? 3
+                      : kind == TrackKind::other                                  ? 2
+                                                                                  : 1;
     if (turn[track] == 0) turn[track] = ++turns;
     bars[{timeline.tracks[track].process, order, turn[track], track, level}].push_back(
         {slice.start_ns, slice.end_ns(), slice.duration_ns, slice.name, 1, slice.correlation, slice.kind});
@@ -114,7 +117,8 @@ Rows rows(const Linked& linked, const RowOptions& options) {
   const std::vector<std::string> labels = process_labels(timeline);
   for (auto& [key, list] : bars) {
     const auto& [process, order, first, track, level] = key;
-    const std::string label = labels[process].empty() ? "" : labels[process] + " ";
+    const bool of_all = timeline.tracks[track].kind == TrackKind::path;  // it goes through all processes
+    const std::string label = labels[process].empty() || of_all ? "" : labels[process] + " ";
     result.rows.push_back({track, level, label + track_name(timeline.tracks[track]), std::move(list)});
   }
   return result;

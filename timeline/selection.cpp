@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -24,7 +25,7 @@ struct Stretch {
 std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selection& selection) {
   const Timeline& timeline = linked.timeline;
   std::vector<std::vector<Stretch>> result(timeline.processes.size());
-  if (selection.iteration) {
+  if (selection.iteration && selection.range.empty()) {
     std::size_t most = 0;
     for (const Iterations& one : iterations(linked)) {
       most = std::max(most, one.all.size());
@@ -38,6 +39,7 @@ std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selec
                     : fmt::format("there is no iteration {}: they are 0 to {}", *selection.iteration, most - 1));
   } else if (!selection.range.empty()) {
     std::set<std::string> others;
+    std::vector<std::int64_t> number(result.size());  // of the next of this name
     for (const Slice& slice : timeline.slices) {
       if (slice.kind != SliceKind::range) continue;
       const std::string& name = timeline.names.text(slice.name);
@@ -45,12 +47,18 @@ std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selec
         if (others.size() < 8) others.insert(name);
         continue;
       }
-      auto& of_process = result[timeline.tracks[slice.track].process];
+      const std::uint32_t process = timeline.tracks[slice.track].process;
+      if (const std::int64_t here = number[process]++; selection.iteration && here != *selection.iteration) continue;
+      auto& of_process = result[process];
       if (!of_process.empty() && slice.start_ns <= of_process.back().to)
         of_process.back().to = std::max(of_process.back().to, slice.end_ns());
       else
         of_process.push_back({slice.start_ns, slice.end_ns()});
     }
+    const std::int64_t most = number.empty() ? 0 : std::ranges::max(number);
+    if (selection.iteration && most > 0 && *selection.iteration >= most)
+      throw std::invalid_argument(fmt::format("there is no range '{}' number {}: they are 0 to {}", selection.range,
+                                              *selection.iteration, most - 1));
     if (std::ranges::all_of(result, [](const auto& of_process) { return of_process.empty(); }))
       throw std::invalid_argument(
           others.empty() ? std::string("the trace has no ranges")
@@ -82,6 +90,13 @@ Timeline selected(Timeline&& timeline, const Selection& selection) {
   const auto shows = [&](std::uint32_t process, std::int64_t time) {
     return has_process(process) && time >= window.from && time < window.to && stretch_at(process, time) != nullptr;
   };
+  // Operators that were captured into a graph go with its launch.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> launched;  // by process and correlation
+  if (std::ranges::any_of(timeline.tracks, [](const Track& one) { return one.kind == TrackKind::operators; }))
+    for (const Call& call : linked.links.calls) {
+      const Slice& slice = timeline.slices[call.slice];
+      launched.emplace(std::pair(timeline.tracks[slice.track].process, slice.correlation), slice.start_ns);
+    }
   std::vector<Slice> all;
   std::vector<std::uint32_t> place(timeline.slices.size(), none);
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
@@ -89,9 +104,13 @@ Timeline selected(Timeline&& timeline, const Selection& selection) {
     const std::uint32_t process = timeline.tracks[slice.track].process;
     if (!has_process(process)) continue;
     Stretch kept{slice.start_ns, slice.end_ns()};
-    if (occupies_gpu(slice.kind)) {
+    const bool is_captured = timeline.tracks[slice.track].kind == TrackKind::operators;
+    if (occupies_gpu(slice.kind) || is_captured) {
       const Slice* const call = linked.call_of(i);
-      if (stretch_at(process, call == nullptr ? slice.start_ns : call->start_ns) == nullptr) continue;
+      std::int64_t launched_ns = call == nullptr ? slice.start_ns : call->start_ns;
+      if (const auto launch = launched.find({process, slice.correlation}); is_captured && launch != launched.end())
+        launched_ns = launch->second;
+      if (stretch_at(process, launched_ns) == nullptr) continue;
     } else {
       // Of the host the first of the stretches that it reaches into.
       const auto& of_process = stretches[process];

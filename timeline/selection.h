@@ -12,7 +12,7 @@ namespace gpubench::timeline {
 
 struct Selection {
   std::optional<std::int64_t> rank = std::nullopt;
-  std::optional<std::int64_t> iteration = std::nullopt;  ///< of each process, from 0
+  std::optional<std::int64_t> iteration = std::nullopt;  ///< of each process, from 0; with `range` of those of its name
   std::string range = {};                                ///< of this name; empty: any
   std::optional<double> from_seconds = std::nullopt, to_seconds = std::nullopt;
   [[nodiscard]] bool is_all() const { return !rank && !iteration && range.empty() && !from_seconds && !to_seconds; }

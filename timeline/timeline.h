@@ -88,15 +88,22 @@ struct Slice {
   bool in_graph = false;  ///< part of a CUDA graph's launch
   bool counted = false;   ///< a kernel launch around which counters were read: its time is not its own
   bool open = false;      ///< never ended: its end is that of the recording
-  /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes, of an operator its inputs in
-  /// Timeline::names ("[[8, 256], []][\"float\", \"\"]": shapes and types, and of some operators values, as
-  /// `operator_work` takes them); -1 where that is not known.
+  /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes, of a launch its kernel in Timeline::names,
+  /// where the source tells it, of an operator its inputs in Timeline::names ("[[8, 256], []][\"float\", \"\"]":
+  /// shapes, types and more, as `operator_work` takes them); -1 where that is not known.
   std::int64_t detail = -1;
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
 };
 static_assert(sizeof(Slice) == 40);
 
-enum class TrackKind : std::uint8_t { stream, thread, ranges, other };
+enum class TrackKind : std::uint8_t {
+  stream,
+  thread,
+  ranges,
+  operators,  ///< those that were captured into a graph, over what its launch made of them on the stream of this number
+  path,       ///< the critical path, for pages
+  other
+};
 
 struct Track {
   TrackKind kind = TrackKind::other;
@@ -159,6 +166,15 @@ struct Instant {
   std::uint32_t track = 0;
 };
 
+/// What a collective between GPUs was given, where the source tells: of the work with this correlation.
+struct Message {
+  std::uint32_t process = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t collective = 0, type = 0, group = 0;  ///< in Timeline::names: "allreduce", "BFloat16", "0 [0, 1]"
+  std::int64_t elements_in = -1, elements_out = -1;   ///< of each rank; -1 where that is not known
+  std::int64_t ranks = 0;                             ///< of the group; 0 where that is not known
+};
+
 /// What a GPU is called, "NVIDIA H200", where the source tells.
 struct GpuModel {
   std::uint32_t process = 0;  ///< in Timeline::processes, which numbers GPUs by itself
@@ -178,6 +194,7 @@ struct Timeline {
   std::vector<CounterTrack> counters;
   std::vector<MemoryEvent> memory;  ///< by time
   std::vector<GpuModel> gpus;
+  std::vector<Message> messages;
   std::int64_t dropped = 0;           ///< records that the source lost
   std::vector<std::string> warnings;  ///< what is missing or was left out, a sentence each
 };

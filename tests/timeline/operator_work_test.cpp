@@ -30,6 +30,11 @@ TEST(OperatorWork, is_what_shapes_tell) {
   EXPECT_DOUBLE_EQ(copy->flops, 0);
   EXPECT_DOUBLE_EQ(timeline::operator_work("aten::mul_", R"([[10], []]["float", "double"])")->flops, 10);
   // What does not fit, or is not known, has no work.
+  const auto norm =
+      timeline::operator_work("aten::native_layer_norm",
+                              R"([[8, 512], [], [512], [512], []]["float", "ScalarList", "float", "float", "Scalar"])");
+  EXPECT_DOUBLE_EQ(norm->bytes_read, 4.0 * (8 * 512 + 2 * 512));
+  EXPECT_DOUBLE_EQ(norm->bytes_written, 4.0 * 8 * 512);
   EXPECT_FALSE(timeline::operator_work("aten::mm", R"([[8, 256], [255, 512]]["float", "float"])"));
   EXPECT_FALSE(timeline::operator_work("aten::mm", R"([[8, 256], [256, 512]]["float", "double"])"));
   EXPECT_FALSE(timeline::operator_work("aten::mm", R"([[8, 256]]["float"])"));
@@ -125,6 +130,19 @@ TEST(OperatorWork, of_attention_is_that_of_the_pairs_that_its_mask_leaves) {
           R"([[1, 10, 2, 8], [1, 20, 2, 8], [1, 20, 2, 8], [], [], [], [], [], [], []]["float", "float", "float", "", "", "", "", "", "", ""]["", "", "", "", "", "", "", "", "0.", "0"])")
           ->flops,
       2.0 * 2 * 10 * 20 * 16);
+}
+
+TEST(OperatorInputs, AreListsThatMayBeDamaged) {
+  constexpr std::string_view inputs = R"([[8]]["a\"]["]["[1]"][[1]]["x"])";
+  EXPECT_EQ(timeline::inputs_list(inputs, 0), "[[8]]");
+  EXPECT_EQ(timeline::inputs_list(inputs, 1), R"(["a\"]["])");
+  EXPECT_EQ(timeline::inputs_list(inputs, 2), R"(["[1]"])");
+  EXPECT_EQ(timeline::inputs_list(inputs, 4), R"(["x"])");
+  EXPECT_EQ(timeline::inputs_list(inputs, 5), "");
+  EXPECT_EQ(timeline::inputs_of_work(inputs), R"([[8]]["a\"]["]["[1]"])");
+  EXPECT_EQ(timeline::inputs_of_work("[[8]][\"float\"]"), "[[8]][\"float\"]");
+  for (const std::string_view damaged : {"", "]", "[", "\"", "[\"\\", "[[[]", "]]][[["})
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_LE(timeline::inputs_list(damaged, i).size(), damaged.size());
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ TEST(Selection, OfARangeIsAllOfItsName) {
   for (const timeline::Slice& slice : part.slices)
     EXPECT_TRUE(occupies_gpu(slice.kind) || slice.duration_ns <= 15) << "the steps are cut at the range's ends";
   EXPECT_THROW((void)timeline::selected(steps().timeline, {.range = "backward"}), std::invalid_argument);
+  EXPECT_EQ(works(timeline::selected(steps().timeline, {.iteration = 1, .range = "forward"})), "k1 ");
+  EXPECT_THROW((void)timeline::selected(steps().timeline, {.iteration = 3, .range = "forward"}), std::invalid_argument);
 }
 
 TEST(Selection, OfAStretchOfTimeIsCutAtItsEnds) {

@@ -15,7 +15,6 @@
 #include "core/storage/storage.h"
 #include "timeline/input/common.h"
 #include "timeline/input/json_window.h"
-#include "timeline/operator_work.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -104,13 +103,21 @@ constexpr std::pair<std::string_view, std::optional<std::int64_t> ChromeEvent::*
     {"correlation_id", &ChromeEvent::correlation},
     {"Device Type", &ChromeEvent::device_type},
     {"Total Reserved", &ChromeEvent::reserved},
-    {"Total Allocated", &ChromeEvent::allocated}};
+    {"Total Allocated", &ChromeEvent::allocated},
+    {"In msg nelems", &ChromeEvent::elements_in},
+    {"Out msg nelems", &ChromeEvent::elements_out},
+    {"Group size", &ChromeEvent::group_size}};
 constexpr std::pair<std::string_view, std::uint32_t LaunchShape::*> shape_arguments[] = {
     {"shared memory", &LaunchShape::dynamic_shared_bytes},
     {"local B a thread", &LaunchShape::local_bytes},
     {"registers per thread", &LaunchShape::registers}};
 constexpr std::pair<std::string_view, std::string_view ChromeEvent::*> text_arguments[] = {
     {"name", &ChromeEvent::given_name},
+    {"kernel", &ChromeEvent::kernel},
+    {"Collective name", &ChromeEvent::collective},
+    {"dtype", &ChromeEvent::type},
+    {"Process Group Name", &ChromeEvent::group},
+    {"Process Group Ranks", &ChromeEvent::group_ranks},
     {"kernel_details", &ChromeEvent::kernel_details},
     {"memcpy_details", &ChromeEvent::copy},
     {"memset_details", &ChromeEvent::copy}};
@@ -329,6 +336,7 @@ class ChromeText {
       if (key == name) event.shape.*member = to_uint32(whole(value));
     for (const auto& [name, member] : text_arguments)
       if (key == name) event.*member = string_in(value);
+    if (key == "Process Group Ranks" && event.group_ranks.empty()) event.group_ranks = array_text(value);
     if (key == "grid") event.has_shape = true;
     if (key == "grid" || key == "block")
       return read_extents(value, key == "grid" ? event.shape.grid : event.shape.block);
@@ -337,7 +345,8 @@ class ChromeText {
     event.in_graph |= key == "in graph" || (key == "graph node id" && whole(value).value_or(0) > 0);
     if (key == "Input Dims" && event.category == "cpu_op") event.input_dims = array_text(value);
     if (key == "Input type" && event.category == "cpu_op") event.input_types = array_text(value);
-    if (key == "Concrete Inputs" && work_needs_values(event.name)) event.input_values = array_text(value);
+    if (key == "Input Strides" && event.category == "cpu_op") event.input_strides = array_text(value);
+    if (key == "Concrete Inputs" && event.category == "cpu_op") event.input_values = array_text(value);
     return true;
   }
 

@@ -86,18 +86,23 @@ bool is_rocprof(std::string_view start) { return start.find("\"rocprofiler-sdk-t
 
 void demangle_kernels(Timeline& timeline) {
   std::unordered_map<std::uint32_t, std::uint32_t> plain;  // by the name as written
-  for (Slice& slice : timeline.slices) {
-    if (!occupies_gpu(slice.kind) || !timeline.names.text(slice.name).starts_with("_Z")) continue;
-    const auto [place, added] = plain.emplace(slice.name, slice.name);
+  const auto plain_of = [&](std::uint32_t number) {
+    if (!timeline.names.text(number).starts_with("_Z")) return number;
+    const auto [place, added] = plain.emplace(number, number);
     if (added) {
       int state = 0;
       const std::unique_ptr<char, void (*)(void*)> name(
-          abi::__cxa_demangle(timeline.names.text(slice.name).c_str(), nullptr, nullptr, &state), &std::free);
+          abi::__cxa_demangle(timeline.names.text(number).c_str(), nullptr, nullptr, &state), &std::free);
       if (state == 0 && name != nullptr)
         place->second = timeline.names.number(std::string_view(name.get()).substr(0, max_name_bytes));
     }
-    slice.name = place->second;
-  }
+    return place->second;
+  };
+  for (Slice& slice : timeline.slices)
+    if (occupies_gpu(slice.kind))
+      slice.name = plain_of(slice.name);
+    else if (slice.kind == SliceKind::launch && slice.detail >= 0)
+      slice.detail = plain_of(static_cast<std::uint32_t>(slice.detail));
 }
 
 SliceKind kind_of_kernel(std::string_view name) {

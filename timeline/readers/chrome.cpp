@@ -20,6 +20,7 @@
 #include "timeline/input/chrome_xla.h"
 #include "timeline/input/common.h"
 #include "timeline/input/json_window.h"
+#include "timeline/operator_work.h"
 #include "timeline/reader.h"
 #include "timeline/readers.h"
 
@@ -126,9 +127,12 @@ class ChromeReader {
   }
 
   std::int64_t inputs_number() {
-    inputs_text_.assign(event_.input_dims.substr(0, max_name_bytes))
-        .append(event_.input_types.substr(0, max_name_bytes))
-        .append(event_.input_values.substr(0, max_name_bytes));
+    const auto list = [](std::string_view text) { return text.size() > max_name_bytes ? std::string_view() : text; };
+    inputs_text_.assign(list(event_.input_dims)).append(list(event_.input_types));
+    const bool needs_values = work_needs_values(event_.name);
+    const std::string_view values = list(event_.input_values), strides = list(event_.input_strides);
+    if (needs_values || !strides.empty()) inputs_text_.append(needs_values && !values.empty() ? values : "[]");
+    if (!strides.empty()) inputs_text_.append(strides).append(needs_values ? "" : values);
     const std::size_t before = timeline_.names.size();
     const std::uint32_t number = timeline_.names.number(inputs_text_);
     if (timeline_.names.size() > before) ++inputs_;
@@ -166,12 +170,30 @@ class ChromeReader {
       slice.detail = builder_.shape(event_.shape);
     else if (kind == SliceKind::other && !event_.input_dims.empty() && inputs_ < max_inputs)
       slice.detail = inputs_number();
+    else if (kind == SliceKind::launch && !event_.kernel.empty())
+      slice.detail = timeline_.names.number(event_.kernel.substr(0, max_name_bytes));
     else if (!is_kernel && occupies_gpu(kind))
       slice.detail = event_.bytes.value_or(-1);
+    if (kind == SliceKind::communication && !event_.collective.empty() && slice.correlation != 0) message();
     if (event_.name.empty()) ++unnamed_;
     last_ns_ = std::max(last_ns_, slice.end_ns());
     timeline_.slices.push_back(slice);
     return true;
+  }
+
+  void message() {
+    const auto number = [&](std::string_view text) { return timeline_.names.number(text.substr(0, max_name_bytes)); };
+    std::string group(event_.group.substr(0, max_name_bytes));
+    if (!event_.group_ranks.empty())
+      group.append(group.empty() ? "" : " ").append(event_.group_ranks.substr(0, max_name_bytes));
+    timeline_.messages.push_back({.process = 0,
+                                  .correlation = to_uint32(event_.correlation),
+                                  .collective = number(event_.collective),
+                                  .type = number(event_.type),
+                                  .group = number(group),
+                                  .elements_in = event_.elements_in.value_or(-1),
+                                  .elements_out = event_.elements_out.value_or(-1),
+                                  .ranks = event_.group_size.value_or(0)});
   }
 
   bool close(std::vector<std::uint32_t>& open, std::int64_t time) {
@@ -307,7 +329,7 @@ class ChromeReader {
 
   struct Thread {
     ThreadKey key;
-    std::array<std::uint32_t, 4> tracks = {none, none, none, none};  // by TrackKind
+    std::array<std::uint32_t, 6> tracks = {none, none, none, none, none, none};  // by TrackKind
     std::string name;
     std::vector<std::uint32_t> open;  // slices
   };
@@ -375,6 +397,7 @@ class ChromeReader {
     if (timeline_.processes.empty() && !timeline_.tracks.empty()) timeline_.processes.push_back({});
     const std::uint32_t main = gather();
     for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) name_track(timeline_.tracks[i], i, main);
+    for (Message& message : timeline_.messages) message.process = main;
     tie_ranges(timeline_);
     note_gpus(timeline_, [&](std::int64_t, std::int64_t device) {
       const auto gpu = fields_.gpus.find(device);
