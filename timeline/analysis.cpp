@@ -17,6 +17,7 @@ std::vector<ResultTable> tables_of(const Linked& linked, std::string_view analys
     throw std::invalid_argument(fmt::format("There is no analysis '{}'; there are {}.", analysis,
                                             joined(analyses(), ", ", [](const Analysis* one) { return one->name; })));
   const std::string_view words = (*found)->by;
+  if (words == Analysis::any_operator) return (*found)->tables(linked, by);
   if (by.empty()) by = words.substr(0, words.find('|'));
   if (!by.empty() && fmt::format("|{}|", words).find(fmt::format("|{}|", by)) == std::string::npos)
     throw std::invalid_argument(words.empty()

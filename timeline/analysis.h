@@ -14,10 +14,12 @@
 namespace gpubench::timeline {
 
 struct Analysis {
+  static constexpr std::string_view any_operator = "*";
   std::string_view name;  ///< "critical-path"
   std::string_view what;  ///< for help: "Name the work and the waits that made up the time"
   std::vector<ResultTable> (*tables)(const Linked& linked, std::string_view by);
-  std::string_view by = {};  ///< words that it may be asked by, "name|stream|range"; the first is meant without one
+  /// Words that it may be asked by, "name|stream|range"; the first is meant without one. `any_operator`: a name of one.
+  std::string_view by = {};
   std::string_view by_help = {};  ///< what they mean
   bool needs_gpu = false;         ///< of a trace in which no GPU worked it has nothing to say
 };

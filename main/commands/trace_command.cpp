@@ -23,9 +23,11 @@
 #include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "reports/work_verdicts.h"
+#include "timeline/analyses/critical_path.h"
 #include "timeline/analysis.h"
 #include "timeline/difference.h"
 #include "timeline/readers.h"
+#include "timeline/replay.h"
 #include "timeline/selection.h"
 #include "timeline/writers.h"
 
@@ -107,12 +109,20 @@ WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& 
   return profile::operator_verdicts(timeline, calibration);
 }
 
+std::string replay_of(const timeline::Linked& linked, const TraceOptions& options) {
+  try {
+    return timeline::replay_script(linked, options.by);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: {}.", fmt::join(options.inputs, ", "), error.what()));
+  }
+}
+
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
   if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
     reports::check_can_draw();
-  const timeline::Timeline timeline = read_for(options);
+  timeline::Timeline timeline = read_for(options);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
     if (analysis.needs_gpu) return exit_codes::operation_failed;
@@ -134,7 +144,14 @@ int trace_analysis(const TraceOptions& options) {
   if (options.calibration_file)
     std::ranges::move(reports::verdict_tables(verdicts_of(timeline, *options.calibration_file)),
                       std::back_inserter(tables));
-  put(options, analysis.name, tables, timeline.warnings, [&](const std::string&) {
+  put(options, analysis.name, tables, timeline.warnings, [&](const std::string& file) {
+    if (file.ends_with(".py")) return replay_of(linked, options);
+    if (analysis.name == "critical-path") {
+      if (std::ranges::find(timeline.tracks, timeline::TrackKind::path, &timeline::Track::kind) ==
+          timeline.tracks.end())
+        timeline::add_path_track(timeline, timeline::critical_path(linked));
+      return reports::timeline_html(timeline, about, tables);
+    }
     return analysis.name == "timeline"  ? reports::timeline_html(timeline, about)
            : analysis.name == "summary" ? reports::timeline_html(timeline, about, tables)
                                         : reports::tables_html(tables, about);
@@ -197,7 +214,8 @@ extern const CommandFile trace_command{
            use::choice(&timeline::FlameOptions::small_kernel_share,
                        std::vector{timeline::FlameOptions().small_kernel_share, 0.0})}};
       const OptionRows selection = {
-          {"--iteration", "N", "", "", common, once, "Of each process the N-th iteration alone, from 0.",
+          {"--iteration", "N", "", "", common, once,
+           "Of each process the N-th iteration alone, from 0. With --range the N-th of these ranges.",
            use::count(&timeline::Selection::iteration, 0, 1'000'000'000)},
           {"--range", "NAME", "", "", common, once, "What was launched in ranges of this name alone.",
            use::text(&timeline::Selection::range)},
@@ -233,14 +251,22 @@ extern const CommandFile trace_command{
         OptionRows own = {as_json};
         if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
         if (is_summary) own.insert(own.begin(), ceilings.front());
-        if (!one->by.empty() && !is_flame)
+        const bool of_operator = one->by == timeline::Analysis::any_operator;
+        if (of_operator)
+          own.insert(own.begin(), {"--operator", "NAME", "", "", common, once, std::string(one->by_help),
+                                   use::text(&TraceOptions::by)});
+        else if (!one->by.empty() && !is_flame)
           own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
                                    common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
-        Command command =
-            of_traces(std::string(one->name), std::string(one->what),
-                      fmt::format("gpubench trace {} trace.json.gz{}", one->name,
-                                  is_flame || one->name == "timeline" ? " --out=page.html" : ""),
-                      is_flame ? ".json .csv .html .svg .folded" : ".json .csv .html", own, trace_analysis);
+        Command command = of_traces(std::string(one->name), std::string(one->what),
+                                    fmt::format("gpubench trace {} trace.json.gz{}", one->name,
+                                                of_operator ? " --operator=aten::mm --out=mm.py"
+                                                : is_flame || one->name == "timeline" ? " --out=page.html"
+                                                                                      : ""),
+                                    is_flame      ? ".json .csv .html .svg .folded"
+                                    : of_operator ? ".json .csv .html .py"
+                                                  : ".json .csv .html",
+                                    own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();
           options->analysis = one;

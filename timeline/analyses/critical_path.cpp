@@ -16,6 +16,7 @@
 #include "timeline/analyses/ranks.h"
 #include "timeline/analysis.h"
 #include "timeline/breakdown.h"
+#include "timeline/names.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -30,7 +31,7 @@ struct Stretch {
 
 class Walk {
  public:
-  explicit Walk(const Linked& linked) : linked_(linked) { gather(); }
+  Walk(const Linked& linked, bool by_range) : linked_(linked), by_range_(by_range) { gather(); }
 
   CriticalPath path() {
     std::optional<std::uint32_t> last_work;
@@ -233,7 +234,8 @@ class Walk {
     if (starter != none) to_thread(starter);
   }
 
-  /// Names of host parts: the innermost slice that is open on the thread, ranges and Python frames included.
+  /// Names of host parts: the innermost slice that is open on the thread, ranges and Python frames included. By ranges
+  /// that of all parts on a thread, and of work that at its call.
   void sum_up() {
     std::map<std::pair<PathKind, std::uint32_t>, PathSum> sums;
     const auto add = [&](PathKind kind, std::uint32_t name, std::int64_t ns, std::int64_t count) {
@@ -243,14 +245,26 @@ class Walk {
       sum.total_ns += ns;
       sum.count += count;
     };
-    std::vector<std::vector<std::uint32_t>> of_thread(links_.threads.size());  // host parts
+    std::vector<std::vector<std::uint32_t>> of_thread(links_.threads.size());  // parts that are named by it
+    struct Launched {
+      std::int64_t called, ns;
+      PathKind kind;
+    };
+    std::vector<std::vector<Launched>> launched(of_thread.size());
     for (std::uint32_t i = 0; i < path_.parts.size(); ++i) {
       const PathPart& part = path_.parts[i];
-      if (part.kind == PathKind::host)
-        of_thread[links_.thread_of_track[part.track]].push_back(i);
-      else
-        add(part.kind, slice(part.slice).name, part.end_ns - part.start_ns, 1);
+      const std::uint32_t thread = links_.thread_of_track[part.track];
+      if (part.kind == PathKind::host || (by_range_ && thread != none)) {
+        of_thread[thread].push_back(i);
+      } else if (const std::uint32_t call = by_range_ ? links_.call_of[part.slice] : none; call != none) {
+        const Slice& from = slice(links_.calls[call].slice);
+        launched[links_.thread_of_track[from.track]].push_back({from.start_ns, part.end_ns - part.start_ns, part.kind});
+      } else {
+        add(part.kind, by_range_ ? 0 : slice(part.slice).name, part.end_ns - part.start_ns, 1);
+      }
     }
+    for (auto& works : launched) std::ranges::stable_sort(works, {}, &Launched::called);
+    std::vector<std::size_t> next_launched(of_thread.size());
     struct Open {
       std::uint32_t name;
       std::int64_t end;
@@ -271,26 +285,38 @@ class Walk {
         for (auto& k = next[thread]; k < of_thread[thread].size(); ++k) {
           const PathPart& part = path_.parts[of_thread[thread][k]];
           const std::int64_t from = std::max(part.start_ns, done[thread]), to = std::min(part.end_ns, until);
-          if (to > from) add(PathKind::host, name, to - from, times());
+          if (to > from) add(part.kind, name, to - from, by_range_ ? 1 : times());
           if (part.end_ns > until) break;
         }
+        auto& works = launched[thread];
+        for (auto& k = next_launched[thread]; k < works.size() && works[k].called < until; ++k)
+          add(works[k].kind, name, works[k].ns, 1);
         done[thread] = until;
       }
     };
+    const auto first_of = [&](std::uint32_t thread) {
+      return launched[thread].empty() ? path_.start_ns : std::min(path_.start_ns, launched[thread].front().called);
+    };
     for (const Slice& here : timeline_.slices) {
       const std::uint32_t thread = links_.thread_of_track[here.track];
-      if (thread == none || of_thread[thread].empty() || here.kind == SliceKind::overhead) continue;
-      if (done[thread] == never) done[thread] = std::min(here.start_ns, path_.start_ns);
+      if (thread == none || (of_thread[thread].empty() && launched[thread].empty()) ||
+          here.kind == SliceKind::overhead || (by_range_ && here.kind != SliceKind::range))
+        continue;
+      if (done[thread] == never) done[thread] = std::min(here.start_ns, first_of(thread));
       pass(thread, here.start_ns);
       stacks[thread].push_back({here.name, here.end_ns()});
     }
     for (std::uint32_t thread = 0; thread < of_thread.size(); ++thread)
-      if (!of_thread[thread].empty()) pass(thread, path_.end_ns);
+      if (!of_thread[thread].empty() || !launched[thread].empty()) {
+        if (done[thread] == never) done[thread] = first_of(thread);
+        pass(thread, path_.end_ns + 1);
+      }
     for (auto& [key, sum] : sums) path_.sums.push_back(sum);
     std::ranges::stable_sort(path_.sums, std::ranges::greater(), &PathSum::total_ns);
   }
 
   const Linked& linked_;
+  const bool by_range_;
   const Timeline& timeline_ = linked_.timeline;
   const Correlations& links_ = linked_.links;
   CriticalPath path_;
@@ -306,11 +332,33 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const Linked& linked) { return Walk(linked).path(); }
+CriticalPath critical_path(const Linked& linked, bool by_range) { return Walk(linked, by_range).path(); }
+
+void add_path_track(Timeline& timeline, const CriticalPath& path) {
+  if (path.parts.empty()) return;
+  constexpr std::array<SliceKind, path_kind_names.size()> kinds = {
+      SliceKind::kernel, SliceKind::communication,   SliceKind::copy, SliceKind::launch, SliceKind::other,
+      SliceKind::other,  SliceKind::synchronization, SliceKind::call, SliceKind::other};
+  const auto track = static_cast<std::uint32_t>(timeline.tracks.size());
+  timeline.tracks.push_back({.kind = TrackKind::path, .process = 0, .device = -1, .id = 0, .name = "critical path"});
+  for (const PathPart& part : path.parts) {
+    const Slice of = part.kind == PathKind::host ? Slice() : timeline.slices[part.slice];
+    const std::string name = fmt::format(
+        "{}: {}", name_of(part.kind),
+        part.kind == PathKind::host ? track_name(timeline.tracks[part.track]) : timeline.names.text(of.name));
+    timeline.slices.push_back({.start_ns = part.start_ns,
+                               .name = timeline.names.number(name),
+                               .track = track,
+                               .duration_ns = part.end_ns - part.start_ns,
+                               .correlation = of.correlation,
+                               .kind = kinds[static_cast<std::size_t>(part.kind)]});
+  }
+  sort(timeline);
+}
 
 namespace {
 
-std::vector<ResultTable> path_tables(const Linked& linked, std::string_view /*by*/) {
+std::vector<ResultTable> path_tables(const Linked& linked, std::string_view by) {
   constexpr std::array<std::string_view, path_kind_names.size()> words = {"kernels",
                                                                           "communication",
                                                                           "copies and fills",
@@ -320,7 +368,7 @@ std::vector<ResultTable> path_tables(const Linked& linked, std::string_view /*by
                                                                           "from work to the waiting host",
                                                                           "other work of the host",
                                                                           "not known"};
-  const CriticalPath path = critical_path(linked);
+  const CriticalPath path = critical_path(linked, by == "range");
   const auto name_in = [&](std::uint32_t name) { return linked.timeline.names.text(name); };
   const auto whole = static_cast<double>(path.end_ns - path.start_ns);
   const auto share = [&](std::int64_t ns) {
@@ -341,8 +389,9 @@ std::vector<ResultTable> path_tables(const Linked& linked, std::string_view /*by
     kinds.notes = {
         fmt::format("{} from the first call to the end, in {}. What is not on this path could take longer for free.",
                     format_seconds(whole / 1e9), plural(static_cast<long long>(path.parts.size()), "part"))};
-  ResultTable sums{
-      "sums", columns_of("name:kernel=what|(nothing recorded); kind=kind; count=times~1; seconds=time; share=share")};
+  ResultTable sums{"sums", columns_of(std::string(by == "range" ? "name=range|(outside ranges)"
+                                                                : "name:kernel=what|(nothing recorded)") +
+                                      "; kind=kind; count=times~1; seconds=time; share=share")};
   for (const PathSum& sum : path.sums)
     sums.add(
         {name_in(sum.name), std::string(name_of(sum.kind)), sum.count, seconds_of(sum.total_ns), share(sum.total_ns)});
@@ -359,7 +408,8 @@ std::vector<ResultTable> path_tables(const Linked& linked, std::string_view /*by
 
 }  // namespace
 
-extern const Analysis critical_path_analysis{"critical-path", "Name the work and the waits that made up the time",
-                                             path_tables};
+extern const Analysis critical_path_analysis{
+    "critical-path", "Name the work and the waits that made up the time", path_tables, "name|range",
+    "What to sum up by: the kernel, call or operator; or the range in which the program launched or did it."};
 
 }  // namespace gpubench::timeline

@@ -31,7 +31,9 @@ struct PathPart {
 
 struct PathSum {
   PathKind kind = PathKind::unknown;
-  std::uint32_t name = 0;  ///< in Timeline::names; of `host` the innermost slice that was open, 0 where there was none
+  /// In Timeline::names; of `host` the innermost slice that was open, 0 where there was none. By ranges the innermost
+  /// range: that in which work was launched, or that of the thread at that time.
+  std::uint32_t name = 0;
   std::int64_t count = 0;  ///< parts; of `host` the slices that were innermost on the path, or the gaps without any
   std::int64_t total_ns = 0;
 };
@@ -47,6 +49,9 @@ struct CriticalPath {
   std::vector<PathSum> sums;                                      ///< by kind and name, the longest first
 };
 /// Throws std::invalid_argument as `analyze`.
-CriticalPath critical_path(const Linked& linked);
+CriticalPath critical_path(const Linked& linked, bool by_range = false);
+
+/// Adds a track of the path's parts, for whoever draws the timeline, and sorts it.
+void add_path_track(Timeline& timeline, const CriticalPath& path);
 
 }  // namespace gpubench::timeline

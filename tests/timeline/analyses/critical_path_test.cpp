@@ -5,18 +5,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/readers.h"
+#include "timeline/rows.h"
 
 namespace gpubench {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using testing::Sample;
 using timeline::CriticalPath;
 using timeline::PathKind;
@@ -137,6 +140,37 @@ TEST(CriticalPath, of_a_collective_is_that_of_the_last_rank) {
   EXPECT_THAT(parts(path, us), ElementsAre("host 0 60", "launch 60 65", "communication 65 100"));
 }
 
+TEST(CriticalPath, by_ranges_goes_to_where_work_was_launched) {
+  Sample sample;
+  sample.slice(SliceKind::range, sample.ranges, 0, 8 * us, "forward");
+  sample.slice(SliceKind::range, sample.ranges, 2 * us, 8 * us, "layer");
+  sample.slice(SliceKind::other, sample.thread, 0, 8 * us, "aten::mm");
+  sample.kernel(4 * us, 6 * us, 10 * us, 50 * us, "a");  // long after both ranges
+  sample.slice(SliceKind::synchronization, sample.thread, 12 * us, 55 * us, "cudaDeviceSynchronize");
+  sample.slice(SliceKind::range, sample.ranges, 60 * us, 70 * us, "read");
+  sample.slice(SliceKind::other, sample.thread, 60 * us, 70 * us, "aten::item");
+  const CriticalPath path = timeline::critical_path(sample.sorted(), true);
+  add_up(path);
+  std::map<std::string, std::int64_t> sums;
+  for (const timeline::PathSum& sum : path.sums) sums[sample.timeline.names.text(sum.name)] += sum.total_ns / us;
+  // The launch lies in "layer" from 4 to 8 us.
+  EXPECT_THAT(sums, ElementsAre(Pair("", 2 + 5 + 5), Pair("forward", 2), Pair("layer", 2 + 4 + 40), Pair("read", 10)));
+}
+
+TEST(CriticalPath, is_a_track_that_pages_show_first) {
+  Sample sample;
+  sample.kernel(0, 2 * us, 4 * us, 10 * us, "a");
+  const CriticalPath path = timeline::critical_path(sample.sorted());
+  timeline::add_path_track(sample.timeline, path);
+  const timeline::Rows rows = timeline::rows(sample.timeline);
+  EXPECT_EQ(rows.rows.front().name, "critical path");
+  ASSERT_EQ(rows.rows.front().bars.size(), path.parts.size());
+  EXPECT_EQ(sample.timeline.names.text(rows.rows.front().bars.back().name), "compute: a");
+  EXPECT_EQ(rows.rows.front().bars.back().kind, SliceKind::kernel);
+  timeline::add_path_track(sample.timeline, {});
+  EXPECT_EQ(timeline::rows(sample.timeline).rows.size(), rows.rows.size());
+}
+
 TEST(CriticalPath, of_nothing_is_nothing) { EXPECT_THAT(timeline::critical_path(Sample().sorted()).parts, IsEmpty()); }
 
 TEST(CriticalPath, has_no_gap_whatever_the_timeline) {
@@ -152,6 +186,7 @@ TEST(CriticalPath, has_no_gap_whatever_the_timeline) {
       sample.slice(kind, track, start, start + length, "slice", static_cast<std::uint32_t>(random() % 40));
     }
     add_up(timeline::critical_path(sample.sorted()));
+    add_up(timeline::critical_path(sample.timeline, true));
   }
   for (const char* name : {"train", "ddp_rank0"})
     add_up(timeline::critical_path(
