@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/units.h"
 #include "core/model/resources.h"
 #include "reports/shared_text.h"
 
@@ -33,7 +34,8 @@ std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts) {
   ResultTable table{"verdicts",
                     columns_of("operator; inputs; type; =operator and shapes; device; calls:count=calls~2; "
                                "total_seconds=total; median_seconds=median~1; "
-                               "flops; bytes; achieved:share=of ceiling; regime; =regime; limiter; =limiter~3")};
+                               "flops; bytes; flops_per_byte; flops_per_second:count; bytes_per_second:rate=moved~4; "
+                               "=calculated~5; achieved:share=of ceiling; regime; =regime; limiter; =limiter~3")};
   table.title = "What limits the operators, by their shapes";
   table.notes = {verdicts.rest};
   const Absent none{"no verdict"};
@@ -44,13 +46,19 @@ std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts) {
     const auto& verdict = point.verdict;
     const auto& seconds = of.seconds();
     const Value achieved = verdict ? or_absent(verdict->achieved, "no verdict") : Value(none);
-    table.add({of.operation, argument(0), argument(1),
-               fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)), of.device,
-               verdicts.calls.at(i), verdicts.total_seconds.at(i),
-               seconds ? Value(seconds->median) : Absent{"not measured"}, of.work.total_flops(), of.work.bytes(),
-               achieved, verdict ? Value(std::string(name_of(verdict->regime))) : none,
-               verdict ? Value(regime_text(*verdict)) : none, verdict ? Value(verdict->limiter) : none,
-               verdict ? Value(std::string(label_of(verdict->limiter))) : none});
+    const double flops = of.work.total_flops(), bytes = of.work.bytes();
+    const auto a_second = [&](double amount) {
+      return amount > 0.0 && seconds && seconds->median > 0.0 ? Value(amount / seconds->median) : Absent{"none"};
+    };
+    const Value rate = a_second(flops);
+    table.add(
+        {of.operation, argument(0), argument(1),
+         fmt::format("{} {} {}", of.operation, joined_shapes(argument(0)), argument(1)), of.device,
+         verdicts.calls.at(i), verdicts.total_seconds.at(i), seconds ? Value(seconds->median) : Absent{"not measured"},
+         flops, bytes, bytes > 0.0 ? Value(flops / bytes) : Absent{"no bytes"}, rate, a_second(bytes),
+         std::holds_alternative<double>(rate) ? Value(format_value(std::get<double>(rate), "FLOP/s")) : rate, achieved,
+         verdict ? Value(std::string(name_of(verdict->regime))) : none, verdict ? Value(regime_text(*verdict)) : none,
+         verdict ? Value(verdict->limiter) : none, verdict ? Value(std::string(label_of(verdict->limiter))) : none});
   }
   ResultTable facts{"", columns_of("verdicts_rest")};
   facts.add({verdicts.rest});

@@ -162,6 +162,42 @@ class Kept(Trace):
         self.assertLess(low, high)
         self.assertIn("needs more arguments", self.refused("trace", "diff", self.train))
 
+    def test_the_critical_path_is_drawn(self):
+        page = self.folder / "path.html"
+        self.fine("trace", "critical-path", self.train, "--by=range", f"--out={page}")
+        for words in ("critical path", "compute: ", "ProfilerStep"):
+            self.assertIn(words, page.read_text())
+
+    def test_an_operator_is_called_again(self):
+        inputs = {"Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"], "Input Strides": [[4, 1], [2, 1]], "Concrete Inputs": ["", ""]}
+        file, script = self.folder / "mm.json", self.folder / "mm.py"
+        file.write_text(json.dumps({"traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 100, "args": inputs},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 5, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 200, "dur": 20, "args": {"device": 0, "stream": 7, "correlation": 1}}]}))
+        self.fine("trace", "replay", file, f"--out={script}")
+        compile(script.read_text(), script, "exec")
+        calls = script.read_text().split("CALLS = ")[1].split("\n)]")[0].splitlines()[1:]
+        self.assertEqual(json.loads(json.loads(calls[0].strip().rstrip(",")))["strides"], [[4, 1], [2, 1]])
+        rows = json.loads(self.fine("trace", "replay", file, "--operator=aten::mm", "--json"))["replay"]
+        self.assertEqual([(row["operator"], row["count"], row["why_not"]) for row in rows], [("aten::mm", 1, "")])
+        self.assertIn("there are aten::mm", self.refused("trace", "replay", file, "--operator=none", f"--out={script}"))
+
+    def test_collectives_of_two_ranks(self):
+        files = []
+        for rank in (0, 1):
+            event = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": rank, "tid": 7, "ts": 100 + 40 * rank, "dur": 100 - 40 * rank,
+                     "args": {"device": rank, "stream": 7, "correlation": 1, "Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000,
+                              "Group size": 2, "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}}
+            call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 5 + rank, "tid": 1, "ts": 50, "dur": 5, "args": {"correlation": 1}}
+            files.append(self.folder / f"rank{rank}.json")
+            files[-1].write_text(json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": [call, event]}))
+        (row,) = json.loads(self.fine("trace", "collectives", *files, "--json"))["collectives"]
+        self.assertEqual((row["collective"], row["group"], row["count"], row["bytes"]), ("allreduce", "0 [0, 1]", 1, 4000))
+        self.assertAlmostEqual(row["latency_seconds"], 60e-6, 12)
+        self.assertAlmostEqual(row["start_skew_seconds"], 40e-6, 12)
+        self.assertAlmostEqual(row["bus_rate"], 4000 / 60e-6, 0)
+
     def test_verdicts_where_shapes_are_known(self):
         text = self.fine("trace", "summary", self.train, f"--calibration={CALIBRATION}")
         self.assertIn("By the ceilings of NVIDIA H200", text)
@@ -183,12 +219,14 @@ class Kept(Trace):
 
         values = {"Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", "False", "False", "True"]}
         file = self.folder / "convolutions.json"
-        file.write_text(json.dumps({"traceEvents": launched(1, "aten::cudnn_convolution", values, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw")
+        file.write_text(json.dumps(indent=1, obj={"traceEvents": launched(1, "aten::cudnn_convolution", values, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw")
                                     + launched(2, "aten::cudnn_convolution", {}, "implicit_convolve_sgemm") + launched(3, "aten::fancy", {}, "fancy")}))
         summary = json.loads(self.fine("trace", "summary", file, f"--calibration={CALIBRATION}", "--json"))
         self.assertEqual(len(summary["verdicts"]), 1)
         row = summary["verdicts"][0]
         self.assertEqual(row["flops"], 2 * 32 * 64 * 56 * 56 * 64 * 3 * 3)
+        self.assertAlmostEqual(row["flops_per_byte"], row["flops"] / row["bytes"])
+        self.assertAlmostEqual(row["flops_per_second"] / (row["flops"] / row["median_seconds"]), 1.0)
         self.assertEqual(row["inputs"], "[32,64,56,56][64,64,3,3] [[1,1],[1,1],[1,1],1,False,False,True]")
         self.assertLess(row["achieved"], 1.0, "TF32 by the kernel's name: on the vector pipe it were 120 %")
         for words in ("convolutions and attention", "aten::fancy"):
