@@ -27,11 +27,11 @@ struct ChromeEvent {
   std::optional<std::int64_t> correlation, device, stream, bytes, address, device_type;
   std::optional<std::int64_t> allocated, reserved;
   std::string_view input_dims, input_types, input_strides, input_values;  // of an operator, as written
-  std::string_view id, bind_id;                            // as written
-  std::string_view given_name;                             // args.name of metadata
-  std::string_view kernel_details, copy;                   // of XLA
-  std::string_view kernel;                                 // that a call launches, as ROCm tells
-  std::string_view collective, type, group, group_ranks;   // of communication, the last as written
+  std::string_view id, bind_id;                                           // as written
+  std::string_view given_name;                                            // args.name of metadata
+  std::string_view kernel_details, copy;                                  // of XLA
+  std::string_view kernel;                                                // that a call launches, as ROCm tells
+  std::string_view collective, type, group, group_ranks;                  // of communication, the last as written
   std::optional<std::int64_t> elements_in, elements_out, group_size;
   LaunchShape shape;
   std::uint32_t static_shared = 0;                           // of its shared memory
