@@ -298,9 +298,8 @@ class CallTimer final : public Timer {
   CallTimer(Gpu& gpu, Batch calls, TimingMode clock) : gpu_(gpu), calls_(std::move(calls)), clock_(clock) {}
 
   double time(std::int64_t executions) override {
-    constexpr std::int64_t warm_up = 10;  // else the host's caches are still those of what it did before
     calls_(gpu_.stream(), 0);
-    calls_(gpu_.stream(), std::min(executions, warm_up));
+    calls_(gpu_.stream(), executions);  // else the host's caches and clock are still those of what it did before
     const double single = seconds_of(1);
     return seconds_of(executions + 1) - single;
   }

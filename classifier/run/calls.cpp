@@ -21,10 +21,6 @@ constexpr double noticeable = 1.1;
 /// Relative standard deviation of that, beside the intervals of the times.
 constexpr double loop_sigma = 0.04;
 
-double sigma_of_estimate(const Estimate& estimate) {
-  return (estimate.ci95.high - estimate.ci95.low) / (2.0 * statistics::normal_975 * estimate.value);
-}
-
 /// What the GPU takes for one call that never waits for the host.
 struct GpuTime {
   double seconds = 0.0;
@@ -38,7 +34,7 @@ std::optional<GpuTime> gpu_time_of(const Measurement& measurement) {
     return GpuTime{stream->median, sigma_of(*stream)};
   const auto& records = measurement.activity;
   if (records && records->seconds && records->seconds->value > 0.0)
-    return GpuTime{records->seconds->value, sigma_of_estimate(*records->seconds)};
+    return GpuTime{records->seconds->value, sigma_of(*records->seconds)};
   return std::nullopt;
 }
 
@@ -71,8 +67,9 @@ void become_overhead(const Measurement& measurement, double call_seconds, double
   const double share_of_gpu = gpu_seconds / call_seconds;
   verdict.evidence = fmt::format(
       "takes {}: the GPU waits for the host, which works through all of a call{}, and is busy for "
-      "{} of it; by itself that work {}",
-      times_of(measurement), split_of(measurement, call_seconds), format_seconds(gpu_seconds), verdict.evidence);
+      "{} of it{}",
+      times_of(measurement), split_of(measurement, call_seconds), format_seconds(gpu_seconds),
+      of_gpu != Regime::unknown ? "; by itself that work " + verdict.evidence : "");
   if (of_gpu != Regime::overhead) {
     verdict.runner_up = of_gpu;
     verdict.runner_up_probability = (1.0 - probability) * verdict.confidence;

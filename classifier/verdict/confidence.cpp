@@ -337,6 +337,10 @@ double sigma_of(const Summary& summary) {
   return summary.count < 6 ? std::max(sigma, unknown_sigma) : sigma;
 }
 
+double sigma_of(const Estimate& estimate) {
+  return (estimate.ci95.high - estimate.ci95.low) / (2.0 * statistics::normal_975 * estimate.value);
+}
+
 Confidence confidence_of(const PointAnalysis& it) {
   const Regime own = it.decision.regime;
   if (own == Regime::unknown) return {};

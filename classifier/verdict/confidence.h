@@ -25,5 +25,6 @@ inline constexpr double never_certain = 0.94;
 
 /// Relative standard deviation of a summary's median, at least `unknown_sigma` below six samples.
 double sigma_of(const Summary& summary);
+double sigma_of(const Estimate& estimate);
 
 }  // namespace gpubench::classifier

@@ -197,9 +197,15 @@ Time time_of(const Measurement& measurement) {
   const Summary* const device = seconds_by(measurement, TimingMode::device);
   const bool usable = device != nullptr && device != &summary && !device_over_stream(measurement) &&
                       device->count > 0 && device->median >= min_figure && device->median <= max_figure;
-  if (!usable) return time;
-  time.device_seconds = device->median;
-  time.device_sigma = sigma_of(*device);
+  if (usable) {
+    time.device_seconds = device->median;
+    time.device_sigma = sigma_of(*device);
+  } else if (const auto& records = measurement.activity;
+             device == nullptr && seconds_by(measurement, TimingMode::call) != nullptr && records && records->seconds &&
+             records->seconds->value >= min_figure && records->seconds->value <= summary.median) {
+    time.device_seconds = records->seconds->value;  // of what waits, or is another operation once captured
+    time.device_sigma = sigma_of(*records->seconds);
+  }
   return time;
 }
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <limits>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/base/text.h"
@@ -78,7 +81,8 @@ class CuptiActivity final : public ActivitySource {
     run();
     recording.stop();
     ActivityRecords result;
-    for (const FilledBuffer& buffer : take_filled_buffers()) read(buffer, result);
+    Seen seen;
+    for (const FilledBuffer& buffer : take_filled_buffers()) read(buffer, seen, result);
     result.dropped = count_dropped();
     return result;
   }
@@ -91,8 +95,21 @@ class CuptiActivity final : public ActivitySource {
     return static_cast<std::int64_t>(dropped);
   }
 
-  void read(const FilledBuffer& buffer, ActivityRecords& result) const {
+  /// Start, end and correlation of works. Where another profiler has recorded in this process before (PyTorch's), CUPTI
+  /// hands each record over twice.
+  using Seen = std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
+
+  void read(const FilledBuffer& buffer, Seen& seen, ActivityRecords& result) const {
     for_each_record(*library_, buffer.memory.get(), buffer.bytes, [&](const gpu::RecordedActivity& activity) {
+      const bool is_new = std::visit(
+          [&seen](const auto& record) {
+            if constexpr (std::derived_from<std::remove_cvref_t<decltype(record)>, gpu::RecordedWork>)
+              return seen.emplace(record.start_ns, record.end_ns, record.correlation).second;
+            else
+              return true;
+          },
+          activity);
+      if (!is_new) return;
       const auto keep = [&](const gpu::RecordedWork& work, CommandKind kind, std::string_view name,
                             std::uint64_t bytes) {
         constexpr std::uint64_t max_bytes = std::numeric_limits<std::int64_t>::max();

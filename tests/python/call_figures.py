@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers."""
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from torch.profiler import ProfilerActivity, profile
+
+from gpubench.regime import GPUProfiler
+
+BF16 = torch.bfloat16
+
+
+def tensor(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+def whole(limit, *shape):
+    return torch.randint(0, limit, shape, device="cuda")
+
+
+def operators():
+    """Name, function, arguments."""
+    attention = [tensor(4, 16, 1024, 64, dtype=BF16) for _ in range(3)]
+    small = [tensor(1, 1, 64, 64, dtype=BF16) for _ in range(3)]
+    yield "add 8 x 8", torch.add, tensor(8, 8), tensor(8, 8)
+    yield "gelu 1 M", F.gelu, tensor(2**20)
+    yield "softmax 1024 x 1024", torch.softmax, tensor(1024, 1024), -1
+    yield "matmul 512 BF16", torch.matmul, tensor(512, 512, dtype=BF16), tensor(512, 512, dtype=BF16)
+    yield "matmul 4096 BF16", torch.matmul, tensor(4096, 4096, dtype=BF16), tensor(4096, 4096, dtype=BF16)
+    yield "matmul 2048 FP32", torch.matmul, tensor(2048, 2048), tensor(2048, 2048)
+    yield "add 64 M", torch.add, tensor(2**26), tensor(2**26)
+    yield "relu 256 M", torch.relu, tensor(2**28)
+    yield "cos 16 M", torch.cos, tensor(2**24)
+    yield "layer_norm 4096 x 1024", F.layer_norm, tensor(4096, 1024), (1024,)
+    yield "layer_norm 65536 x 1024", F.layer_norm, tensor(65536, 1024), (1024,)
+    yield "conv2d 32 x 64 x 56 x 56", F.conv2d, tensor(32, 64, 56, 56, dtype=BF16), tensor(64, 64, 3, 3, dtype=BF16)
+    yield "conv2d 1 x 3 x 32 x 32", F.conv2d, tensor(1, 3, 32, 32), tensor(8, 3, 3, 3)
+    yield "attention 4 x 16 x 1024", F.scaled_dot_product_attention, *attention
+    yield "attention 1 x 1 x 64", F.scaled_dot_product_attention, *small
+    yield "sum 64 M", torch.sum, tensor(2**26)
+    yield "sum 1 K", torch.sum, tensor(1024)
+    yield "cumsum 16 M", torch.cumsum, tensor(2**24), 0
+    yield "sort 1 M", torch.sort, tensor(2**20)
+    yield "topk 1 M", torch.topk, tensor(2**20), 16
+    yield "embedding 8192", F.embedding, whole(50000, 8192), tensor(50000, 1024)
+    yield "index_select 256 K", torch.index_select, tensor(2**20, 64), 0, whole(2**20, 2**18)
+    yield "cat 2 x 4 M", torch.cat, [tensor(2**22), tensor(2**22)]
+    yield "transpose 8192", lambda x: x.t().contiguous(), tensor(8192, 8192)
+    yield "bmm 64 x 32 x 32", torch.bmm, tensor(64, 32, 32), tensor(64, 32, 32)
+    yield "einsum 128 x 256 x 256", lambda a, b: torch.einsum("bij,bjk->bik", a, b), tensor(128, 256, 256), tensor(128, 256, 256)
+    yield "batch_norm 64 x 256 x 28", F.batch_norm, tensor(64, 256, 28, 28), torch.zeros(256, device="cuda"), torch.ones(256, device="cuda")
+    yield "nonzero 1 M (waits)", torch.nonzero, tensor(2**20) > 0
+    yield "sum().item() 16 M (waits)", lambda x: x.sum().item(), tensor(2**24)
+    yield "cross_entropy 8192 x 32000", F.cross_entropy, tensor(8192, 32000), whole(32000, 8192)
+
+
+def models():
+    """Likewise, in evaluation."""
+    import torchvision.models as vision
+    import transformers as text
+    for name, batch in (("resnet18", 1), ("resnet50", 64), ("efficientnet_b0", 8), ("vit_b_16", 16), ("mobilenet_v3_small", 1), ("convnext_tiny", 32)):
+        yield f"{name}, batch {batch}", getattr(vision, name)().cuda().eval(), tensor(batch, 3, 224, 224)
+    gpt2 = text.GPT2LMHeadModel(text.GPT2Config(n_layer=6)).to("cuda", BF16).eval()
+    yield "GPT-2, 6 layers, 1 x 64", lambda ids: gpt2(ids, use_cache=False).logits, whole(50257, 1, 64)
+    yield "GPT-2, 6 layers, 16 x 1024", lambda ids: gpt2(ids, use_cache=False).logits, whole(50257, 16, 1024)
+    bert = text.BertModel(text.BertConfig()).to("cuda", BF16).eval()
+    yield "BERT, 32 x 512", lambda ids: bert(ids).last_hidden_state, whole(30000, 32, 512)
+    config = text.LlamaConfig(hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16)
+    llama = text.LlamaForCausalLM(config).to("cuda", BF16).eval()
+    yield "Llama, 8 layers, 4 x 256", lambda ids: llama(ids, use_cache=False).logits, whole(32000, 4, 256)
+
+
+def loop_seconds(call, rounds=7, seconds=0.05):
+    """Of one call in a plain loop: the median of several loops."""
+    for _ in range(10):
+        call()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    call()
+    torch.cuda.synchronize()
+    count = max(4, min(20000, int(seconds / max(time.perf_counter() - start, 3e-6))))
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) / count)
+    return statistics.median(times)
+
+
+def busy_seconds(call, calls=10):
+    """Of one call the time in which the GPU works, by PyTorch's profiler."""
+    with profile(activities=[ProfilerActivity.CUDA]) as recorded:
+        for _ in range(calls):
+            call()
+        torch.cuda.synchronize()
+    spans = sorted((each.time_range.start, each.time_range.end) for each in recorded.events()
+                   if each.device_type == torch.autograd.DeviceType.CUDA)
+    busy = end = 0.0
+    for first, last in spans:
+        busy += max(0.0, last - max(first, end))
+        end = max(end, last)
+    return busy * 1e-6 / calls
+
+
+def main():
+    profiler = GPUProfiler("cuda:0", verbose=False)
+    print("| call | loop before, after, us | `runtime_ms`, us | off by | graph | device | GPU busy | verdict | confidence |\n|---|---|---|---|---|---|---|---|---|")
+    rows = [*operators(), *models()]
+    busy = []
+    with torch.no_grad():
+        for name, function, *arguments in rows:
+            def call(function=function, arguments=arguments):
+                return function(*arguments)
+            before = loop_seconds(call)
+            told = profiler.profile_operation(function, *arguments)
+            after = loop_seconds(call)
+            us = [None if each is None else each * 1e3 for each in (told["runtime_ms"], told["graph_ms"], told["device_ms"])]
+            loop = 0.5e6 * (before + after)
+            busy.append((name, call, us, loop, before, after, told))
+        for name, call, us, loop, before, after, told in busy:  # last: PyTorch's profiler changes a process for good
+            texts = ["-" if each is None else f"{each:.1f}" for each in us]
+            print(f"| {name} | {before * 1e6:.1f}, {after * 1e6:.1f} | {texts[0]} | {100 * (us[0] / loop - 1):+.1f} % | {texts[1]} | {texts[2]} | "
+                  f"{busy_seconds(call) * 1e6:.1f} | {told['regime']} {told['limiter']} | {told['confidence']:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
