@@ -87,6 +87,12 @@ function(gpubench_sources result)
   set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
+# gpubench_injected(SOURCES...): sources of a room that the injected library takes from it (profile/CMakeLists.txt). That must
+# not need the program's libfmt, so they bring their own.
+function(gpubench_injected)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS FMT_HEADER_ONLY=1 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # gpubench_room(NAME FOLDERS... WITHOUT... SOURCES... OPENMP... PUBLIC... PRIVATE...): one room of the house as a static library,
 # gpubench::NAME once installed: all sources of its FOLDERS but those named in WITHOUT, and SOURCES. Those named in OPENMP have parallel loops.
 # PRECOMPILED names another set of precompiled headers than `model`.
