@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -13,43 +14,36 @@
 
 namespace gpubench::kernel_trace {
 
+namespace {
+
 /// Memory of the GPU, or of the host.
-struct Allocation {
+using Allocation = std::unique_ptr<void, cudaError_t (*)(void*)>;
+
+Allocation allocate(std::uint64_t bytes, bool host) {
   void* memory = nullptr;
-  bool of_host = false;
-  Allocation() = default;
-  Allocation(std::uint64_t bytes, bool host) : of_host(host) {
-    const cudaError_t error =
-        host ? cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable) : cudaMalloc(&memory, bytes);
-    if (error == cudaSuccess) return;
-    (void)cudaGetLastError();
-    const std::string what = fmt::format("a buffer of events needs {} of {} memory",
-                                         format_bytes(static_cast<double>(bytes)), host ? "pinned" : "the GPU's");
-    if (error == cudaErrorMemoryAllocation)
-      throw OutOfMemory(what + ", which is not free: give it fewer events, launches, blocks or warps.");
-    throw CudaError(what + ", and CUDA gave none: " + cuda_text(error) + ".");
-  }
-  ~Allocation() {
-    if (memory != nullptr) (void)(of_host ? cudaFreeHost(memory) : cudaFree(memory));
-  }
-  Allocation(Allocation&& other) noexcept : memory(std::exchange(other.memory, nullptr)), of_host(other.of_host) {}
-  Allocation& operator=(Allocation&& other) noexcept {
-    std::swap(memory, other.memory);
-    std::swap(of_host, other.of_host);
-    return *this;
-  }
-};
+  const cudaError_t error =
+      host ? cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable) : cudaMalloc(&memory, bytes);
+  if (error == cudaSuccess) return {memory, host ? cudaFreeHost : cudaFree};
+  (void)cudaGetLastError();
+  const std::string what = fmt::format("a buffer of events needs {} of {} memory",
+                                       format_bytes(static_cast<double>(bytes)), host ? "pinned" : "the GPU's");
+  if (error == cudaErrorMemoryAllocation)
+    throw OutOfMemory(what + ", which is not free: give it fewer events, launches, blocks or warps.");
+  throw CudaError(what + ", and CUDA gave none: " + cuda_text(error) + ".");
+}
+
+}  // namespace
 
 struct Buffer::Contents {
   Options options;
   std::uint64_t bytes = 0;
   std::uint32_t slice_offset = 0;
-  Allocation memory, copied;
+  Allocation memory{nullptr, cudaFree}, copied{nullptr, cudaFree};
   bool has_copy = false;
   std::vector<std::string> names, kernels;
   std::optional<Rate> rate;
   std::vector<HostMoment> host;
-  [[nodiscard]] char* at(std::uint64_t offset) const { return static_cast<char*>(memory.memory) + offset; }
+  [[nodiscard]] char* at(std::uint64_t offset) const { return static_cast<char*>(memory.get()) + offset; }
 };
 
 Buffer::Buffer(const Options& options) : contents_(std::make_unique<Contents>()) {
@@ -58,10 +52,10 @@ Buffer::Buffer(const Options& options) : contents_(std::make_unique<Contents>())
   c.bytes = kernel_trace::bytes(options);
   c.slice_offset = header_of(options).slice_offset;
   if (!options.enabled) return;
-  c.memory = Allocation(c.bytes, options.memory == Memory::pinned);
+  c.memory = allocate(c.bytes, options.memory == Memory::pinned);
   const BufferHeader header = header_of(options);
-  GPUBENCH_TRACE_CHECK(cudaMemset(c.memory.memory, 0, c.bytes));
-  GPUBENCH_TRACE_CHECK(cudaMemcpy(c.memory.memory, &header, sizeof header, cudaMemcpyDefault));
+  GPUBENCH_TRACE_CHECK(cudaMemset(c.memory.get(), 0, c.bytes));
+  GPUBENCH_TRACE_CHECK(cudaMemcpy(c.memory.get(), &header, sizeof header, cudaMemcpyDefault));
   c.rate = measure_rate();
   if (const auto moment = measure_host_clock()) c.host.push_back(*moment);
 }
@@ -71,7 +65,7 @@ Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 
 std::uint64_t Buffer::bytes() const { return contents_->options.enabled ? contents_->bytes : 0; }
-void* Buffer::device_memory() const { return contents_->memory.memory; }
+void* Buffer::device_memory() const { return contents_->memory.get(); }
 
 Buffer& Buffer::name(std::uint32_t id, std::string_view text) {
   if (id >= max_ids) throw std::invalid_argument(fmt::format("ids of events are below {}, not {}.", max_ids, id));
@@ -85,7 +79,7 @@ View Buffer::view(std::string_view kernel) {
   c.kernels.emplace_back(kernel);
   if (!c.options.enabled) return {};
   const Options& o = c.options;
-  return {.memory = c.memory.memory,
+  return {.memory = c.memory.get(),
           .slice_offset = c.slice_offset,
           .blocks = o.blocks,
           .warps = o.warps,
@@ -112,8 +106,8 @@ void Buffer::reset(Stream stream) {
 void Buffer::copy(Stream stream) {
   Contents& c = *contents_;
   if (!c.options.enabled) return;
-  if (c.copied.memory == nullptr) c.copied = Allocation(c.bytes, true);
-  GPUBENCH_TRACE_CHECK(cudaMemcpyAsync(c.copied.memory, c.memory.memory, c.bytes, cudaMemcpyDefault, stream));
+  if (!c.copied) c.copied = allocate(c.bytes, true);
+  GPUBENCH_TRACE_CHECK(cudaMemcpyAsync(c.copied.get(), c.memory.get(), c.bytes, cudaMemcpyDefault, stream));
   c.has_copy = true;
 }
 
@@ -126,14 +120,14 @@ Trace Buffer::read(Stream stream) {
     nothing.warnings.emplace_back("The buffer was made with enabled = false: nothing was recorded.");
     return Trace(std::make_shared<Recording>(std::move(nothing)));
   }
-  const void* bytes = c.memory.memory;
+  const void* bytes = c.memory.get();
   std::string failure;
   if (c.options.memory == Memory::pinned && !c.has_copy) {
     if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess) failure = cuda_text(error);
   } else {
     if (!c.has_copy) copy(stream);
     GPUBENCH_TRACE_CHECK(cudaStreamSynchronize(stream));
-    bytes = c.copied.memory;
+    bytes = c.copied.get();
     c.has_copy = false;
   }
   if (failure.empty())

@@ -20,8 +20,7 @@ class Shared {
     std::fill_n(memory_, count, T());
   }
   ~Shared() { (void)cudaFreeHost(memory_); }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
+  Shared& operator=(Shared&&) = delete;  ///< not copied, not moved
   [[nodiscard]] T* data() const { return memory_; }
   [[nodiscard]] T read(std::size_t at) const { return *static_cast<volatile T*>(memory_ + at); }
   void write(std::size_t at, T value) { *static_cast<volatile T*>(memory_ + at) = value; }
@@ -34,8 +33,7 @@ class OwnStream {
  public:
   OwnStream() { GPUBENCH_TRACE_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   ~OwnStream() { (void)cudaStreamDestroy(stream_); }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
+  OwnStream& operator=(OwnStream&&) = delete;  ///< not copied, not moved
   [[nodiscard]] cudaStream_t get() const { return stream_; }
 
  private:

@@ -4,7 +4,6 @@
 
 #include "bench/timing/costs.h"
 #include "calibrate/cuda/calibration_context.h"
-#include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -56,57 +55,48 @@ class BlockedTimer {
   std::unique_ptr<bench::Event> stop_;
 };
 
-class Overheads {
- public:
-  explicit Overheads(GpuCalibrationContext& bench) : bench_(bench) {}
-
-  /// What copies and fills of a few bytes take.
-  void commands() {
-    const auto stream = bench_.stream;
-    std::byte* const host = pinned_.on_host();
-    std::byte* const device = device_.data();
-    slot("copy-host-to-device", "copies of 4 bytes from pinned host memory",
-         [=] { probes::enqueue_copy(device, host, 4, Direction::to_gpu, stream); });
-    slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
-         [=] { probes::enqueue_copy(host, device, 4, Direction::from_gpu, stream); });
-    slot("copy-device-to-device", "copies of 4 bytes",
-         [=] { probes::enqueue_copy(device + 2048, device, 4, Direction::within_gpu, stream); });
-    slot("memset", "fills of 4 bytes", [=] { probes::enqueue_fill(device, 0, 4, stream); });
-  }
-
- private:
+/// What copies and fills of a few bytes take.
+void small_commands(GpuCalibrationContext& bench) {
+  BlockedTimer timer(*bench.gpu);
+  const probes::PinnedMemory pinned(4096);
+  DeviceVector<std::byte> memory(4096);
   /// What one more of them takes on the GPU when they wait in the stream.
-  void slot(const char* resource, const char* what, const std::function<void()>& enqueue) {
+  const auto slot = [&](const char* resource, const char* what, const std::function<void()>& enqueue) {
     static constexpr int few = 50;
     static constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
     const std::string method =
         fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
                     many, few, many - few);
-    const auto seconds = [this, enqueue](int count) {
-      return timer_.seconds([&] {
+    const auto seconds = [&](int count) {
+      return timer.seconds([&] {
         for (int i = 0; i < count; ++i) enqueue();
       });
     };
-    const auto measure = [seconds] {
+    const auto measure = [&] {
       seconds(few);
       const double min = seconds(few);
       return Reading{(seconds(many) - min) / (many - few)};
     };
-    bench_.measure_now(overhead(resource, method), measure, overhead_repeats);
-  }
-
-  GpuCalibrationContext& bench_;
-  BlockedTimer timer_{*bench_.gpu};
-  probes::PinnedMemory pinned_{4096};
-  DeviceVector<std::byte> device_{4096};
-};
+    bench.measure_now(overhead(resource, method), measure, overhead_repeats);
+  };
+  const auto stream = bench.stream;
+  std::byte* const host = pinned.on_host();
+  std::byte* const device = memory.data();
+  slot("copy-host-to-device", "copies of 4 bytes from pinned host memory",
+       [=] { probes::enqueue_copy(device, host, 4, Direction::to_gpu, stream); });
+  slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
+       [=] { probes::enqueue_copy(host, device, 4, Direction::from_gpu, stream); });
+  slot("copy-device-to-device", "copies of 4 bytes",
+       [=] { probes::enqueue_copy(device + 2048, device, 4, Direction::within_gpu, stream); });
+  slot("memset", "fills of 4 bytes", [=] { probes::enqueue_fill(device, 0, 4, stream); });
+}
 
 }  // namespace
 
 void measure_overheads(GpuCalibrationContext& bench) {
   if (bench.full) bench.attempt({"graph-node"}, [&] { graph_node(bench); });
   bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
-                [&] { Overheads(bench).commands(); });
+                [&] { small_commands(bench); });
 }
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels

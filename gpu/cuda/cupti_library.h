@@ -12,10 +12,8 @@
 #include <cupti_target.h>
 #include <cupti_version.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "gpu/metric_source.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "kernel_trace/statistics.h"
-#include "kernel_trace/timeline.h"
+#include "kernel_trace/trace.h"
 #include "tests/kernel_trace/synthetic.h"
 
 namespace gpubench::kernel_trace {
