@@ -7,7 +7,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "bench/counters/metrics.h"
 #include "core/base/text.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
@@ -185,14 +184,6 @@ double parsed_count(const OptionRow& row, const std::string& text, double low, d
   const double value = parsed_number(row, text, low, high);
   if (value != std::floor(value)) throw UsageError(fmt::format("{} takes a whole number, not '{}'.", row.flag, text));
   return value;
-}
-
-std::vector<std::string> parsed_metrics(const std::string& text) {
-  try {
-    return bench::parse_metrics(text);
-  } catch (const bench::MetricNameError& error) {
-    throw UsageError(error.what());
-  }
 }
 
 }  // namespace use

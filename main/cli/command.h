@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/counters/metrics.h"
 #include "main/cli/options.h"
 
 namespace gpubench {
@@ -163,13 +164,11 @@ Use choice(Target Owner::*member, std::vector<Value> values) {
   };
 }
 
-/// Names of counters and of sets of them, spelt out. Throws UsageError.
-std::vector<std::string> parsed_metrics(const std::string& text);
-
+/// Names of counters and of sets of them, spelt out. Throws bench::MetricNameError.
 template <class Owner>
 Use metrics(std::vector<std::string> Owner::*member) {
   return [member](Options& options, const OptionRow&, const std::string& value) {
-    dynamic_cast<Owner&>(options).*member = parsed_metrics(value);
+    dynamic_cast<Owner&>(options).*member = bench::parse_metrics(value);
   };
 }
 

@@ -14,13 +14,14 @@
 #include <system_error>
 #include <typeinfo>
 
-#include "core/base/text.h"
+#include "bench/counters/metrics.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "gpubench/gpubench.h"
 #include "main/cli/output.h"
 #include "main/cli/parse.h"
 #include "main/worker/job.h"
+#include "profile/run_recorded.h"
 #include "reports/charts/picture.h"
 
 namespace gpubench {
@@ -74,8 +75,7 @@ class CommandInProgress {
     commanding() = std::getenv(job_variable) == nullptr ? getpid() : 0;
   }
   ~CommandInProgress() { commanding() = 0; }
-  CommandInProgress(const CommandInProgress&) = delete;
-  CommandInProgress& operator=(const CommandInProgress&) = delete;
+  CommandInProgress& operator=(CommandInProgress&&) = delete;  ///< not copied, not moved
 };
 
 /// Runs it. A file that was asked for and not written is no success.
@@ -110,8 +110,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.
-    const bool usage = is_any_of<UsageError, bench::GoogleFlagError, bench::ArgumentError, bench::NoSuchDevice,
-                                 storage::ReadError, storage::WriteError, reports::PictureError>(error);
+    const bool usage =
+        is_any_of<UsageError, bench::GoogleFlagError, bench::MetricNameError, bench::ArgumentError, bench::NoSuchDevice,
+                  profile::StartError, storage::ReadError, storage::WriteError, reports::PictureError>(error);
     code = usage ? exit_codes::wrong_usage : exit_codes::operation_failed;
   }
   const int trouble = flush_output();

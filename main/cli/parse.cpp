@@ -10,7 +10,6 @@
 #include "core/base/text.h"
 #include "main/cli/completion.h"
 #include "main/cli/help.h"
-#include "reports/reports.h"
 
 namespace gpubench {
 namespace {

@@ -62,10 +62,6 @@ extern "C" void note_signal(int number) {
   if (text != nullptr) (void)!::write(STDERR_FILENO, text, std::strlen(text));  // no help if it fails
 }
 
-}  // namespace
-
-namespace {
-
 ConsoleStyle style_of(int descriptor, const Options& options) {
   const ColorChoice choice = options.color;
   ConsoleStyle style;

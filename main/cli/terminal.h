@@ -27,8 +27,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);
   ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  ProgressLine& operator=(ProgressLine&&) = delete;  ///< not copied, not moved
 
   /// "[ 12/204] saxpy/65536   about 40 s left", with the time left estimated from the pace so far.
   void point(std::size_t done, std::size_t total, std::string_view name);
@@ -51,8 +50,7 @@ class Interruption {
  public:
   explicit Interruption(const char* say);
   ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
+  Interruption& operator=(Interruption&&) = delete;  ///< not copied, not moved
 
   /// The signal that was noted; 0 for none.
   [[nodiscard]] static int noted();

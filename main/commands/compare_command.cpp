@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <future>
 
-#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/commands/shared/comparison.h"
 

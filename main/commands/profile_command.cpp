@@ -9,11 +9,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "bench/counters/counter_pass.h"
 #include "core/base/files.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "gpu/backend.h"
 #include "gpu/devices.h"
@@ -231,12 +229,8 @@ int run_profile(const ProfileOptions& options) {
     for (std::size_t set = run - 1; set < sets.size(); set += runs) injected.counter_sets.push_back(sets[set]);
     if (run > 1)
       say(fmt::format("run {} of {} of {}, for more counters", run, runs, options.program_arguments.front()));
-    try {
-      std::filesystem::create_directories(folder_of_run(folder, run));
-      end = profile::run_recorded(options.program_arguments, folder_of_run(folder, run), injected);
-    } catch (const profile::StartError& error) {
-      throw UsageError(error.what());
-    }
+    std::filesystem::create_directories(folder_of_run(folder, run));
+    end = profile::run_recorded(options.program_arguments, folder_of_run(folder, run), injected);
   }
   try {
     report_program(options, folder, end.words, absent);

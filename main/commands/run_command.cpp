@@ -22,7 +22,6 @@
 #include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/model/points.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
@@ -497,11 +496,7 @@ void check_pairs(const RunOptions& options) {
 }
 
 void take_google_flags(RunOptions& options) {
-  try {
-    options.google = bench::parse_google_flags(options.google_words);
-  } catch (const bench::GoogleFlagError& error) {
-    throw UsageError(error.what());
-  }
+  options.google = bench::parse_google_flags(options.google_words);
   static_assert(static_cast<std::size_t>(bench::max_exact_samples) == storage::max_array);
   if (options.google.exact_iterations.value_or(0) > bench::max_exact_samples)
     throw UsageError(fmt::format("--benchmark_min_time={}x: a run holds up to {} samples of a point. Ask for fewer.",

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "calibrate/check/health.h"
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/command.h"
@@ -26,7 +25,6 @@
 #include "timeline/analyses/critical_path.h"
 #include "timeline/analysis.h"
 #include "timeline/difference.h"
-#include "timeline/readers.h"
 #include "timeline/replay.h"
 #include "timeline/selection.h"
 #include "timeline/writers.h"

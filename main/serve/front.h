@@ -27,8 +27,7 @@ class Front {
   /// std::system_error.
   Front(int port, std::filesystem::path inside);
   ~Front();
-  Front(const Front&) = delete;
-  Front& operator=(const Front&) = delete;
+  Front& operator=(Front&&) = delete;  ///< not copied, not moved
 
   [[nodiscard]] int port() const;
   /// Takes what comes within this time, each connection on a thread of its own.
