@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
-#include <utility>
 
 #include "calibrate/calibration_context.h"
 #include "calibrate/check/drift.h"

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "core/model/device.h"
 
 namespace gpubench::compare {
 

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "bench/counters/counter_pass.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "timeline/range_tree.h"

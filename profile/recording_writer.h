@@ -24,8 +24,7 @@ class RecordingWriter {
   /// Creates the file, readable by this user alone. Not `open` on failure.
   RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header, std::uint64_t max_bytes);
   ~RecordingWriter();
-  RecordingWriter(const RecordingWriter&) = delete;
-  RecordingWriter& operator=(const RecordingWriter&) = delete;
+  RecordingWriter& operator=(RecordingWriter&&) = delete;  ///< not copied, not moved
 
   /// False once nothing more is kept.
   [[nodiscard]] bool open() const { return file_ >= 0 && !full_; }

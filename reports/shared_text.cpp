@@ -12,7 +12,6 @@
 #include <set>
 #include <span>
 
-#include "classifier/verdict/cross_checks.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"

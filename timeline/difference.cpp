@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "core/base/parallel.h"
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "timeline/analyses/iterations.h"

@@ -7,7 +7,6 @@
 #include <array>
 #include <exception>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <utility>
 

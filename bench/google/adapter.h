@@ -8,7 +8,6 @@
 #include <set>
 
 #include "bench/point_runner.h"
-#include "core/model/device.h"
 #include "gpubench/benchmark.h"
 
 namespace gpubench::bench {

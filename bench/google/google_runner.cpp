@@ -12,7 +12,6 @@
 #include "bench/google/google_compatibility.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
-#include "core/model/points.h"
 
 namespace gpubench::bench {
 namespace {

@@ -18,8 +18,6 @@ class Descriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor();
 
   [[nodiscard]] bool open() const { return number_ >= 0; }
@@ -43,8 +41,7 @@ class TemporaryFile {
  public:
   /// Permissions are 0644 less the umask. On failure `error()` is errno.
   explicit TemporaryFile(const std::filesystem::path& folder);
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;  ///< not copied, not moved
   ~TemporaryFile();
 
   [[nodiscard]] int error() const { return error_; }
@@ -63,8 +60,7 @@ class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& file);
   ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  MappedFile& operator=(MappedFile&&) = delete;  ///< not copied, not moved
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   /// Why it cannot be read, as a sentence; empty where it can.
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -79,8 +75,7 @@ class PrivateFolder {
  public:
   PrivateFolder();
   ~PrivateFolder();
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(PrivateFolder&&) = delete;  ///< not copied, not moved
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -30,8 +30,7 @@ class Process {
  public:
   explicit Process(pid_t id) : id_(id) {}
   ~Process() { kill(); }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+  Process& operator=(Process&&) = delete;  ///< not copied, not moved
 
   /// Looks, without waiting, whether it has ended.
   const std::optional<ProcessEnd>& poll();

@@ -190,8 +190,7 @@ class BasicWarp<true, when> {
     on_ = slice != nullptr && slots_ != 0;
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
-  BasicWarp(const BasicWarp&) = delete;
-  BasicWarp& operator=(const BasicWarp&) = delete;
+  BasicWarp& operator=(BasicWarp&&) = delete;  ///< not copied, not moved
 
   /// Ids are below 4095, payloads below 65536.
   __device__ __forceinline__ void begin(std::uint32_t id, std::uint32_t payload = 0) {
@@ -267,8 +266,7 @@ class BasicWarp<true, when> {
       warp_.store(start_, word);
       if constexpr (with_payload) warp_.store(payload_, event_word(Kind::more, 0));
     }
-    BasicScope(const BasicScope&) = delete;
-    BasicScope& operator=(const BasicScope&) = delete;
+    BasicScope& operator=(BasicScope&&) = delete;  ///< not copied, not moved
 
    private:
     BasicWarp& warp_;
@@ -351,8 +349,7 @@ template <When when>
 class BasicWarp<false, when> {
  public:
   __device__ __forceinline__ explicit BasicWarp(const View&) {}
-  BasicWarp(const BasicWarp&) = delete;
-  BasicWarp& operator=(const BasicWarp&) = delete;
+  BasicWarp& operator=(BasicWarp&&) = delete;  ///< not copied, not moved
   __device__ __forceinline__ void begin(std::uint32_t, std::uint32_t = 0) {}
   __device__ __forceinline__ void end(std::uint32_t) {}
   __device__ __forceinline__ void swap(std::uint32_t, std::uint32_t) {}

@@ -53,8 +53,7 @@ class KernelTimer {
  public:
   KernelTimer();
   ~KernelTimer();
-  KernelTimer(const KernelTimer&) = delete;
-  KernelTimer& operator=(const KernelTimer&) = delete;
+  KernelTimer& operator=(KernelTimer&&) = delete;  ///< not copied, not moved
 
   /// Begins an interval on a stream of the current device.
   void start(std::string_view name, Stream stream = nullptr);
@@ -73,8 +72,7 @@ class KernelTimer {
     ~Scope() {
       if (timer_ != nullptr) stop();
     }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
+    Scope& operator=(Scope&&) = delete;  ///< not copied, not moved
 
    private:
     void stop() noexcept;
@@ -139,8 +137,7 @@ class MemoryTracker {
  public:
   MemoryTracker();
   ~MemoryTracker();
-  MemoryTracker(const MemoryTracker&) = delete;
-  MemoryTracker& operator=(const MemoryTracker&) = delete;
+  MemoryTracker& operator=(MemoryTracker&&) = delete;  ///< not copied, not moved
 
   /// Tracks memory under a name; what the name stood for before is no longer tracked.
   void track(std::string_view name, const void* pointer, std::vector<std::int64_t> shape, std::string_view type,
@@ -243,8 +240,7 @@ class Range {
   ~Range() {
     if (uses_ != 0) close();
   }
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
+  Range& operator=(Range&&) = delete;  ///< not copied, not moved
 
  private:
   void open(std::string_view name, RangeType type) noexcept;

@@ -69,8 +69,7 @@ void keep(T& value) {
 class State {
  public:
   explicit State(detail::Declaration& declaration);  ///< the harness makes it
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State& operator=(State&&) = delete;                ///< not copied, not moved
 
   /// The number at `index` among the arguments that Arg, Args, Range, ... registered.
   [[nodiscard]] std::int64_t range(std::size_t index = 0) const;

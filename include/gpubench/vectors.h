@@ -36,8 +36,6 @@ class Vector {
     std::swap(count_, other.count_);
     return *this;
   }
-  Vector(const Vector&) = delete;
-  Vector& operator=(const Vector&) = delete;
   ~Vector() = default;
 
   /// Ask for it in each execution, not before `measure`: with --cache=cold every execution has another copy.

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <thread>
 
-#include "bench/counters/metrics.h"
 #include "profile/injection/recorder.h"
 
 namespace gpubench::profile {

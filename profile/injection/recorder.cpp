@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "gpu/cuda/cupti_buffers.h"

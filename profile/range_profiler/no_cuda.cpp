@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build lacks without CUDA, or without CUPTI's headers: each says why.
-#include "gpu/devices.h"
 #include "profile/range_profiler/sources.h"
 
 namespace gpubench::profile {

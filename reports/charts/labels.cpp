@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text.h"
 #include "core/storage/document.h"
 
 namespace gpubench::reports::charts {

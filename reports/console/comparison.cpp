@@ -2,7 +2,6 @@
 // Comparisons of runs and calibrations, and histories, on a terminal.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <string>

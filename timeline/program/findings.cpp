@@ -12,7 +12,6 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/program/memory.h"
-#include "timeline/program/program.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -2,7 +2,6 @@
 // Where a program's time and memory went: a pure function of a timeline.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "core/model/program.h"

@@ -17,7 +17,6 @@
 #include <unordered_map>
 
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "timeline/input/common.h"
 

@@ -5,13 +5,10 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "core/base/parallel.h"
-#include "core/model/device.h"
 #include "core/storage/storage.h"
 #include "timeline/correlations.h"
 #include "timeline/names.h"

@@ -19,8 +19,7 @@ class Buffer {
   /// Throws OutOfMemory or GpuError.
   Buffer(Memory memory, std::size_t bytes);
   ~Buffer();
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&&) = delete;  ///< not copied, not moved
 
   /// Where the contents are now. Notes that somebody asked.
   [[nodiscard]] void* data() {
