@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -210,10 +211,23 @@ std::string lower(std::string text) {
 }
 
 std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                      std::free);
-  return source ? source.get() : name;
+  const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    return text;
+  };
+  const auto source_of = [](const std::string& mangled) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                                        std::free);
+    return source ? std::optional<std::string>(source.get()) : std::nullopt;
+  };
+  if (const auto source = source_of(name)) return *source;
+  // Libraries up to GCC 12 do not know bfloat16, which AMD's kernels have: another type stands in for it.
+  constexpr std::string_view bfloat16 = "DF16b", other = "De", other_name = "decimal128";
+  if (!name.starts_with("_Z") || name.find(bfloat16) == std::string::npos) return name;
+  const auto source = source_of(replaced(name, bfloat16, other));
+  return source ? replaced(*source, other_name, "std::bfloat16_t") : name;
 }
 
 std::size_t display_width(std::string_view text) {

@@ -15,6 +15,7 @@
 #include "timeline/operators.h"
 #include "timeline/readers.h"
 #include "timeline/selection.h"
+#include "timeline/writers.h"
 
 namespace gpubench {
 namespace {
@@ -108,6 +109,20 @@ TEST_F(Captures, GiveTheWorksOfGraphsTheirOperators) {
   first.to_seconds = 200e-6;
   EXPECT_THAT(gpu_self(timeline::selected(read(list, program), first)),
               ElementsAre(Pair("aten::linear", 5'000), Pair("aten::mm", 30'000), Pair("aten::sum", 10'000)));
+}
+
+TEST_F(Captures, StayInTracesThatAreWritten) {
+  file("capture_traces/a.json", capture());
+  const Timeline all = read(list);
+  std::filesystem::create_directories(folder_ / "written");
+  for (const char* const name : {"written/a.trace.json", "written/a.perfetto-trace"}) {
+    timeline::write(all, folder_ / name);
+    const Timeline again = timeline::read_timeline(folder_ / name);
+    EXPECT_THAT(gpu_self(again),
+                ElementsAre(Pair("aten::linear", 5'000), Pair("aten::mm", 30'000), Pair("aten::sum", 10'000)))
+        << name;
+    for (const auto& one : timeline::operator_times(again)) EXPECT_EQ(one.host_ns, 0) << name;
+  }
 }
 
 TEST_F(Captures, FitByTheNamesOfTheirKernelsAndTheirBatch) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/input/common.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -89,13 +86,7 @@ void demangle_kernels(Timeline& timeline) {
   const auto plain_of = [&](std::uint32_t number) {
     if (!timeline.names.text(number).starts_with("_Z")) return number;
     const auto [place, added] = plain.emplace(number, number);
-    if (added) {
-      int state = 0;
-      const std::unique_ptr<char, void (*)(void*)> name(
-          abi::__cxa_demangle(timeline.names.text(number).c_str(), nullptr, nullptr, &state), &std::free);
-      if (state == 0 && name != nullptr)
-        place->second = timeline.names.number(std::string_view(name.get()).substr(0, max_name_bytes));
-    }
+    if (added) place->second = timeline.names.number(demangled(timeline.names.text(number)).substr(0, max_name_bytes));
     return place->second;
   };
   for (Slice& slice : timeline.slices)
@@ -159,6 +150,16 @@ void take_rank(Process& process) {
 }
 
 void name_stream(Track& track) {
+  constexpr std::string_view operators = "operators of ";
+  if (track.kind != TrackKind::stream && track.name.starts_with(operators) &&
+      std::string_view(track.name).substr(operators.size()).starts_with(gpu_prefix)) {
+    Track stream{.kind = TrackKind::stream, .name = track.name.substr(operators.size())};
+    name_stream(stream);
+    track.kind = TrackKind::operators;
+    track.device = stream.device;
+    track.id = stream.id;
+    return;
+  }
   if (track.kind != TrackKind::stream || track.device >= 0 || !track.name.starts_with(gpu_prefix)) return;
   const auto space = track.name.find(' ');
   track.device =

@@ -46,7 +46,7 @@ bool close_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open, s
 
 /// "python3 (rank 1)", as the writers name a process.
 void take_rank(Process& process);
-/// "cuda:0 stream 7", as the writers name a stream.
+/// "cuda:0 stream 7", as the writers name a stream, and "operators of cuda:0 stream 7".
 void name_stream(Track& track);
 
 /// Joins the tracks on which writers put slices that overlap, "stream 7" and "stream 7 (2)"; numbered threads too where

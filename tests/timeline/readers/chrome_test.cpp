@@ -458,5 +458,19 @@ TEST(ChromeReader, knows_the_categories_of_older_kinetos_and_of_other_accelerato
   EXPECT_EQ(timeline.slices[3].kind, timeline::SliceKind::other) << "it waits";
 }
 
+TEST(ChromeReader, shows_amds_kernels_of_bfloat16_as_in_the_source) {
+  const auto shown = [](const std::string& name) {
+    const timeline::Timeline timeline =
+        timeline::chrome_json(R"({"traceEvents":[{"ph":"X","cat":"kernel","name":")" + name +
+                                  R"(","pid":0,"tid":7,"ts":5,"dur":4,"args":{"stream":7,"correlation":7}}]})",
+                              "rocm");
+    return timeline.names.text(timeline.slices.at(0).name);
+  };
+  EXPECT_EQ(shown("_ZN5aiter4normIDF16bLi64EEEvPT_S2_"),
+            "void aiter::norm<std::bfloat16_t, 64>(std::bfloat16_t*, std::bfloat16_t*)");
+  EXPECT_EQ(shown("_ZDF16b"), "_ZDF16b");
+  EXPECT_EQ(shown("DF16b"), "DF16b");
+}
+
 }  // namespace
 }  // namespace gpubench
