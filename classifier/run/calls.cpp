@@ -27,11 +27,16 @@ struct GpuTime {
   double sigma = 0.0;
 };
 
+/// Replays took turns with the calls: where they are slower than the stream, the GPU was (power, clocks).
+double paced(double stream_seconds, const Summary* graph) {
+  return graph != nullptr ? std::max(stream_seconds, graph->median) : stream_seconds;
+}
+
 std::optional<GpuTime> gpu_time_of(const Measurement& measurement) {
   const Summary* const stream = seconds_by(measurement, TimingMode::stream);
   // Without a device time it was not captured, and its stream time has the host's waits in it.
   if (seconds_by(measurement, TimingMode::device) != nullptr && stream != nullptr && stream->median > 0.0)
-    return GpuTime{stream->median, sigma_of(*stream)};
+    return GpuTime{paced(stream->median, seconds_by(measurement, TimingMode::graph)), sigma_of(*stream)};
   const auto& records = measurement.activity;
   if (records && records->seconds && records->seconds->value > 0.0)
     return GpuTime{records->seconds->value, sigma_of(*records->seconds)};

@@ -107,6 +107,12 @@ TEST(JudgeCall, WhatCannotBeCapturedIsJudgedByItsRecords) {
   EXPECT_EQ(verdict.regime, Regime::memory);
 }
 
+TEST(JudgeCall, AGpuThatIsSlowerForReplaysTooIsNotWaiting) {
+  Verdict verdict = of_gpu(Regime::compute, 0.9);
+  judge_call(called(200e-6, 175e-6, 200e-6), verdict);
+  EXPECT_EQ(verdict.regime, Regime::compute) << "the power limit slowed both down";
+}
+
 TEST(JudgeCall, WithoutACallNothingChanges) {
   Measurement measurement;
   add_time(measurement, TimingMode::stream, 1e-5);
