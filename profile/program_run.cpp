@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "profile/verdicts.h"
+#include "timeline/program/findings.h"
 #include "timeline/program/program.h"
 
 namespace gpubench::profile {
@@ -309,10 +311,53 @@ void add_program(const Recordings& recordings, const GroupOptions& options, Run&
   describe_recording(recordings, options, run);
 }
 
+namespace {
+
+/// Kernels that calculate one element from one of each input: neighbours of them fuse.
+bool is_elementwise(std::string_view name) {
+  constexpr std::array<std::string_view, 3> parts = {"elementwise_kernel", "triton_poi_", "CatArrayBatchedCopy"};
+  return std::ranges::any_of(parts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+/// Elementwise kernels at memory's ceiling are as fast as they can be, one by one: two of them as one move half as
+/// much.
+void find_fusible(Run& run) {
+  constexpr double at_ceiling = 0.6;
+  constexpr double fused_share = 0.5;
+  Program& program = *run.program;
+  std::map<std::string_view, const ProgramKernel*> facts;
+  for (const ProgramKernel& kernel : program.kernels) facts[kernel.point] = &kernel;
+  double seconds = 0.0, share = 0.0;
+  std::int64_t launches = 0;
+  for (const Point& point : run.points) {
+    const auto& kernels = point.measurement.kernels;
+    if (!point.verdict || point.verdict->regime != Regime::memory ||
+        point.verdict->achieved.value_or(0.0) < at_ceiling || kernels.size() != 1 ||
+        !is_elementwise(kernels.front().launch.name))
+      continue;
+    const ProgramKernel& kernel = *facts.at(point.measurement.name);
+    seconds += kernel.total_seconds;
+    share += kernel.share;
+    launches += kernel.launches;
+  }
+  const double wall = undisturbed_seconds(program);
+  if (launches < 2 || fused_share * seconds < timeline::min_share * wall) return;
+  program.findings.push_back(timeline::make_finding(
+      "kernels.fuse", fused_share * seconds, wall,
+      fmt::format("{} launches of elementwise kernels run at memory's ceiling and take {} of the GPU's time.",
+                  format_count(static_cast<double>(launches)), format_percent(share)),
+      "Fuse neighbours, so that data need not pass through memory between them: torch.compile, or one kernel by hand.",
+      fmt::format("a gain of {} of the time", format_percent(timeline::min_share))));
+  timeline::sort_by_gain(program.findings);
+}
+
+}  // namespace
+
 Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options) {
   options.metrics = counted_metrics(recordings, options.further);
   add_program(recordings, options, ceilings);
   classifier::classify(ceilings);
+  find_fusible(ceilings);
   return ceilings;
 }
 

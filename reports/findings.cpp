@@ -39,6 +39,20 @@ std::string sureness(double confidence) {
   return confidence >= 0.995 ? ">99 % sure" : format_percent(confidence) + " sure";
 }
 
+constexpr double min_share_of_program = 0.02;  // as the findings of the whole have it
+
+/// Of all launches of a program's kernel, in all its shapes.
+double seconds_saved(const Run& run, const OperationFinding& finding) {
+  double seconds = 0.0;
+  for (const ProgramKernel& kernel : run.program->kernels)
+    if (std::ranges::any_of(run.points, [&](const Point& point) {
+          return point.measurement.name == kernel.point && point.measurement.operation == finding.operation &&
+                 point.measurement.device == finding.device;
+        }))
+      seconds += kernel.total_seconds;
+  return finding.saved.value_or(0.0) * seconds;
+}
+
 FindingLine finding_line(const Run& run, const OperationFinding& finding, bool several_devices) {
   FindingLine line;
   line.point = find_point(run, finding);
@@ -61,25 +75,12 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
       finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
   const std::string limiter(finding.limiter.empty() ? name_of(finding.regime) : label_of(finding.limiter));
   line.why = fmt::format("{} limits {}{} ({}): {}", limiter, name, more, sureness(finding.confidence), finding.why);
-  line.why += finding.saved
-                  ? fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved))
-                  : ". What that gains is not known";
+  line.why += !finding.saved ? ". What that gains is not known"
+              : run.program
+                  ? fmt::format(". This saves up to {}, {} of the program", format_seconds(seconds_saved(run, finding)),
+                                format_percent(seconds_saved(run, finding) / undisturbed_seconds(*run.program)))
+                  : fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved));
   return line;
-}
-
-/// Of kernels that what is found could save 2 % of all kernels' time, the most first.
-std::vector<const OperationFinding*> findings_of_kernels(const Run& run) {
-  std::vector<std::pair<double, const OperationFinding*>> ranked;
-  for (const OperationFinding& finding : run.findings) {
-    const auto kernel = std::ranges::find(run.program->kernels, finding.point, &ProgramKernel::point);
-    if (kernel == run.program->kernels.end() || !finding.saved) continue;
-    if (const double saved = *finding.saved * kernel->share; saved >= classifier::min_saved)
-      ranked.emplace_back(saved, &finding);
-  }
-  std::ranges::stable_sort(ranked, std::greater(), &decltype(ranked)::value_type::first);
-  std::vector<const OperationFinding*> findings;
-  for (const auto& [saved, finding] : ranked) findings.push_back(finding);
-  return findings;
 }
 
 }  // namespace
@@ -87,11 +88,17 @@ std::vector<const OperationFinding*> findings_of_kernels(const Run& run) {
 std::vector<FindingLine> finding_lines(const Run& run) {
   std::vector<FindingLine> lines;
   if (run.program) {
-    constexpr std::size_t most_kernels = 3;
-    for (const OperationFinding* const finding : findings_of_kernels(run))
-      if (lines.size() < most_kernels) lines.push_back(finding_line(run, *finding, run.devices.size() > 1));
+    // Those of kernels and those of the whole, by what they save of the program.
+    std::vector<std::pair<double, FindingLine>> ranked;
+    for (const OperationFinding& finding : run.findings)
+      if (const double saved = seconds_saved(run, finding);
+          saved >= min_share_of_program * undisturbed_seconds(*run.program))
+        ranked.emplace_back(saved, finding_line(run, finding, run.devices.size() > 1));
     for (const Finding& finding : run.program->findings)
-      if (lines.size() < classifier::max_findings) lines.push_back({"", finding.text, "", nullptr, false});
+      ranked.emplace_back(finding.gain_seconds.value_or(0.0), FindingLine{"", finding.text, "", nullptr, false});
+    std::ranges::stable_sort(ranked, std::greater(), &decltype(ranked)::value_type::first);
+    for (auto& [saved, line] : ranked)
+      if (lines.size() < classifier::max_findings) lines.push_back(std::move(line));
     return lines;
   }
   for (const OperationFinding& finding : run.findings)

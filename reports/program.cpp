@@ -16,10 +16,12 @@ namespace gpubench::reports {
 namespace {
 
 constexpr double min_shown_share = 0.001;
+constexpr double min_told_recording = 0.02;  // of the wall time
 constexpr std::int64_t min_shown_bytes = std::int64_t{1} << 20U;
 
 std::string of_wall(double seconds, const GpuTime& gpu) {
-  return gpu.wall_seconds > 0.0 ? format_percent(seconds / gpu.wall_seconds) : format_seconds(seconds);
+  const double wall = undisturbed_seconds(gpu);
+  return wall > 0.0 ? format_percent(seconds / wall) : format_seconds(seconds);
 }
 
 std::string part_of(std::string_view what, double seconds, double overlap, const GpuTime& gpu) {
@@ -109,8 +111,16 @@ std::string busy_text(const GpuTime& gpu) {
     parts.push_back(part_of("copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds, gpu));
   if (gpu.communication_seconds > 0.0)
     parts.push_back(part_of("communication", gpu.communication_seconds, gpu.communication_overlap_seconds, gpu));
-  return fmt::format("{} busy of {}{}{}", of_wall(gpu.busy_seconds, gpu), format_seconds(gpu.wall_seconds),
-                     parts.empty() ? "" : ": ", joined(parts, ", "));
+  return fmt::format("{} busy of {}{}{}", of_wall(gpu.busy_seconds, gpu), wall_text(gpu), parts.empty() ? "" : ": ",
+                     joined(parts, ", "));
+}
+
+std::string wall_text(const GpuTime& gpu) {
+  const double wall = undisturbed_seconds(gpu);
+  const double recording = gpu.wall_seconds - wall;
+  return recording < min_told_recording * wall ? format_seconds(wall)
+                                               : fmt::format("{} (without the {} that the recording took)",
+                                                             format_seconds(wall), format_seconds(recording));
 }
 
 std::string idle_text(const GpuTime& gpu) {
@@ -118,8 +128,11 @@ std::string idle_text(const GpuTime& gpu) {
     return fmt::format("{} {}", text_of(idle.cause), of_wall(idle.seconds, gpu));
   };
   std::vector<Idle> shown = gpu.idle;
-  std::erase_if(shown, [&](const Idle& idle) { return idle.seconds < min_shown_share * gpu.wall_seconds; });
-  return fmt::format("{} idle{}{}", of_wall(gpu.wall_seconds - gpu.busy_seconds, gpu), shown.empty() ? "" : ": ",
+  const double wall = undisturbed_seconds(gpu);
+  std::erase_if(shown, [&](const Idle& idle) {
+    return idle.seconds < min_shown_share * wall || idle.cause == IdleCause::recording;
+  });
+  return fmt::format("{} idle{}{}", of_wall(wall - gpu.busy_seconds, gpu), shown.empty() ? "" : ": ",
                      joined(shown, ", ", part));
 }
 

@@ -30,6 +30,8 @@ std::optional<double> mean_seconds(const ProgramKernel& kernel);
 /// "ended with exit code 0; 1.84 s recorded, 1 840 kernel launches, 40 of them with counters"
 std::string ran_text(const Program& program);
 /// "39 % busy of 16.4 ms: compute 35 %, copies and fills 3 % (12 % of it during kernels)"
+/// "4.38 s", or "4.38 s (without the 2.10 s that the recording took)".
+std::string wall_text(const GpuTime& gpu);
 std::string busy_text(const GpuTime& gpu);
 /// "61 % idle: late launches 50 %, host waiting for the GPU 8 %"
 std::string idle_text(const GpuTime& gpu);

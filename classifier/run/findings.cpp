@@ -55,8 +55,25 @@ double gain_left(const Verdict& verdict, const Advice& advice, double gain) {
 
 double part_saved(double gain) { return gain > 1.0 ? 1.0 - 1.0 / gain : 0.0; }
 
-void add(const Point& point, const Advice& advice, Limit& limit) {
-  const double seconds = point.measurement.seconds()->median;
+/// How long a point takes in all: of a program's kernels all launches together, else one execution.
+class Times {
+ public:
+  explicit Times(const Run& run) : of_program_(run.program.has_value()) {
+    if (run.program)
+      for (const ProgramKernel& kernel : run.program->kernels) totals_[kernel.point] = kernel.total_seconds;
+  }
+  [[nodiscard]] double of(const Point& point) const {
+    const auto total = totals_.find(point.measurement.name);
+    return total == totals_.end() ? point.measurement.seconds()->median : total->second;
+  }
+  [[nodiscard]] bool of_program() const { return of_program_; }
+
+ private:
+  bool of_program_;
+  std::map<std::string_view, double> totals_;
+};
+
+void add(const Point& point, double seconds, const Advice& advice, Limit& limit) {
   const double saved = seconds * part_saved(gain_left(*point.verdict, advice, advice.gain.value_or(1.0)));
   const double score = saved * point.verdict->confidence;
   limit.saved += saved;
@@ -71,13 +88,13 @@ void add(const Point& point, const Advice& advice, Limit& limit) {
   limit.advice = &advice;
 }
 
-std::vector<Limit> limits_of(const Group& group) {
+std::vector<Limit> limits_of(const Group& group, const Times& times) {
   std::map<std::tuple<Regime, std::string, std::string>, Limit> by_advice;
   for (const Point* const point : group.points) {
     if (status_of(point->measurement) != Status::timed || !point->verdict) continue;
     for (const Advice& advice : point->verdict->advice)
       if (counts(*point->verdict, advice))
-        add(*point, advice,
+        add(*point, times.of(*point), advice,
             by_advice[{point->verdict->regime, advice.code ? std::string(name_of(*advice.code)) : advice.action,
                        advice.kernel}]);
   }
@@ -90,11 +107,11 @@ std::vector<Limit> limits_of(const Group& group) {
 using Ranked = std::pair<std::pair<double, double>, OperationFinding>;
 
 /// The limit of an operation that could save most, if that is enough.
-void add_limit(const Group& group, std::vector<Ranked>& found) {
+void add_limit(const Group& group, const Times& times, std::vector<Ranked>& found) {
   double all = 0.0;
   for (const Point* const point : group.points)
-    if (status_of(point->measurement) == Status::timed) all += point->measurement.seconds()->median;
-  const auto limits = limits_of(group);
+    if (status_of(point->measurement) == Status::timed) all += times.of(*point);
+  const auto limits = limits_of(group, times);
   const auto rank = [](const Limit& limit) { return std::pair(limit.score, limit.unknown); };
   const auto best = std::ranges::max_element(limits, {}, rank);
   if (best == limits.end() || !(all > 0.0)) return;
@@ -121,7 +138,8 @@ void add_limit(const Group& group, std::vector<Ranked>& found) {
   finding.confidence = verdict.confidence;
   finding.points = best->points;
   finding.all_points = static_cast<std::int64_t>(group.points.size());
-  found.emplace_back(std::pair(best->score / all, best->unknown / all), std::move(finding));
+  const double whole = times.of_program() ? 1.0 : all;  // a program's kernels count by their seconds
+  found.emplace_back(std::pair(best->score / whole, best->unknown / whole), std::move(finding));
 }
 
 /// One for each kind of failure, of the first point that has it.
@@ -149,9 +167,10 @@ void add_failures(const Group& group, std::vector<OperationFinding>& found) {
 std::vector<OperationFinding> findings_of(const Run& run) {
   std::vector<OperationFinding> failures;
   std::vector<Ranked> limits;
+  const Times times(run);
   for (const Group& group : groups_of(run)) {
     add_failures(group, failures);
-    add_limit(group, limits);
+    add_limit(group, times, limits);
   }
   std::ranges::stable_sort(failures, [](const OperationFinding& a, const OperationFinding& b) {
     const auto key = [](const OperationFinding& it) {

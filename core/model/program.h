@@ -2,6 +2,7 @@
 // A whole program as it ran: where its time and its memory went. Its kernels are the points of the same run.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,14 @@ struct GpuTime {
   std::optional<double> launch_period_seconds;  ///< median from one launch call's start to the next on one thread
   friend bool operator==(const GpuTime&, const GpuTime&) = default;
 };
+/// The wall time without what the GPU was idle for the recording's sake: what shares are of.
+inline double undisturbed_seconds(const GpuTime& gpu) {
+  double seconds = gpu.wall_seconds;
+  for (const Idle& idle : gpu.idle)
+    if (idle.cause == IdleCause::recording) seconds -= idle.seconds;
+  return std::max(seconds, gpu.busy_seconds);
+}
+
 /// "cuda:0 of python3 (rank 1)"
 inline std::string name_of(const GpuTime& gpu) {
   return gpu.process.empty() ? gpu.device : gpu.device + " of " + gpu.process;
@@ -173,5 +182,12 @@ struct Program {
   std::string counters_reason;  ///< why kernels have no counters; empty where they have, or none were asked for
   friend bool operator==(const Program&, const Program&) = default;
 };
+
+/// Of its longest GPU.
+inline double undisturbed_seconds(const Program& program) {
+  double seconds = program.gpus.empty() ? program.wall_seconds : 0.0;
+  for (const GpuTime& gpu : program.gpus) seconds = std::max(seconds, undisturbed_seconds(gpu));
+  return seconds;
+}
 
 }  // namespace gpubench

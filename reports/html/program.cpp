@@ -37,7 +37,7 @@ struct Part {
   double seconds = 0.0;
 };
 
-/// Compute, then what is not under it, then idle time by cause: together the wall time.
+/// Compute, then what is not under it, then idle time by cause: together the wall time without the recording.
 std::vector<Part> parts_of(const GpuTime& gpu) {
   const double beside = std::max(gpu.busy_seconds - gpu.compute_seconds, 0.0);
   const double memory = std::clamp(gpu.memory_seconds - gpu.memory_overlap_seconds, 0.0, beside);
@@ -45,25 +45,26 @@ std::vector<Part> parts_of(const GpuTime& gpu) {
                              {"memory", "copies and fills, not during kernels", memory},
                              {"latency", "communication, not during kernels", beside - memory}};
   for (const Idle& idle : gpu.idle)
-    parts.push_back({name_of(idle.cause), fmt::format("idle: {}", text_of(idle.cause)), idle.seconds});
+    if (idle.cause != IdleCause::recording)
+      parts.push_back({name_of(idle.cause), fmt::format("idle: {}", text_of(idle.cause)), idle.seconds});
   std::erase_if(parts, [&](const Part& part) { return part.seconds <= 1e-9 * gpu.wall_seconds; });
   return parts;
 }
 
 json gpu_card(const GpuTime& gpu) {
   json parts = json::array();
+  const double wall = undisturbed_seconds(gpu);
   for (const Part& part : parts_of(gpu))
     parts.push_back({{"look", part.look},
                      {"text", part.text},
-                     {"part", fmt::format("{:.6f}", part.seconds / gpu.wall_seconds)},
-                     {"share", format_percent(part.seconds / gpu.wall_seconds)},
+                     {"part", fmt::format("{:.6f}", part.seconds / wall)},
+                     {"share", format_percent(part.seconds / wall)},
                      {"time", format_seconds(part.seconds)}});
   std::string facts = fmt::format("{} launches", format_count(static_cast<double>(gpu.launches)));
   if (gpu.launch_call_seconds) facts += fmt::format(", {} a call", format_seconds(*gpu.launch_call_seconds));
   if (gpu.launch_period_seconds) facts += fmt::format(", one every {}", format_seconds(*gpu.launch_period_seconds));
   return {{"name", name_of(gpu)},
-          {"busy", fmt::format("{} busy of {}", format_percent(gpu.busy_seconds / gpu.wall_seconds),
-                               format_seconds(gpu.wall_seconds))},
+          {"busy", fmt::format("{} busy of {}", format_percent(gpu.busy_seconds / wall), wall_text(gpu))},
           {"facts", std::move(facts)},
           {"parts", std::move(parts)}};
 }

@@ -71,6 +71,18 @@ TEST(Findings, RankByTheTimeOfAnOperationNotByItsTiniestPoint) {
   EXPECT_NEAR(*findings[1].saved, 1.0 / 6.0, 1e-5);
 }
 
+TEST(Findings, OfAProgramRankByWhatTheySaveOfIt) {
+  gpubench::Run run;
+  run.program.emplace();
+  const auto add_kernel = [&](const std::string& name, double total, double gain) {
+    add_point(run, name, 1, 1e-6, {advice(AdviceCode::larger_grid, gain, "grid")});
+    run.program->kernels.push_back({.point = name + "/1", .launches = 10, .total_seconds = total});
+  };
+  for (const char* rare : {"a", "b", "c", "d", "e"}) add_kernel(rare, 1e-5, 20.0);
+  add_kernel("most", 1.0, 1.5);
+  EXPECT_EQ(findings_of(run).front().point, "most/1") << "0.33 s of a second, against 9.5 us of 10";
+}
+
 TEST(Findings, WeighByConfidence) {
   gpubench::Run run;
   add_point(run, "unsure", 1, 1.0, {advice(AdviceCode::coalesce, 4.0, "coalesce")}, 0.4);

@@ -202,7 +202,7 @@ class Rules {
 
   void of_gpu(const GpuTime& gpu, std::uint32_t number, const TinyKernels& kernels) {
     const Calls& calls = calls_[links_.gpus[number].first];
-    const double wall = gpu.wall_seconds;
+    const double wall = undisturbed_seconds(gpu);
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
     const auto host = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause);
     // Beginnings and ends are of every recording: they have to be long.
@@ -241,8 +241,12 @@ class Rules {
              {IdleCause::unknown, "idle.unknown", "and the trace does not tell what started the work that came next",
               "Record the calls of the host, too.", min_share}})
       if (const double idle = idle_of(gpu, rule.cause); idle > rule.share * wall)
-        put(rule.code, idle, wall,
-            fmt::format("{} is idle {} of the time {}.{}", name, format_percent(idle / wall), rule.because,
+        // What the recording costs is nothing that the program could gain.
+        put(rule.code, rule.cause == IdleCause::recording ? std::nullopt : std::optional(idle), wall,
+            fmt::format("{} is idle {} {}.{}", name,
+                        rule.cause == IdleCause::recording ? format_seconds(idle) + " more than without a profiler,"
+                                                           : format_percent(idle / wall) + " of the time",
+                        rule.because,
                         rule.share == 0.0 || rule.cause == IdleCause::edges ? "" : longest_gap_text(number)),
             std::string(rule.advice),
             rule.share == 0.0 ? "" : fmt::format("{} of the time", format_percent(rule.share)));
@@ -277,7 +281,7 @@ class Rules {
                double seconds, double overlapped, std::string_view advice) {
     const double gain = std::min(seconds - overlapped, gpu.compute_seconds - overlapped);
     if (gain <= 0.0) return;
-    put(code, gain, gpu.wall_seconds,
+    put(code, gain, undisturbed_seconds(gpu),
         fmt::format("{} on {} {} {}, of which {} runs during kernels.", what, name,
                     what == "Communication" ? "takes" : "take", format_seconds(seconds),
                     format_percent(overlapped / seconds)),

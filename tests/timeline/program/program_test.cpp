@@ -142,6 +142,25 @@ TEST(Idle, of_what_the_recording_took_is_not_the_programs) {
   EXPECT_DOUBLE_EQ(idle(gpu, IdleCause::launch), 14);
 }
 
+TEST(Findings, leave_out_of_the_time_what_the_recording_took) {
+  Sample sample;
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t at = i * 100 * us;
+    sample.kernel(at, at + 2 * us, at + 4 * us, at + 10 * us);
+  }
+  sample.slice(SliceKind::overhead, sample.thread, 19'920 * us, 3'019'920 * us, "set-up");  // 3 s of counters
+  sample.kernel(3'020'000 * us, 3'020'002 * us, 3'020'004 * us, 3'020'010 * us);
+  const Program program = timeline::analyze(sample.sorted());
+  EXPECT_NEAR(undisturbed_seconds(program), 20e-3, 1e-3);
+  const auto launch = std::ranges::find(program.findings, "idle.launch", &Finding::code);
+  ASSERT_NE(launch, program.findings.end());
+  EXPECT_THAT(launch->text, HasSubstr("is idle 94 % of the time"));
+  EXPECT_THAT(launch->text, HasSubstr("of 20.1 ms"));
+  const auto recording = std::ranges::find(program.findings, "idle.recording", &Finding::code);
+  ASSERT_NE(recording, program.findings.end());
+  EXPECT_FALSE(recording->gain_seconds) << "a program gains nothing by it";
+}
+
 TEST(Idle, is_other_work_of_the_host_where_it_comes_back_after_more_than_a_millisecond) {
   Sample sample;
   sample.kernel(0, 2 * us, 4 * us, 10 * us);
