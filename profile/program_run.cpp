@@ -156,10 +156,11 @@ class Measurements {
       measurement.clock_hz_source = "cupti range around launches";
     }
     std::string source =
-        group.counted_in        ? fmt::format("cupti range, launches in {}",
+        group.counted_in         ? fmt::format("cupti range, launches in {}",
                                        group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
-               : group.further.empty() ? fmt::format("cupti range, mean of {} launches", group.counted)
-                                : fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1);
+                : !group.further.empty() ? fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1)
+        : group.counted == 1     ? "cupti range, of 1 launch"
+                                 : fmt::format("cupti range, mean of {} launches", group.counted);
     const auto source_of = [&](const bench::ResolvedMetric&) { return source; };
     const auto why_missing = [&](const std::string&, const std::string&) -> std::string {
       if (group.counted > 0 || !group.further.empty())

@@ -113,6 +113,10 @@ std::string no_findings_text(const Run& run) {
     return counts.points == 0
                ? "There is nothing to fix: no point was measured."
                : "What to fix is not known: no point has a verdict, because its device has no calibration.";
+  const auto unknown = std::ranges::find(counts.by_regime, Regime::unknown, &std::pair<Regime, std::size_t>::first);
+  if (unknown != counts.by_regime.end() && 2 * unknown->second > counts.points)
+    return fmt::format("What to fix is not known: {} of {} points are unknown, and each says why.", unknown->second,
+                       counts.points);
   return fmt::format("Nothing stands out: no operation could save {:.0f} % of its time by what is known.",
                      100.0 * classifier::min_saved);
 }

@@ -78,7 +78,7 @@ std::string counters_summary(const Run& run) {
 
 std::string activity_text(const ActivityCheck& check) {
   if (!check.seconds) return check.reason;
-  std::string text = fmt::format("{} in {} executions{}", with_interval(*check.seconds), check.executions,
+  std::string text = fmt::format("{} in {}{}", with_interval(*check.seconds), plural(check.executions, "execution"),
                                  check.source.empty() ? "" : " by " + check.source);
   if (check.span_seconds)
     text += fmt::format(", first start to last end {}", format_seconds(check.span_seconds->value, 4));
@@ -87,8 +87,9 @@ std::string activity_text(const ActivityCheck& check) {
 
 std::string kernel_text(const KernelLaunch& kernel) {
   std::string text = kernel.launches > 1 ? fmt::format("{} x ", kernel.launches) : std::string();
-  text += fmt::format("{}, {} blocks of {} threads, {} registers", kernel.name, extent(kernel.grid),
-                      extent(kernel.block), kernel.registers);
+  const std::string blocks = extent(kernel.grid), threads = extent(kernel.block);
+  text += fmt::format("{}, {} block{} of {} thread{}, {}", kernel.name, blocks, blocks == "1" ? "" : "s", threads,
+                      threads == "1" ? "" : "s", plural(kernel.registers, "register"));
   if (const auto shared = kernel.static_shared_bytes + kernel.dynamic_shared_bytes; shared > 0)
     text += fmt::format(", {} shared", format_bytes(static_cast<double>(shared)));
   if (kernel.local_bytes.value_or(0) > 0)
@@ -136,8 +137,9 @@ std::vector<KernelRow> kernel_rows(const Point& point) {
 std::string text_of(const KernelRow& row) {
   const std::string verdict =
       row.regime.empty() ? "" : fmt::format(", {}{}", row.regime, row.limiter.empty() ? "" : " by " + row.limiter);
-  return fmt::format("{} {}: {} in {} launches{}", row.share, row.name, row.time,
-                     row.launches.substr(0, row.launches.find(' ')), verdict);
+  const std::string launches = row.launches.substr(0, row.launches.find(' '));
+  return fmt::format("{} {}: {} in {} launch{}{}", row.share, row.name, row.time, launches, launches == "1" ? "" : "es",
+                     verdict);
 }
 
 std::vector<std::string> clock_warnings(const Run& run) {

@@ -60,7 +60,8 @@ json gpu_card(const GpuTime& gpu) {
                      {"part", fmt::format("{:.6f}", part.seconds / wall)},
                      {"share", format_percent(part.seconds / wall)},
                      {"time", format_seconds(part.seconds)}});
-  std::string facts = fmt::format("{} launches", format_count(static_cast<double>(gpu.launches)));
+  std::string facts =
+      fmt::format("{} launch{}", format_count(static_cast<double>(gpu.launches)), gpu.launches == 1 ? "" : "es");
   if (gpu.launch_call_seconds) facts += fmt::format(", {} a call", format_seconds(*gpu.launch_call_seconds));
   if (gpu.launch_period_seconds) facts += fmt::format(", one every {}", format_seconds(*gpu.launch_period_seconds));
   return {{"name", name_of(gpu)},

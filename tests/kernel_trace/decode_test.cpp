@@ -317,7 +317,7 @@ TEST(Decode, refuses_what_is_no_buffer) {
   };
   SyntheticBuffer buffer(1, 1, 16);
   EXPECT_THAT(refusal({}), HasSubstr("0 bytes are no buffer"));
-  EXPECT_THAT(refusal(buffer.bytes().first(80)), HasSubstr("too few for 1 launches of 1 blocks"));
+  EXPECT_THAT(refusal(buffer.bytes().first(80)), HasSubstr("too few for 1 launch of 1 block"));
   buffer.header_.blocks = 0xFFFFFFFF;
   buffer.header_.warps = 0xFFFFFFFF;
   EXPECT_THAT(refusal(buffer.bytes()), HasSubstr("too few"));

@@ -131,6 +131,8 @@ class Kept(Trace):
             self.assertTrue(all(finding[key] for key in ("code", "text", "evidence", "advice", "threshold")), finding)
         self.assertEqual([gpu["rank"] for gpu in ranks["gpus"]], [0, 1])
         self.assertAlmostEqual(ranks["gpus"][0]["communication_seconds"], 18239.037e-6)
+        self.assertIn(" communication ", self.fine("trace", "summary", *self.ranks))
+        self.assertNotIn(" communication ", self.fine("trace", "summary", self.train), "where there is none, no column of zeros")
 
     def test_every_command_writes_json(self):
         for command, field in (("summary", "gpus"), ("idle", "queues"), ("kernels", "kernels"), ("memory", "memory"), ("critical-path", "sums"), ("flame", "frames"),

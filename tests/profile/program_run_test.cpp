@@ -92,7 +92,7 @@ TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_
   for (const Point& point : run.points)
     sources[point.measurement.arguments.back().text.value_or("")] =
         point.measurement.counters.empty() ? "" : point.measurement.counters[0].source;
-  EXPECT_EQ(sources["layer a"], "cupti range, mean of 1 launches");
+  EXPECT_EQ(sources["layer a"], "cupti range, of 1 launch");
   EXPECT_EQ(sources["layer b"], "cupti range, launches in layer a");
   EXPECT_EQ(sources["layer c"], "");
 }

@@ -60,6 +60,7 @@ TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
   EXPECT_EQ(kernel_text(kernel), "scale(float*), 132 blocks of 32 x 8 threads, 40 registers, 3 KiB shared");
   kernel = {"fill", {2, 1, 3}, {64, 1, 1}, 16, 0, 0, 2};
   EXPECT_EQ(kernel_text(kernel), "2 x fill, 2 x 1 x 3 blocks of 64 threads, 16 registers");
+  EXPECT_EQ(kernel_text({"one", {1, 1, 1}, {1, 1, 1}, 1, 0, 0, 1}), "one, 1 block of 1 thread, 1 register");
   kernel.code = "fnv1a64 of sm_90 SASS: 85944171f73967e8";
   EXPECT_EQ(kernel_text(kernel),
             "2 x fill, 2 x 1 x 3 blocks of 64 threads, 16 registers, fnv1a64 of sm_90 SASS: 85944171f73967e8");

@@ -132,6 +132,9 @@ TEST(Findings, ARunWithoutAnySaysSo) {
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("Nothing stands out: no operation could save 5 % of its time"));
   EXPECT_THAT(html(run), HasSubstr("Nothing stands out"));
   EXPECT_THAT(markdown(run), ::testing::StartsWith("Nothing stands out"));
+  for (Point& point : run.points)
+    if (point.verdict) point.verdict->regime = Regime::unknown;
+  EXPECT_THAT(no_findings_text(run), HasSubstr("points are unknown")) << "which is not as if all were well";
   for (Point& point : run.points) point.verdict.reset();
   EXPECT_THAT(no_findings_text(run), HasSubstr("no calibration"));
   EXPECT_THAT(no_findings_text({}), HasSubstr("no point was measured"));

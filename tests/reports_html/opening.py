@@ -22,7 +22,7 @@ SEARCH = """(() => { const started = performance.now(); const box = document.get
 
 
 def data_of(text):
-    return sum(len(part) for part in re.findall(r'<script type="application/json".*?</script>', text, re.S))
+    return sum(len(part) for part in re.findall(r'<script type="[^"]*" id="(?:data|samples)">.*?</script>', text, re.S))
 
 
 def main():

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the page of a synthetic run, for the browser test and for looking at: write_page KIND FILE.
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -9,6 +10,7 @@
 #include "classifier/run/findings.h"
 #include "compare/compare.h"
 #include "core/storage/storage.h"
+#include "reports/charts/picture.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
@@ -106,7 +108,7 @@ int main(int argc, char** argv) {
     run.boundaries.clear();
     run.findings.clear();
     for (auto& point : run.points) point.verdict.reset();
-  } else if (kind == "runs" || kind == "five" || kind == "comparison" || kind == "hostile-runs") {
+  } else if (kind == "runs" || kind == "chart" || kind == "five" || kind == "comparison" || kind == "hostile-runs") {
     run = kind != "hostile-runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
     std::cerr << "usage: write_page "
@@ -126,6 +128,9 @@ int main(int argc, char** argv) {
     const auto next = slower(run, 1.1);
     file << gpubench::reports::html(gpubench::compare::compare(std::vector{run}, std::vector{next}, {}),
                                     join({{"old", run}, {"new", next}}));
+  } else if (kind == "chart") {  // as a notebook gets it from Python
+    const std::filesystem::path as = "roofline.vl.json";
+    file << gpubench::reports::chart_html(gpubench::reports::picture(run, as, gpubench::reports::choice_of(as, "")));
   } else if (kind == "five") {
     std::vector<gpubench::reports::NamedRun> runs;
     for (int i = 0; i < 5; ++i) runs.push_back({"build " + std::to_string(i), slower(run, 1.0 + 0.04 * i)});

@@ -99,6 +99,9 @@ ResultTable gpu_table(const Timeline& timeline, const std::vector<Breakdown>& gp
       row.push_back(gpu.span_ns() > 0 ? Value(static_cast<double>(ns) / static_cast<double>(gpu.span_ns()))
                                       : Absent{"no time"});
   }
+  if (std::ranges::all_of(gpus, [](const Breakdown& gpu) { return gpu.communication_ns() == 0; }))
+    for (ValueColumn& column : table.columns)
+      if (column.title == "communication" || column.title == "alone") column.title.clear();
   if (!models.empty()) table.notes.push_back(fmt::format("GPU: {}", fmt::join(models, ", ")));
   return table;
 }
