@@ -253,6 +253,7 @@ class Serve(unittest.TestCase):
         page.call("Page.navigate", url=f"http://127.0.0.1:{self.port}/")
         page.until("document.querySelectorAll('#lists tbody tr').length === 5")
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1).length"), 0)
         if pictures:
             page.screenshot(f"{pictures}/serve-390.png")
         self.assertIn("Two traces:", page.evaluate("document.querySelector('#lists section:has(#diff)').textContent"))

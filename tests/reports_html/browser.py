@@ -63,7 +63,7 @@ class Browser:
         pipes = f"exec 3<&{request_read} 4>&{answer_write}; exec \"$0\" \"$@\""
         self.process = subprocess.Popen(
             ["sh", "-c", pipes, path, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--remote-debugging-pipe", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={self.profile}", "about:blank"],
+             "--remote-debugging-pipe", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={self.profile}", "about:blank"],
             pass_fds=(request_read, answer_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(request_read)
         os.close(answer_write)
