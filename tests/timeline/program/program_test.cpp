@@ -155,7 +155,7 @@ TEST(Findings, leave_out_of_the_time_what_the_recording_took) {
   const auto launch = std::ranges::find(program.findings, "idle.launch", &Finding::code);
   ASSERT_NE(launch, program.findings.end());
   EXPECT_THAT(launch->text, HasSubstr("is idle 94 % of the time"));
-  EXPECT_THAT(launch->text, HasSubstr("of 20.1 ms"));
+  EXPECT_THAT(launch->text, HasSubstr("of 20.0 ms"));
   const auto recording = std::ranges::find(program.findings, "idle.recording", &Finding::code);
   ASSERT_NE(recording, program.findings.end());
   EXPECT_FALSE(recording->gain_seconds) << "a program gains nothing by it";
