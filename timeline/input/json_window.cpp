@@ -148,6 +148,11 @@ bool JsonWindow::parse(char open, char close, const std::function<void(json::doc
       why = simdjson::error_message(error);
       cut = cut_before(i < near_tries ? cut - 1 : cut / 2);
     }
+    if (cut == 0 && !repaired) {  // bytes that are no JSON between tokens are passed over, too
+      repair();
+      repaired = true;
+      cut = cut_before(size());
+    }
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -284,6 +285,14 @@ TEST(ChromeReader, reads_the_same_however_its_windows_cut_the_text) {
     EXPECT_EQ(timeline.processes[0].rank, 3) << window;
     EXPECT_THAT(timeline.warnings, IsEmpty()) << window;
   }
+}
+
+TEST(ChromeReader, takes_control_characters_between_tokens_however_it_is_cut) {
+  std::string text = R"({"traceEvents": [{"ph": "X", "ts": 1, "dur": 2, "tid": 1, "name": "a"},
+                        {"ph": "X", "ts": 5, "dur": 2, "tid": 1,@@ "name": "b"}]})";
+  std::ranges::replace(text, '@', '\0');
+  EXPECT_EQ(timeline::chrome_json(text, "input").slices.size(), 2U);
+  EXPECT_EQ(timeline::chrome_json(*timeline::bytes_of(text), "input", 64).slices.size(), 2U);
 }
 
 TEST(ChromeReader, takes_bytes_that_are_not_utf8_and_control_characters) {
