@@ -82,7 +82,8 @@ def inputs(call, device):
         if len(form.arguments) != len(call["types"]):
             continue
         try:
-            values = [argument(str(one.type), call, i, max(below, 1), device) for i, one in enumerate(form.arguments)]
+            values = [one.default_value if one.has_default_value() and not call["types"][i] and not call["values"][i]
+                      else argument(str(one.type), call, i, max(below, 1), device) for i, one in enumerate(form.arguments)]
         except (KeyError, ValueError) as error:
             why = f"an input that the trace does not tell: {error}"
             continue

@@ -118,8 +118,12 @@ std::string replay_of(const timeline::Linked& linked, const TraceOptions& option
 int trace_analysis(const TraceOptions& options) {
   const timeline::Analysis& analysis = *options.analysis;
   const bool is_flame = analysis.name == "flame";
-  if (is_flame && std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
+  if (std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); })) {
+    if (!is_flame && !options.calibration_file)
+      throw UsageError(
+          "--out=FILE.svg is the roofline of the operators. Give --calibration=FILE with the ceilings too.");
     reports::check_can_draw();
+  }
   timeline::Timeline timeline = read_for(options);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
@@ -139,11 +143,17 @@ int trace_analysis(const TraceOptions& options) {
     return exit_codes::fine;
   }
   std::vector<ResultTable> tables = timeline::tables_of(linked, analysis.name, options.by);
-  if (options.calibration_file)
-    std::ranges::move(reports::verdict_tables(verdicts_of(timeline, *options.calibration_file)),
-                      std::back_inserter(tables));
+  WorkVerdicts verdicts;
+  if (options.calibration_file) {
+    verdicts = verdicts_of(timeline, *options.calibration_file);
+    verdicts.run.context.gpubench_version = about.version;
+    for (const Calibration& one : verdicts.run.calibrations) verdicts.run.context.created_utc = one.created_utc;
+    std::ranges::move(reports::verdict_tables(verdicts), std::back_inserter(tables));
+  }
   put(options, analysis.name, tables, timeline.warnings, [&](const std::string& file) {
     if (file.ends_with(".py")) return replay_of(linked, options);
+    if (file.ends_with(".svg"))
+      return reports::picture(verdicts.run, file, {"roofline", {}}, {.title = "Operators of " + about.title});
     if (analysis.name == "critical-path") {
       if (std::ranges::find(timeline.tracks, timeline::TrackKind::path, &timeline::Track::kind) ==
           timeline.tracks.end())
@@ -225,7 +235,8 @@ extern const CommandFile trace_command{
            use::number(&timeline::Selection::to_seconds, -1e12, 1e12)}};
       const OptionRows ceilings = {
           {"--calibration", "FILE", "", "", common, once,
-           "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in this file.",
+           "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in this file. "
+           "--out=FILE.svg draws their roofline.",
            use::text(&CeilingFileOptions::calibration_file)}};
       const auto of_traces = [&selection](const std::string& name, std::string summary, std::string examples,
                                           std::string formats, const OptionRows& own, int (*run)(const TraceOptions&)) {
@@ -263,6 +274,7 @@ extern const CommandFile trace_command{
                                                                                       : ""),
                                     is_flame      ? ".json .csv .html .svg .folded"
                                     : of_operator ? ".json .csv .html .py"
+                                    : is_summary  ? ".json .csv .html .svg"
                                                   : ".json .csv .html",
                                     own, trace_analysis);
         command.defaults = [one] {

@@ -66,6 +66,23 @@ class Pictures(unittest.TestCase):
         for file, head in zip(files, (b"<svg", b"\x89PNG", b"%PDF-")):
             self.assertEqual(file.read_bytes()[:len(head)], head)
 
+    def test_the_roofline_of_a_traces_operators(self):
+        trace, ceilings = SOURCE / "tests/timeline/data/train.json.gz", SOURCE / "docs/results/h200/calibration-full.json"
+        file = self.folder / "operators.svg"
+
+        def summary(*arguments):
+            return subprocess.run([PROGRAM, "trace", "summary", trace, f"--out={file}", *arguments], capture_output=True, text=True, check=False)
+
+        without = summary()
+        self.assertEqual(without.returncode, 64)
+        self.assertIn("Give --calibration=FILE", without.stderr)
+        result = summary(f"--calibration={ceilings}")
+        if "pip install vl-convert-python" in result.stderr:
+            self.skipTest("no vl-convert")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for words in ("Operators of train.json.gz", "aten::", "FLOP per byte"):
+            self.assertIn(words, file.read_text())
+
     def test_labels_lie_apart_in_print(self):
         """Boxes of all texts, as a browser has them, at the widths of a column and of a page."""
         path = headless.find()
