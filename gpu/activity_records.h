@@ -70,17 +70,9 @@ struct RecordedKernel : RecordedWork {
            dynamic_shared_bytes >= 0;
   }
 };
-enum class CopyDirection : std::uint8_t {
-  other,
-  host_to_device,
-  device_to_host,
-  device_to_device,
-  host_to_host,
-  between_devices
-};
 struct RecordedCopy : RecordedWork {
   std::uint64_t bytes = 0;
-  CopyDirection direction = CopyDirection::other;
+  std::string_view name;  ///< "copy, host to device"
   MemoryKind from = MemoryKind::unknown;
   MemoryKind to = MemoryKind::unknown;
   bool is_to_peer = false;  ///< recorded as a copy between GPUs

@@ -118,9 +118,7 @@ class CuptiActivity final : public ActivitySource {
       };
       std::visit(gpu::ByKind{
                      [&](const gpu::RecordedKernel& kernel) { result.records.push_back(of_kernel(kernel)); },
-                     [&](const gpu::RecordedCopy& copy) {
-                       keep(copy, CommandKind::copy, name_of(copy.direction), copy.bytes);
-                     },
+                     [&](const gpu::RecordedCopy& copy) { keep(copy, CommandKind::copy, copy.name, copy.bytes); },
                      [&](const gpu::RecordedMemset& memset) {
                        keep(memset, CommandKind::fill, command_name::fill, memset.bytes);
                      },
@@ -128,18 +126,6 @@ class CuptiActivity final : public ActivitySource {
                  },
                  activity);
     });
-  }
-
-  static std::string_view name_of(gpu::CopyDirection direction) {
-    switch (direction) {
-      case gpu::CopyDirection::host_to_device: return command_name::host_to_device;
-      case gpu::CopyDirection::device_to_host: return command_name::device_to_host;
-      case gpu::CopyDirection::device_to_device: return command_name::device_to_device;
-      case gpu::CopyDirection::host_to_host: return "copy, host to host";
-      case gpu::CopyDirection::between_devices: return "copy, GPU to GPU";
-      case gpu::CopyDirection::other: break;
-    }
-    return command_name::copy;
   }
 
   static ActivityRecord of_kernel(const gpu::RecordedKernel& record) {

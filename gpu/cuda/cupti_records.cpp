@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "core/model/measurement.h"
+
 namespace gpubench::bench {
 namespace {
 
@@ -76,12 +78,12 @@ RecordedActivity copy(const Record& record) {
   result.to = memory_kind(record.dstKind);
   result.is_to_peer = std::is_same_v<Record, CUpti_ActivityMemcpyPtoP4>;
   switch (record.copyKind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: result.direction = CopyDirection::host_to_device; break;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: result.direction = CopyDirection::device_to_host; break;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: result.direction = CopyDirection::device_to_device; break;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: result.direction = CopyDirection::host_to_host; break;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: result.direction = CopyDirection::between_devices; break;
-    default: break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: result.name = command_name::host_to_device; break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: result.name = command_name::device_to_host; break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: result.name = command_name::device_to_device; break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: result.name = "copy, host to host"; break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: result.name = "copy, GPU to GPU"; break;
+    default: result.name = command_name::copy;
   }
   return result;
 }

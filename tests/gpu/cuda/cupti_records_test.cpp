@@ -67,7 +67,7 @@ TEST(CuptiRecords, MemoryHasOneNameWhereverItComesUp) {
   copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
   copy.bytes = 4096;
   const auto of_copy = decoded<gpu::RecordedCopy>(copy);
-  EXPECT_EQ(of_copy.direction, gpu::CopyDirection::host_to_device);
+  EXPECT_EQ(of_copy.name, "copy, host to device");
   EXPECT_EQ(of_copy.bytes, 4096U);
   EXPECT_FALSE(of_copy.is_to_peer);
   EXPECT_EQ(names_of(of_copy.from).in_copies, "host");
