@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -127,33 +128,24 @@ Several join(const std::vector<NamedRun>& runs) {
   several.merged.context = runs.front().run.context;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& [label, run] = runs[i];
-    const auto name = [prefix = label + " / "](const std::string& id) { return prefix + id; };
+    const auto take = [&](const auto& from, auto& to, const auto& id_of) {
+      for (auto one : from) {
+        std::string& id = std::invoke(id_of, one);
+        id = fmt::format("{} / {}", label, id);
+        several.run_of_device[id] = i;
+        to.push_back(std::move(one));
+      }
+    };
+    take(run.devices, several.merged.devices, &Device::id);
+    take(
+        run.calibrations, several.merged.calibrations, [](auto& one) -> auto& { return one.device.id; });
+    take(
+        run.points, several.merged.points, [](auto& one) -> auto& { return one.measurement.device; });
+    take(run.boundaries, several.merged.boundaries, &Boundary::device);
+    take(run.findings, several.merged.findings, &OperationFinding::device);
     several.labels.push_back(label);
     several.contexts.push_back(run.context);
     several.devices.push_back(run.devices);
-    for (auto device : run.devices) {
-      device.id = name(device.id);
-      several.run_of_device[device.id] = i;
-      several.merged.devices.push_back(std::move(device));
-    }
-    for (auto calibration : run.calibrations) {
-      calibration.device.id = name(calibration.device.id);
-      several.run_of_device[calibration.device.id] = i;
-      several.merged.calibrations.push_back(std::move(calibration));
-    }
-    for (auto point : run.points) {
-      point.measurement.device = name(point.measurement.device);
-      several.run_of_device[point.measurement.device] = i;
-      several.merged.points.push_back(std::move(point));
-    }
-    for (auto boundary : run.boundaries) {
-      boundary.device = name(boundary.device);
-      several.merged.boundaries.push_back(std::move(boundary));
-    }
-    for (auto finding : run.findings) {
-      finding.device = name(finding.device);
-      several.merged.findings.push_back(std::move(finding));
-    }
     for (const auto& warning : run.warnings) several.merged.warnings.push_back(fmt::format("{}: {}", label, warning));
   }
   return several;
