@@ -16,6 +16,7 @@
 
 #include "core/base/process.h"
 #include "profile/recording_format.h"
+#include "profile/torch_ranges.h"
 
 namespace gpubench::profile {
 namespace {
@@ -50,8 +51,24 @@ class Signals {
   std::array<struct sigaction, numbers.size()> before_ = {};
 };
 
-std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder) {
+/// Makes a folder of it that Python looks into first, and returns what PYTHONPATH is to be.
+std::string python_path_with_ranges(const std::filesystem::path& folder) {
+  const auto place = folder / "python";
+  std::filesystem::create_directories(place);
+  std::ofstream file(place / "sitecustomize.py");
+  file << torch_ranges_script;
+  if (!file.flush()) throw StartError(fmt::format("{} cannot be written.", place.string()));
+  const char* const before = std::getenv("PYTHONPATH");
+  return place.string() + (before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before));
+}
+
+std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder,
+                                          bool torch_ranges) {
   std::vector<std::string> environment = Spawn::environ_now();
+  if (torch_ranges) {
+    std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("PYTHONPATH="); });
+    environment.push_back("PYTHONPATH=" + python_path_with_ranges(std::filesystem::absolute(folder)));
+  }
   for (const auto& [name, value] : {std::pair("CUDA_INJECTION64_PATH", library),
                                     {"NVTX_INJECTION64_PATH", library},
                                     {recording_folder_variable, folder}}) {
@@ -92,7 +109,7 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
   spawn.keep_in_foreground();
   pid_t process = 0;
   try {
-    process = spawn.start(words.front().c_str(), words, environment_with(library, folder));
+    process = spawn.start(words.front().c_str(), words, environment_with(library, folder, options.torch_ranges));
   } catch (const std::system_error& error) {
     throw StartError(fmt::format("{}.", error.what()));
   }

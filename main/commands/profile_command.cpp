@@ -266,6 +266,11 @@ OptionRows own_rows() {
       {"--kernels", "REGEX", "", "", common, once,
        "Judge only kernels whose name matches (an extended regular expression).",
        use::text(&ProfileOptions::kept_kernels)},
+      {"--torch", "", "", "", common, once,
+       "Of a program that uses PyTorch: each module's forward, its backward and each optimizer step is a range, so "
+       "that "
+       "kernels are told by the module that launched them. The program is not changed.",
+       use::set(&profile::InjectionOptions::torch_ranges)},
       {"--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
        use::text(&ProfileOptions::kept_range)},
       {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",

@@ -16,6 +16,7 @@ struct InjectionOptions {
   bool capture_range = false;                          ///< only between cudaProfilerStart and cudaProfilerStop
   double counting_seconds = 0.0;                       ///< that counting may add; 0: as counting_allowance says
   std::uint32_t counted_launches = 20;                 ///< of each kernel group by each set, before they grow rare
+  bool torch_ranges = false;  ///< modules, backward passes and optimizers of PyTorch are ranges; not in the file
   std::vector<std::vector<std::string>> counter_sets;  ///< each counted in one pass; empty: no counters
 };
 

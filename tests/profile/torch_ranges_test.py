@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The script that `gpubench profile --torch` puts first on PYTHONPATH, with a torch that only keeps the hooks it is given."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "profile" / "torch_ranges" / "sitecustomize.py"
+TORCH = '''
+import types
+log, hooks, compiling = [], {}, []
+cuda = types.SimpleNamespace(nvtx=types.SimpleNamespace(range_push=log.append, range_pop=lambda: log.append("end")))
+compiler = types.SimpleNamespace(is_compiling=lambda: bool(compiling))
+class Tensor:
+    grad_fn = None
+class Node:
+    def register_prehook(self, hook): self.hook = hook
+class Engine:
+    def queue_callback(self, function): self.function = function
+autograd = types.SimpleNamespace(Variable=types.SimpleNamespace(_execution_engine=Engine()))
+is_grad_enabled = lambda: True
+class Module:
+    def __init__(self, **parts): self.parts = parts; [setattr(self, k, v) for k, v in parts.items()]
+    def named_modules(self, prefix=""):
+        yield prefix, self
+        for name, part in self.parts.items(): yield from part.named_modules((prefix + "." if prefix else "") + name)
+    def forward(self): return Tensor()
+    def __call__(self):
+        hooks["before"](self, ())
+        result = None
+        try:
+            result = self.forward()
+            return result
+        finally:
+            hooks["after"](self, (), result)
+module = types.SimpleNamespace(register_module_forward_pre_hook=lambda f: hooks.update(before=f),
+                               register_module_forward_hook=lambda f, always_call: hooks.update(after=f))
+nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=module), Module=Module)
+optim = types.SimpleNamespace(optimizer=types.SimpleNamespace(register_optimizer_step_pre_hook=lambda f: hooks.update(step=f),
+                                                              register_optimizer_step_post_hook=lambda f: hooks.update(stepped=f)))
+'''
+
+
+class TorchRanges(unittest.TestCase):
+    def setUp(self):
+        self._scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self._scratch.cleanup)
+        self.folder = pathlib.Path(self._scratch.name)
+        (self.folder / "python").mkdir()
+        (self.folder / "python" / "sitecustomize.py").write_text(SCRIPT.read_text())
+        (self.folder / "own" / "torch").mkdir(parents=True)
+        (self.folder / "own" / "torch" / "__init__.py").write_text(TORCH)
+
+    def run_program(self, text):
+        path = os.pathsep.join([str(self.folder / "python"), str(self.folder / "own")])
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_modules_are_ranges_by_their_path(self):
+        self.assertEqual(self.run_program("""
+            import torch
+            class Block(torch.nn.Module):
+                def forward(self): return self.linear()
+            class Net(torch.nn.Module):
+                def forward(self): self.first(); return self.second()
+            net = Net(first=Block(linear=torch.nn.Module()), second=torch.nn.Module())
+            net(); net()
+            print(torch.log)
+            """), str(["Net", "first", "linear", "end", "end", "second", "end", "end"] * 2))
+
+    def test_an_exception_ends_all_ranges_that_are_open_in_it(self):
+        self.assertEqual(self.run_program("""
+            import torch
+            class Bad(torch.nn.Module):
+                def forward(self): raise ValueError
+            class Net(torch.nn.Module):
+                def forward(self): return self.bad()
+            try: Net(bad=Bad())()
+            except ValueError: print(torch.log)
+            """), "['Net', 'bad', 'end', 'end']")
+
+    def test_backward_and_optimizer(self):
+        self.assertEqual(self.run_program("""
+            import torch
+            node = torch.Node()
+            class Net(torch.nn.Module):
+                def forward(self):
+                    result = torch.Tensor(); result.grad_fn = node
+                    return result
+            Net()(); torch.log.clear()
+            node.hook(()); node.hook(()); torch.autograd.Variable._execution_engine.function()
+            class SGD: pass
+            torch.hooks["step"](SGD(), (), {}); torch.hooks["stepped"](SGD(), (), {})
+            print(torch.log)
+            """), "['backward/Net', 'end', 'backward/Net', 'end', 'SGD.step', 'end']")
+
+    def test_nothing_is_a_range_while_torch_compiles(self):
+        self.assertEqual(self.run_program("""
+            import torch
+            torch.compiling.append(1)
+            class Net(torch.nn.Module): pass
+            Net()()
+            print(torch.log)
+            """), "[]")
+
+    def test_the_programs_own_sitecustomize_runs_and_a_strange_torch_is_passed_over(self):
+        (self.folder / "own" / "sitecustomize.py").write_text("import builtins; builtins.own = True")
+        (self.folder / "own" / "torch" / "__init__.py").write_text("version = 0")
+        self.assertEqual(self.run_program("import sys, torch; print(own, torch.version, 'torch_ranges' in sys.modules)"), "True 0 False")
+
+    def test_programs_without_torch_are_as_they_were(self):
+        self.assertEqual(self.run_program("import json, sys; print('torch' in sys.modules)"), "False")
+
+
+if __name__ == "__main__":
+    unittest.main()
