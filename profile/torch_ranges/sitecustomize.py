@@ -12,51 +12,50 @@ import weakref
 
 
 def _add_ranges(torch):
-    """Hooks for all modules and optimizers of this process."""
+    """Ranges around all modules and optimizers of this process."""
     push, pop = torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop
-    compiling = torch.compiler.is_compiling
+    compiling, tensor_type, with_gradients = torch.compiler.is_compiling, torch.Tensor, torch.is_grad_enabled
+    Module = torch.nn.Module
+    call = Module.__call__
     paths = weakref.WeakKeyDictionary()  # of modules, from the one that was called first
+    known = weakref.WeakKeyDictionary()  # of modules: who called, what it is called within that, and the whole path
     state = threading.local()
 
-    def open_modules():
-        if not hasattr(state, "open"):
-            state.open = []
-        return state.open
-
-    def label_of(module, parents):
-        if not parents:
+    def name(module, above):
+        """What it is called within the module that calls it, and its whole path."""
+        if above is None:
             if module not in paths:
                 for path, each in module.named_modules():
                     paths.setdefault(each, path)
-            return type(module).__name__
-        path, above = paths.get(module), paths.get(parents[-1][0])
-        if path is None or above is None:
-            return type(module).__name__
-        return path[len(above):].lstrip(".") if path.startswith(above) else path
-
-    def before(module, arguments):
-        if compiling():
-            return
-        parents = open_modules()
-        label = label_of(module, parents)
-        push(label)
-        parents.append((module, parents[-1][1] + "/" + label if parents else label))
-
-    def after(module, arguments, result):
-        if compiling():
-            return
-        parents = open_modules()
-        while parents:  # those within that an exception ended have no hook of their own
-            each, path = parents.pop()
-            pop()
-            if each is module:
-                break
+            label = whole = type(module).__name__
         else:
-            return
-        if torch.is_grad_enabled():
+            path, before = paths.get(module), paths.get(above)
+            label = type(module).__name__
+            if path is not None and before is not None:
+                label = path[len(before):].lstrip(".") if path.startswith(before) else path
+            whole = known[above][2] + "/" + label
+        known[module] = (None if above is None else weakref.ref(above), label, whole)
+        return known[module]
+
+    def call_in_range(module, *arguments, **keywords):
+        if compiling():
+            return call(module, *arguments, **keywords)
+        above = getattr(state, "module", None)
+        names = known.get(module)
+        if names is None or (names[0]() if names[0] is not None else None) is not above:
+            names = name(module, above)
+        push(names[1])
+        state.module = module
+        try:
+            result = call(module, *arguments, **keywords)
+        finally:
+            state.module = above
+            pop()
+        if with_gradients():
             for tensor in result if isinstance(result, (tuple, list)) else (result,):
-                if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
-                    tensor.grad_fn.register_prehook(lambda gradients, path=path: backward(path))
+                if isinstance(tensor, tensor_type) and tensor.grad_fn is not None:
+                    tensor.grad_fn.register_prehook(lambda gradients, path=names[2]: backward(path))
+        return result
 
     def backward(path):
         """The module whose output's gradient is there: until the next one's is, or the pass ends."""
@@ -72,12 +71,10 @@ def _add_ranges(torch):
             pop()
         state.backward = False
 
-    hooks = torch.nn.modules.module
-    hooks.register_module_forward_pre_hook(before)
-    hooks.register_module_forward_hook(after, always_call=True)
-    steps = torch.optim.optimizer
-    steps.register_optimizer_step_pre_hook(lambda optimizer, *rest: push(type(optimizer).__name__ + ".step"))
-    steps.register_optimizer_step_post_hook(lambda optimizer, *rest: pop())
+    optimizer = importlib.import_module("torch.optim.optimizer")
+    optimizer.register_optimizer_step_pre_hook(lambda each, *rest: push(type(each).__name__ + ".step"))
+    optimizer.register_optimizer_step_post_hook(lambda each, *rest: pop())
+    Module.__call__ = call_in_range
 
 
 class _Loader(importlib.abc.Loader):

@@ -29,19 +29,15 @@ class Module:
         yield prefix, self
         for name, part in self.parts.items(): yield from part.named_modules((prefix + "." if prefix else "") + name)
     def forward(self): return Tensor()
-    def __call__(self):
-        hooks["before"](self, ())
-        result = None
-        try:
-            result = self.forward()
-            return result
-        finally:
-            hooks["after"](self, (), result)
-module = types.SimpleNamespace(register_module_forward_pre_hook=lambda f: hooks.update(before=f),
-                               register_module_forward_hook=lambda f, always_call: hooks.update(after=f))
-nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=module), Module=Module)
-optim = types.SimpleNamespace(optimizer=types.SimpleNamespace(register_optimizer_step_pre_hook=lambda f: hooks.update(step=f),
-                                                              register_optimizer_step_post_hook=lambda f: hooks.update(stepped=f)))
+    def __call__(self): return self.forward()
+nn = types.SimpleNamespace(Module=Module)
+'''
+
+
+OPTIMIZER = '''
+from torch import hooks
+register_optimizer_step_pre_hook = lambda f: hooks.update(step=f)
+register_optimizer_step_post_hook = lambda f: hooks.update(stepped=f)
 '''
 
 
@@ -52,7 +48,9 @@ class TorchRanges(unittest.TestCase):
         self.folder = pathlib.Path(self._scratch.name)
         (self.folder / "python").mkdir()
         (self.folder / "python" / "sitecustomize.py").write_text(SCRIPT.read_text())
-        (self.folder / "own" / "torch").mkdir(parents=True)
+        (self.folder / "own" / "torch" / "optim").mkdir(parents=True)
+        (self.folder / "own" / "torch" / "optim" / "__init__.py").write_text("")
+        (self.folder / "own" / "torch" / "optim" / "optimizer.py").write_text(OPTIMIZER)
         (self.folder / "own" / "torch" / "__init__.py").write_text(TORCH)
 
     def run_program(self, text):

@@ -241,8 +241,10 @@ class Rules {
              {IdleCause::unknown, "idle.unknown", "and the trace does not tell what started the work that came next",
               "Record the calls of the host, too.", min_share}})
       if (const double idle = idle_of(gpu, rule.cause); idle > rule.share * wall)
-        // What the recording costs is nothing that the program could gain.
-        put(rule.code, rule.cause == IdleCause::recording ? std::nullopt : std::optional(idle), wall,
+        // The recording, and a start and an end that all programs have, are nothing that a step could gain.
+        put(rule.code,
+            rule.cause == IdleCause::recording || rule.cause == IdleCause::edges ? std::nullopt : std::optional(idle),
+            wall,
             fmt::format("{} is idle {} {}.{}", name,
                         rule.cause == IdleCause::recording ? format_seconds(idle) + " more than without a profiler,"
                                                            : format_percent(idle / wall) + " of the time",
