@@ -110,9 +110,10 @@ std::string no_findings_text(const Run& run) {
   if (run.program) return "Nothing stands out that would gain 2 % of the time.";
   const Counts counts = count(run);
   if (counts.by_regime.empty())
-    return counts.points == 0
-               ? "There is nothing to fix: no point was measured."
-               : "What to fix is not known: no point has a verdict, because its device has no calibration.";
+    return counts.points == 0 ? "There is nothing to fix: no point was measured."
+           : run.calibrations.empty()
+               ? "What to fix is not known: no point has a verdict, because its device has no calibration."
+               : "What to fix is not known: no point has a verdict.";
   const auto unknown = std::ranges::find(counts.by_regime, Regime::unknown, &std::pair<Regime, std::size_t>::first);
   if (unknown != counts.by_regime.end() && 2 * unknown->second > counts.points)
     return fmt::format("What to fix is not known: {} of {} points are unknown, and each says why.", unknown->second,

@@ -633,8 +633,11 @@ def test_flame_pages(page, folder, pictures):
 
 def test_chart_of_a_notebook(page, folder):
     """Drawn without a network, which this browser has not."""
+    page.call("Emulation.setDeviceMetricsOverride", width=700, height=560, deviceScaleFactor=1, mobile=False)
     page.call("Page.navigate", url=f"file://{folder}/chart.html")
     page.until("document.querySelectorAll('#chart svg .mark-symbol.role-mark path').length > 100")
+    expect("all of it is in the cell, its axes too", page.evaluate(
+        "(() => { const box = document.querySelector('#chart svg').getBoundingClientRect(); return box.right <= innerWidth && box.bottom <= innerHeight; })()"))
     expect("a notebook's chart links to nothing", not page.evaluate("document.querySelectorAll('[src]').length"))
 
 
