@@ -115,9 +115,9 @@ void put_course(Json& row, const Measurement& measurement) {
 /// Of figures that are only shown, beside those that the page goes on with: more would be a third of a long page.
 constexpr int shown_digits = 3;
 
-/// To a hundredth of a percent; of what is less, that.
+/// To a thousandth of a percent, of which a tenth is shown; of what is less, that.
 double shown_share(double fraction) {
-  constexpr double steps = 1e4;
+  constexpr double steps = 1e5;
   return fraction > 0.0 ? std::max(std::round(steps * fraction), 1.0) / steps : 0.0;
 }
 

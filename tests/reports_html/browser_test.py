@@ -315,6 +315,10 @@ def test_no_page_needs_scrolling_sideways(page, folder):
     page.open(folder + "/flame.html", 390)
     expect("a long list of names says what it leaves out, and phones show the time alone", page.evaluate(
         "document.querySelectorAll('.names thead th').length > 2 && [...document.querySelectorAll('.names thead th')].filter((e) => e.checkVisibility()).length === 2"))
+    for kind, where in (("flame-diff", ".result .scroll"), ("program", "#program > .scroll")):
+        page.open(f"{folder}/{kind}.html", 1440)
+        expect(f"{kind}: tables of few columns do not stretch over the page", page.evaluate(
+            f"[...document.querySelectorAll('{where}')].filter((e) => e.querySelectorAll('thead th').length < 6).every((e) => e.offsetWidth < 900)"))
     page.open(folder + "/flame-diff.html", 390)
     expect("a stacked table says what it is of", page.evaluate("[...document.querySelectorAll('table.stacks caption')].every((e) => e.checkVisibility() && e.textContent)"))
 
