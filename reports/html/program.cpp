@@ -80,6 +80,9 @@ std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
     const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
     const auto mean = mean_seconds(kernel);
     std::string name = markup::escape(row.name);
+    constexpr std::string_view may_break = "<wbr>";
+    for (auto at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1 + may_break.size()))
+      name.insert(at + 1, may_break);
     if (row.point != nullptr)
       name = fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(),
                          markup::escape(kernel.point), name);

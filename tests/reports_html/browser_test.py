@@ -102,6 +102,7 @@ def all_of_one(page, what):
 def test_table(page, folder):
     page.open(folder + "/one.html", 1000)
     rows = "document.querySelectorAll('#points-table tbody tr').length"
+    expect("names break at slashes, not within words", page.evaluate("[...document.querySelectorAll('#points-table tbody th a')].every((a) => a.querySelector('wbr'))"))
     expect("a page of rows at first", page.evaluate(rows) == 25)
     page.evaluate("document.getElementById('more').click()")
     whole = page.evaluate(rows)

@@ -73,7 +73,7 @@ ready.then(() => {
   function rowOf(row) {
     const marks = [row.limiter === "power" || row.course ? "marked" : "", row.id === opened ? "target" : ""].filter(Boolean).join(" ");
     const tr = make("tr", {id: "p" + row.id, ...(marks ? {class: marks} : {})});
-    tr.append(make("th", {scope: "row"}, make("a", {href: addressOf(row)}, row.name)));
+    tr.append(make("th", {scope: "row"}, make("a", {href: addressOf(row)}, ...row.name.split(/(?<=\/)/).flatMap((part) => [part, make("wbr")]))));
     const failed = row.status !== "timed";
     for (const column of columns.slice(1)) {
       tr.append(make("td", {class: (column.numeric ? "number" : "") + (main.has(column.title) ? "" : " detail"), "data-title": column.title}, column.cell ? column.cell(row) : column.text(row)));
