@@ -115,9 +115,10 @@ void put_course(Json& row, const Measurement& measurement) {
 /// Of figures that are only shown, beside those that the page goes on with: more would be a third of a long page.
 constexpr int shown_digits = 3;
 
-/// To a thousandth of a percent, of which a tenth is shown; of what is less, that.
+/// A tenth of a percent is shown, of large ones a whole percent; a hundredth of that is kept, and no share becomes
+/// none.
 double shown_share(double fraction) {
-  constexpr double steps = 1e5;
+  const double steps = fraction < 0.1 ? 1e5 : 1e4;
   return fraction > 0.0 ? std::max(std::round(steps * fraction), 1.0) / steps : 0.0;
 }
 
@@ -175,8 +176,8 @@ void put_work(Json& row, const Measurement& measurement) {
   if (seconds > 0 && bytes > 0) put(row, "bytes_per_second", bytes / seconds);
   if (seconds > 0 && flops > 0) put(row, "flops_per_second", flops / seconds);
   if (flops > 0 && measurement.seconds() && measurement.seconds()->median_ci95.low > 0) {
-    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high, 4);
-    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low, 4);
+    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high, shown_digits);
+    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low, shown_digits);
   }
 }
 
@@ -400,7 +401,7 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
     const auto* calibration = run.calibration_of(point.measurement.device);
     const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
     if (const auto rate = bytes_per_second(point.measurement); rate && dram != nullptr)
-      put(row, "of_dram", *rate / dram->value, 4);
+      put(row, "of_dram", *rate / dram->value, shown_digits);
     const auto put_ends = [&](const char* from, const char* to, const Interval& ends) {
       if (ends == Interval{}) return;
       put(row, from, ends.low);

@@ -136,6 +136,8 @@ TEST(Findings, ARunWithoutAnySaysSo) {
     if (point.verdict) point.verdict->regime = Regime::unknown;
   EXPECT_THAT(no_findings_text(run), HasSubstr("points are unknown")) << "which is not as if all were well";
   for (Point& point : run.points) point.verdict.reset();
+  EXPECT_THAT(no_findings_text(run), ::testing::EndsWith("no point has a verdict."));
+  run.calibrations.clear();
   EXPECT_THAT(no_findings_text(run), HasSubstr("no calibration"));
   EXPECT_THAT(no_findings_text({}), HasSubstr("no point was measured"));
 }
