@@ -71,9 +71,15 @@ def _add_ranges(torch):
             pop()
         state.backward = False
 
+    def begin_step(each, arguments, keywords):  # what a hook returns would be the arguments
+        push(type(each).__name__ + ".step")
+
+    def end_step(each, arguments, keywords):
+        pop()
+
     optimizer = importlib.import_module("torch.optim.optimizer")
-    optimizer.register_optimizer_step_pre_hook(lambda each, *rest: push(type(each).__name__ + ".step"))
-    optimizer.register_optimizer_step_post_hook(lambda each, *rest: pop())
+    optimizer.register_optimizer_step_pre_hook(begin_step)
+    optimizer.register_optimizer_step_post_hook(end_step)
     Module.__call__ = call_in_range
 
 
