@@ -83,7 +83,12 @@ std::vector<const Command*> children_of(const Command& command) {
   return children;
 }
 
+bool takes_several(std::string_view value) {
+  return value.find('|') != std::string_view::npos && value.ends_with(",...");
+}
+
 std::vector<std::string> choices_of(std::string_view value) {
+  if (takes_several(value)) value.remove_suffix(4);
   std::vector<std::string> choices;
   std::istringstream words{std::string(value)};
   for (std::string word; std::getline(words, word, '|'); choices.push_back(word))

@@ -103,6 +103,8 @@ std::vector<const Command*> children_of(const Command& command);
 /// measured. Throws UsageError.
 void check_outputs(const Options& options, const std::string& formats);
 
+/// Whether a value is several choices with commas between them: "stream|device,...".
+bool takes_several(std::string_view value);
 /// "quick|full" is {"quick", "full"}; what stands for other texts, as in "cpu|cuda:N|all", is no list: empty.
 std::vector<std::string> choices_of(std::string_view value);
 /// "--calibrate[=quick|full]".

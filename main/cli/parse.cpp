@@ -205,8 +205,10 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
 
 void apply(const OptionRow& row, const std::string& value, Options& options) {
   const std::vector<std::string> choices = choices_of(row.value);
-  if (!choices.empty() && std::ranges::find(choices, value) == choices.end())
-    throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, fmt::join(choices, ", "), printable(value)));
+  std::istringstream given(takes_several(row.value) ? value + "," : value);
+  for (std::string one; !choices.empty() && std::getline(given, one, takes_several(row.value) ? ',' : '\0');)
+    if (std::ranges::find(choices, one) == choices.end())
+      throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, fmt::join(choices, ", "), printable(one)));
   row.use(options, row, value);
 }
 

@@ -268,10 +268,11 @@ extern const CommandFile trace_command{
           own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
                                    common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
         Command command = of_traces(std::string(one->name), std::string(one->what),
-                                    fmt::format("gpubench trace {} trace.json.gz{}", one->name,
-                                                of_operator ? " --operator=aten::mm --out=mm.py"
-                                                : is_flame || one->name == "timeline" ? " --out=page.html"
-                                                                                      : ""),
+                                    fmt::format("gpubench trace {} {}", one->name,
+                                                of_operator                           ? "traces/convolution.json.gz "
+                                                                                        "--operator=aten::cudnn_convolution --out=convolution.py"
+                                                : is_flame || one->name == "timeline" ? "trace.json.gz --out=page.html"
+                                                                                      : "trace.json.gz"),
                                     is_flame      ? ".json .csv .html .svg .folded"
                                     : of_operator ? ".json .csv .html .py"
                                     : is_summary  ? ".json .csv .html .svg"

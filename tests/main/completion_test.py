@@ -58,8 +58,8 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("gpubench --color=ne", breaks="' '"), ["--color=never"])
         self.assertEqual(self.complete("gpubench --calibrate=f"), ["full"])
         self.assertEqual(self.complete("gpubench --resume=run"), ["run one.json"])
-        self.assertEqual(self.complete("gpubench --time="), ["device", "stream", "latency", "all"])
-        self.assertEqual(self.complete("gpubench gate check --time="), ["device", "stream", "latency"])
+        self.assertEqual(self.complete("gpubench --time="), ["stream", "device", "latency", "call", "graph", "all"])
+        self.assertEqual(self.complete("gpubench gate check --time="), ["device", "stream", "latency", "call", "graph"])
 
     def test_subcommands_and_files(self):
         self.assertEqual(self.complete("gpubench rep"), ["report"])
@@ -143,7 +143,7 @@ class OtherShells(unittest.TestCase):
         self.parse("fish", "--no-execute")
         self.assertEqual(self.fish("gpubench --cal"), ["--calibrate=", "--calibration="])
         self.assertEqual(self.fish("gpubench gate che"), ["check"])
-        self.assertEqual(self.fish("gpubench compare --time="), ["--time=device", "--time=latency", "--time=stream"])
+        self.assertEqual(self.fish("gpubench compare --time="), ["--time=call", "--time=device", "--time=graph", "--time=latency", "--time=stream"])
         self.assertEqual(self.fish("gpubench compare --quie"), ["--quiet"])
 
     def fish(self, line):

@@ -288,8 +288,8 @@ TEST(ChromeReader, reads_the_same_however_its_windows_cut_the_text) {
 }
 
 TEST(ChromeReader, takes_control_characters_between_tokens_however_it_is_cut) {
-  std::string text = R"({"traceEvents": [{"ph": "X", "ts": 1, "dur": 2, "tid": 1, "name": "a"},
-                        {"ph": "X", "ts": 5, "dur": 2, "tid": 1,@@ "name": "b"}]})";
+  std::string text = R"({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"},
+                        {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2,@@ "name": "b"}]})";
   std::ranges::replace(text, '@', '\0');
   EXPECT_EQ(timeline::chrome_json(text, "input").slices.size(), 2U);
   EXPECT_EQ(timeline::chrome_json(*timeline::bytes_of(text), "input", 64).slices.size(), 2U);
