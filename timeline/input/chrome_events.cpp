@@ -222,6 +222,8 @@ class ChromeText {
       if (const std::size_t used = some_events(); used > 0) {
         window_.pass(used);
         size = window_bytes_;
+      } else if (window_.repair()) {  // between tokens, where simdjson meets it as it reads on
+        continue;
       } else if (window_.ended() || size >= max_event_bytes) {
         broken_ = fmt::format("the event at byte {} {}", window_.offset(),
                               window_.ended() ? "is not whole" : "has no end, or is no JSON");

@@ -104,21 +104,25 @@ std::size_t JsonWindow::cut_before(std::size_t end) {
   return 0;
 }
 
-/// What simdjson takes in no text: bytes that are not UTF-8, and control characters in strings. Offsets stay.
-void JsonWindow::repair() {
+bool JsonWindow::repair() {
+  bool changed = false;
   char* const text = data();
   const std::size_t size = this->size();
   for (std::size_t i = 0; i < size; ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
+    changed = changed || (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t');
     if (byte < 0x20) text[i] = ' ';
     if (byte < 0x80) continue;
     const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
     const bool valid = i + length <= size && simdjson::validate_utf8(text + i, length);
     if (valid) i += length - 1;
     // What the window's end cuts off is looked at again with the next.
-    else if (i + length <= size || ended())
+    else if (i + length <= size || ended()) {
       text[i] = '?';
+      changed = true;
+    }
   }
+  return changed;
 }
 
 bool JsonWindow::parse(char open, char close, const std::function<void(json::document&, std::size_t)>& use) {
@@ -147,11 +151,6 @@ bool JsonWindow::parse(char open, char close, const std::function<void(json::doc
     } else {
       why = simdjson::error_message(error);
       cut = cut_before(i < near_tries ? cut - 1 : cut / 2);
-    }
-    if (cut == 0 && !repaired) {  // bytes that are no JSON between tokens are passed over, too
-      repair();
-      repaired = true;
-      cut = cut_before(size());
     }
   }
   return false;

@@ -36,10 +36,12 @@ class JsonWindow : public Window {
   bool parse(char open, char close, const std::function<void(simdjson::ondemand::document&, std::size_t)>& use);
 
   std::string why;
+  /// Makes spaces and question marks of what simdjson takes in no text: bytes that are not UTF-8, and control characters.
+  /// Offsets stay. False where there was none.
+  bool repair();
 
  private:
   std::size_t cut_before(std::size_t end);
-  void repair();
 
   std::size_t window_bytes_;
   simdjson::ondemand::parser parser_;
