@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program itself takes from outside: its command line, the jobs and results of its processes, and the runs
 // that it goes on with. Each is refused with a sentence, or understood alike however often it is written and read.
+#include "bench/counters/metrics.h"
+#include "bench/google/argument_choice.h"
+#include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
 #include "main/cli/parse.h"
 #include "main/worker/checkpoint.h"
@@ -24,8 +27,13 @@ using namespace gpubench;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const CommandLine line = parse_command_line(static_cast<int>(words.size()), arguments.data());
-  require(line.options->text.has_value() || line.command != nullptr);
+  try {
+    const CommandLine line = parse_command_line(static_cast<int>(words.size()), arguments.data());
+    require(line.options->text.has_value() || line.command != nullptr);
+  } catch (const bench::GoogleFlagError&) {  // sentences as well (main/cli/command_line.cpp)
+  } catch (const bench::MetricNameError&) {
+  } catch (const bench::ArgumentError&) {
+  }
 }
 
 [[maybe_unused]] void job(std::string_view text) {
