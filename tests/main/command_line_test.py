@@ -173,11 +173,12 @@ class CommandLine(CommandLineTest):
             document = json.loads(text)
             ceiling = next(one for one in document["ceilings"] if one["resource"] == "dram-read")
             for key in ("value", "ci95"):
-                ceiling[key] = [ceiling[key][0] / 2, ceiling[key][1] / 2] if key == "ci95" else ceiling[key] / 2
+                # Further away than the interval of a busy machine is wide.
+                ceiling[key] = [each / 100 for each in ceiling[key]] if key == "ci95" else ceiling[key] / 100
             exported.write_text(json.dumps(document))
-            halved = self.calibration("diff", exported, "cpu").stdout
-            self.assertRegex(halved, r"resource .*\n *dram-read .* 2\.0000 +apart\n")
-            self.assertIn("\n1 of ", halved)
+            lower = self.calibration("diff", exported, "cpu").stdout
+            self.assertRegex(lower, r"resource .*\n *dram-read .* 100\.\d* +apart\n")
+            self.assertIn("\n1 of ", lower)
             other = self.calibration("diff", full, "cpu").stdout
             self.assertIn("note: ", other)
             self.assertIn(" none ", other)
