@@ -37,7 +37,7 @@ std::string assumed_sources(const compare::Comparison& comparison) {
 
 std::string_view meaning_of(TimingMode clock) {
   constexpr std::array<std::string_view, timing_mode_names.size()> meanings = {
-      "device (the operation alone)", "stream (launched back to back)", "latency (launch to finished)", "host",
+      "device (the operation alone)",    "stream (launched back to back)", "latency (launch to finished)", "host",
       "call (in a loop, host included)", "graph (replayed in a loop)"};
   return meanings[static_cast<std::size_t>(clock)];
 }

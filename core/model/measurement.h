@@ -20,8 +20,9 @@
 namespace gpubench {
 
 /// device: the operation's own duration on the GPU. stream: the cost of each execution launched back to back. latency:
-/// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU. call: wall time
-/// of each call in a loop that waits for nothing. graph: the same of replays of a CUDA graph that holds one execution.
+/// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU. call: wall
+/// time of each call in a loop that waits for nothing. graph: the same of replays of a CUDA graph that holds one
+/// execution.
 enum class TimingMode { device, stream, latency, host, call, graph };
 inline constexpr auto timing_mode_names =
     std::to_array<std::string_view>({"device", "stream", "latency", "host", "call", "graph"});

@@ -10,12 +10,12 @@
 namespace gpubench::profile {
 
 struct InjectionOptions {
-  std::uint64_t max_bytes = std::uint64_t{4} << 30U;   ///< of one process's recording
-  double start_after_seconds = 0.0;                    ///< since CUDA was initialised
-  double duration_seconds = 0.0;                       ///< 0: to the end
-  bool capture_range = false;                          ///< only between cudaProfilerStart and cudaProfilerStop
-  double counting_seconds = 0.0;                       ///< that counting may add; 0: as counting_allowance says
-  std::uint32_t counted_launches = 20;                 ///< of each kernel group by each set, before they grow rare
+  std::uint64_t max_bytes = std::uint64_t{4} << 30U;  ///< of one process's recording
+  double start_after_seconds = 0.0;                   ///< since CUDA was initialised
+  double duration_seconds = 0.0;                      ///< 0: to the end
+  bool capture_range = false;                         ///< only between cudaProfilerStart and cudaProfilerStop
+  double counting_seconds = 0.0;                      ///< that counting may add; 0: as counting_allowance says
+  std::uint32_t counted_launches = 20;                ///< of each kernel group by each set, before they grow rare
   bool torch_ranges = false;  ///< modules, backward passes and optimizers of PyTorch are ranges; not in the file
   std::vector<std::vector<std::string>> counter_sets;  ///< each counted in one pass; empty: no counters
 };

@@ -216,7 +216,8 @@ std::string regimes(const Run& run) {
 std::string notices(const Run& run) {
   std::vector<std::string> warnings = folded_warnings(run);
   std::ranges::move(point_notices(run), std::back_inserter(warnings));
-  std::string html = warnings.empty() ? "" : notice("warn", plural(warnings.size(), "warning"), "", warnings, "", warnings.size() > 1);
+  std::string html =
+      warnings.empty() ? "" : notice("warn", plural(warnings.size(), "warning"), "", warnings, "", warnings.size() > 1);
   if (const std::string surer = counters_summary(run); !surer.empty()) html += notice("", "", surer);
   CaptionedTable failed{"Points that failed", headings("point; device; why")};
   CaptionedTable skipped{"Points that were skipped", headings("point; device; why")};

@@ -36,8 +36,8 @@ class JsonWindow : public Window {
   bool parse(char open, char close, const std::function<void(simdjson::ondemand::document&, std::size_t)>& use);
 
   std::string why;
-  /// Makes spaces and question marks of what simdjson takes in no text: bytes that are not UTF-8, and control characters.
-  /// Offsets stay. False where there was none.
+  /// Makes spaces and question marks of what simdjson takes in no text: bytes that are not UTF-8, and control
+  /// characters. Offsets stay. False where there was none.
   bool repair();
 
  private:
