@@ -131,11 +131,8 @@ void judge_call(const Measurement& measurement, Verdict& verdict) {
   const double probability =
       0.5 * std::erfc(-excess / std::sqrt(2.0) / std::hypot(sigma_of(*call), gpu->sigma, loop_sigma));
   if (probability >= 0.5) return become_overhead(measurement, call->median, gpu->seconds, probability, verdict);
-  if (verdict.regime == Regime::overhead) {
-    verdict.evidence += fmt::format("; it takes {}", times_of(measurement));
-    return;
-  }
   verdict.evidence += fmt::format("; it takes {}", times_of(measurement));
+  if (verdict.regime == Regime::overhead) return;
   verdict.confidence *= 1.0 - probability;
   verdict.certainty = certainty_of(verdict.confidence);
   if (probability > verdict.runner_up_probability) {

@@ -40,6 +40,18 @@ GPU_BENCHMARK(null_map)->ArgNames({"n", "flops"})->Args({1 << 10, 1})->Args({1 <
 
 class NullPipeline : public testing::Test {
  protected:
+  /// Judged by the device's ceilings.
+  gpubench::Run classified(const std::vector<Measurement>& measured) const {
+    gpubench::Run run;
+    run.devices = {device_};
+    run.calibrations = {null_backend().ceilings()};
+    const auto gpu = open_gpu(device_);
+    run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
+    for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
+    classifier::classify(run);
+    return run;
+  }
+
   AddedBackend added_{null_backend()};
   Device device_ = null_backend().devices().front();
 };
@@ -94,13 +106,7 @@ TEST_F(NullPipeline, AnOperationComesOutAsAVerdictInAReport) {
   EXPECT_EQ(measured[1].activity->reason, "");
 
   // -> calibration -> classifier -> verdict
-  gpubench::Run run;
-  run.devices = {device_};
-  run.calibrations = {null_backend().ceilings()};
-  const auto gpu = open_gpu(device_);
-  run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
-  for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
-  classifier::classify(run);
+  const gpubench::Run run = classified(measured);
   std::vector<Regime> regimes;
   for (const Point& point : run.points) {
     ASSERT_TRUE(point.verdict) << point.measurement.name;
@@ -147,13 +153,7 @@ TEST_F(NullPipeline, ACallIsTheSlowerOfHostAndGpu) {
   EXPECT_NEAR(seconds_by(measured[0], TimingMode::graph)->median, replay, 0.01 * replay);
   EXPECT_NEAR(measured[0].bare_launch_seconds->value, NullBackend::launch_seconds, 1e-8);
 
-  gpubench::Run run;
-  run.devices = {device_};
-  run.calibrations = {null_backend().ceilings()};
-  const auto gpu = open_gpu(device_);
-  run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
-  for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
-  classifier::classify(run);
+  const gpubench::Run run = classified(measured);
   EXPECT_EQ(run.points[0].verdict->limiter, "host") << run.points[0].verdict->evidence;
   EXPECT_EQ(run.points[1].verdict->regime, Regime::memory) << run.points[1].verdict->evidence;
   EXPECT_THAT(reports::console(run, {.width = 120}), testing::HasSubstr("as called"));
