@@ -39,6 +39,7 @@ std::string sureness(double confidence) {
   return confidence >= 0.995 ? ">99 % sure" : format_percent(confidence) + " sure";
 }
 
+constexpr std::string_view gain_unknown = ". What that gains is not known";
 constexpr double min_share_of_program = 0.02;  // as the findings of the whole have it
 
 /// Of all launches of a program's kernel, in all its shapes.
@@ -53,11 +54,12 @@ double seconds_saved(const Run& run, const OperationFinding& finding) {
   return finding.saved.value_or(0.0) * seconds;
 }
 
-FindingLine finding_line(const Run& run, const OperationFinding& finding, bool several_devices) {
+/// `saved` is the last sentence: what that saves.
+FindingLine finding_line(const Run& run, const OperationFinding& finding, const std::string& saved) {
   FindingLine line;
   line.point = find_point(run, finding);
   const std::string name = line.point != nullptr ? label(line.point->measurement) : finding.point;
-  line.head = finding.operation + (several_devices ? " on " + finding.device : "");
+  line.head = finding.operation + (run.devices.size() > 1 ? " on " + finding.device : "");
   line.is_failure = finding.failure.has_value();
   if (line.is_failure) {
     line.head += ": " + failure_text(finding);
@@ -75,11 +77,7 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
       finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
   const std::string limiter(finding.limiter.empty() ? name_of(finding.regime) : label_of(finding.limiter));
   line.why = fmt::format("{} limits {}{} ({}): {}", limiter, name, more, sureness(finding.confidence), finding.why);
-  line.why += !finding.saved ? ". What that gains is not known"
-              : run.program
-                  ? fmt::format(". This saves up to {}, {} of the program", format_seconds(seconds_saved(run, finding)),
-                                format_percent(seconds_saved(run, finding) / undisturbed_seconds(*run.program)))
-                  : fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved));
+  line.why += saved;
   return line;
 }
 
@@ -90,10 +88,14 @@ std::vector<FindingLine> finding_lines(const Run& run) {
   if (run.program) {
     // Those of kernels and those of the whole, by what they save of the program.
     std::vector<std::pair<double, FindingLine>> ranked;
+    const double whole = undisturbed_seconds(*run.program);
     for (const OperationFinding& finding : run.findings)
-      if (const double saved = seconds_saved(run, finding);
-          saved >= min_share_of_program * undisturbed_seconds(*run.program))
-        ranked.emplace_back(saved, finding_line(run, finding, run.devices.size() > 1));
+      if (const double saved = seconds_saved(run, finding); saved >= min_share_of_program * whole)
+        ranked.emplace_back(
+            saved, finding_line(run, finding,
+                                finding.saved ? fmt::format(". This saves up to {}, {} of the program",
+                                                            format_seconds(saved), format_percent(saved / whole))
+                                              : std::string(gain_unknown)));
     for (const Finding& finding : run.program->findings)
       ranked.emplace_back(finding.gain_seconds.value_or(0.0), FindingLine{"", finding.text, "", nullptr, false});
     std::ranges::stable_sort(ranked, std::greater(), &decltype(ranked)::value_type::first);
@@ -102,7 +104,10 @@ std::vector<FindingLine> finding_lines(const Run& run) {
     return lines;
   }
   for (const OperationFinding& finding : run.findings)
-    lines.push_back(finding_line(run, finding, run.devices.size() > 1));
+    lines.push_back(finding_line(
+        run, finding,
+        finding.saved ? fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved))
+                      : std::string(gain_unknown)));
   return lines;
 }
 
