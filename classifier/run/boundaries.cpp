@@ -29,6 +29,14 @@ struct View {
   std::optional<std::size_t> draw;
 };
 
+/// Work and conditions at a place, and what they take by the calibration: the same in every view.
+struct PlaceInSweep {
+  double place;
+  Work work;
+  ModelInput input;
+  Prediction prediction;
+};
+
 bool has_device_time(const SweepSize& size) { return time_of(*size.measurements.front()).device_seconds.has_value(); }
 
 /// Times and work along a sweep: by the fit, or without one on lines through the measured sizes, in logarithms.
@@ -91,20 +99,28 @@ class FittedSweep {
   [[nodiscard]] double first_place() const { return fit_ == nullptr ? 0.0 : place_beyond(false, farthest_figure); }
   [[nodiscard]] double last_place() const { return fit_ == nullptr ? last() : place_beyond(true, farthest_figure); }
 
+  [[nodiscard]] PlaceInSweep at(double place) const {
+    Work work = work_at(place);
+    ModelInput input = input_at(place);
+    Prediction prediction = predict(work, input, machines_.machine);
+    return {place, std::move(work), std::move(input), std::move(prediction)};
+  }
   [[nodiscard]] Decision decision_at(double place) const {
-    const auto prediction = predict(work_at(place), input_at(place), own_.machine);
-    const auto decision = decide(time_at(place, own_), prediction);
+    const PlaceInSweep here = at(place);
+    const auto prediction = fit_ == nullptr ? here.prediction : predict(here.work, here.input, own_.machine);
+    const auto decision = decide(time_at(here, own_), prediction);
     if (!meets_ridge(decision, decision)) return decision;
     return binding_of(as_fitted(prediction, own_)).decision;
   }
   [[nodiscard]] bool is_counted_at(double place) const { return input_at(place).counted.has_levels(); }
-  [[nodiscard]] double margin_at(double place, const Decision& from, const Decision& to, const View& view) const {
+  [[nodiscard]] double margin_at(const PlaceInSweep& here, const Decision& from, const Decision& to,
+                                 const View& view) const {
     if (meets_ridge(from, to)) {
       // Efficiencies are those of the calibration's own ceilings, and come from the same times.
       const auto machine = with_fitted_figures(machines_.machine, *fit_, view.parameters);
-      return margin(from, to, time_at(place, view), as_fitted(predict(work_at(place), input_at(place), machine), view));
+      return margin(from, to, time_at(here, view), as_fitted(predict(here.work, here.input, machine), view));
     }
-    return margin(from, to, time_at(place, view), predict(work_at(place), input_at(place), view.machine));
+    return margin(from, to, time_at(here, view), predict(here.work, here.input, view.machine));
   }
 
  private:
@@ -177,17 +193,17 @@ class FittedSweep {
     return std::clamp(between(*inputs_[segment].wave_factor, *inputs_[segment + 1].wave_factor, part), 1.0, max);
   }
   /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
-  [[nodiscard]] Time time_at(double place, const View& view) const {
+  [[nodiscard]] Time time_at(const PlaceInSweep& here, const View& view) const {
     Time time;
     if (fit_ == nullptr) {
-      const auto [segment, part] = split(place);
+      const auto [segment, part] = split(here.place);
       const auto below = drawn_time(segment, view);
       const auto above = drawn_time(segment + 1, view);
       time.seconds = between(below.seconds, above.seconds, part);
       if (has_device_) time.device_seconds = between(*below.device_seconds, *above.device_seconds, part);
       return time;
     }
-    const auto fitted = fitted_time(*fit_, view.factors, predict(work_at(place), input_at(place), machines_.machine));
+    const auto fitted = fitted_time(*fit_, view.factors, here.prediction);
     time.seconds = fitted.seconds;
     if (has_device_) time.device_seconds = fitted.device_seconds;
     return time;
@@ -219,18 +235,18 @@ std::optional<double> slope_at(const FittedSweep& fitted, double place, const De
   const double after = place + 0.01;
   const double low = fitted.argument_at(before);
   if (!(low > 0.0)) return std::nullopt;
-  const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
+  const auto at = [&](double p) { return fitted.margin_at(fitted.at(p), from, to, fitted.view()); };
   return (at(after) - at(before)) / std::log(fitted.argument_at(after) / low);
 }
 
 /// Where the margin vanishes in another view, from the place where it does in the fit's own, by secants.
-double root_near(const FittedSweep& fitted, double place, const Decision& from, const Decision& to, const View& view,
-                 double slope_by_place, double low, double high) {
-  double previous = place;
-  double previous_margin = fitted.margin_at(previous, from, to, view);
+double root_near(const FittedSweep& fitted, const PlaceInSweep& start, const Decision& from, const Decision& to,
+                 const View& view, double slope_by_place, double low, double high) {
+  double previous = start.place;
+  double previous_margin = fitted.margin_at(start, from, to, view);
   double current = std::clamp(previous - previous_margin / slope_by_place, low, high);
   for (int i = 0; i < 3 && current != previous; ++i) {
-    const double current_margin = fitted.margin_at(current, from, to, view);
+    const double current_margin = fitted.margin_at(fitted.at(current), from, to, view);
     const double slope = (current_margin - previous_margin) / (current - previous);
     if (!std::isfinite(slope) || slope * slope_by_place <= 0.0) break;
     previous = current;
@@ -249,15 +265,16 @@ std::optional<Interval> interval_at(const FittedSweep& fitted, double place, con
   }
   const double low = fitted.first_place();
   const double high = fitted.last_place();
-  const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
+  const auto at = [&](double p) { return fitted.margin_at(fitted.at(p), from, to, fitted.view()); };
   const double slope_by_place = (at(place + 0.01) - at(place - 0.01)) / 0.02;
   if (!std::isfinite(slope_by_place) || slope_by_place == 0.0) return std::nullopt;
   std::vector<double> roots;
   const std::size_t count = fitted.draws();
   if (count < 100) return std::nullopt;
+  const PlaceInSweep start = fitted.at(place);
   for (std::size_t b = 0; b < count; ++b) {
     const double root =
-        fitted.argument_at(root_near(fitted, place, from, to, fitted.drawn_view(b), slope_by_place, low, high));
+        fitted.argument_at(root_near(fitted, start, from, to, fitted.drawn_view(b), slope_by_place, low, high));
     if (!(root > 0.0) || !std::isfinite(root)) return std::nullopt;
     roots.push_back(root);
   }
@@ -296,9 +313,9 @@ Boundary boundary_of(const Sweep& sweep, const Decision& from, const Decision& t
           std::string(to.limiter), at,           std::nullopt,   Placement::at};
 }
 
-void add_boundaries_between(const FittedSweep& fitted, double low, double high, std::vector<Boundary>& boundaries) {
-  Decision from = fitted.decision_at(low);
-  const Decision last = fitted.decision_at(high);
+/// `from` and `last` are the decisions at the two places.
+void add_boundaries_between(const FittedSweep& fitted, double low, double high, Decision from, const Decision& last,
+                            std::vector<Boundary>& boundaries) {
   while (from != last) {
     const double place = where_it_changes(fitted, low, high, from);
     const Decision to = fitted.decision_at(place);
@@ -341,8 +358,12 @@ std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const Ma
   const double first = fitted.first_place();
   const double last = fitted.last_place();
   const auto place_after = [&](int steps) { return std::min(first + steps / double{steps_between_sizes}, last); };
-  for (int steps = 0; place_after(steps) < last; ++steps)
-    add_boundaries_between(fitted, place_after(steps), place_after(steps + 1), boundaries);
+  Decision before = fitted.decision_at(first);
+  for (int steps = 0; place_after(steps) < last; ++steps) {
+    Decision after = fitted.decision_at(place_after(steps + 1));
+    add_boundaries_between(fitted, place_after(steps), place_after(steps + 1), before, after, boundaries);
+    before = std::move(after);
+  }
   if (fit != nullptr)
     if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
   return boundaries;

@@ -2,6 +2,7 @@
 #include "core/model/resources.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace gpubench {
 namespace {
@@ -289,9 +290,14 @@ std::span<const Resource> all_resources() { return table; }
 std::span<const ResourceSuffix> resource_suffixes() { return suffixes; }
 
 const Resource* find_plain_resource(std::string_view name) {
-  const auto* found = std::ranges::find(table, name, &Resource::name);
-  if (found == std::end(table) && suffix_of(name) == nullptr)
-    found = std::ranges::find_if(table, [&](const Resource& each) { return is_of(each.name, name); });
+  static const auto by_name = [] {
+    std::unordered_map<std::string_view, const Resource*> rows;
+    for (const Resource& each : table) rows.emplace(each.name, &each);
+    return rows;
+  }();
+  if (const auto row = by_name.find(name); row != by_name.end()) return row->second;
+  if (suffix_of(name) != nullptr) return nullptr;
+  const auto* const found = std::ranges::find_if(table, [&](const Resource& each) { return is_of(each.name, name); });
   return found == std::end(table) ? nullptr : found;
 }
 
