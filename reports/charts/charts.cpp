@@ -51,10 +51,7 @@ Json datasets_beside_points(const Run& run) {
 }
 
 void each_printable_row(const Run& run, const std::function<void(Json)>& take) {
-  each_point_row(run, [&](Json row) {
-    make_printable(row);
-    take(std::move(row));
-  });
+  each_point_row(run, make_printable, take);
 }
 
 Json datasets(const Run& run) {

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
@@ -379,7 +380,7 @@ std::optional<double> working_set(const Work& work) {
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
-void each_point_row(const Run& run, const std::function<void(Json)>& take) {
+void each_point_row(const Run& run, const std::function<void(Json&)>& finish, const std::function<void(Json)>& take) {
   std::vector<Place> places(run.points.size());
   std::map<const Point*, std::size_t> ids;
   for (const auto& point : run.points) ids.emplace(&point, ids.size());
@@ -392,7 +393,7 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
     put_cells(places, group, *sweep, ids, footprint, &Place::cell);
     put_cells(places, group, *sweep, ids, size, &Place::size);
   }
-  for (std::size_t id = 0; id < run.points.size(); ++id) {
+  const auto row_at = [&](std::size_t id) {
     const auto& point = run.points[id];
     const auto& [sweep, cell, size] = places[id];
     Json row = row_of(point, id, *sweep);
@@ -409,7 +410,14 @@ void each_point_row(const Run& run, const std::function<void(Json)>& take) {
     };
     put_ends("cell_from", "cell_to", cell);
     put_ends("size_from", "size_to", size);
-    take(std::move(row));
+    finish(row);
+    return row;
+  };
+  constexpr std::size_t rows_at_once = 1024;
+  for (std::size_t begin = 0; begin < run.points.size(); begin += rows_at_once) {
+    std::vector<Json> rows(std::min(rows_at_once, run.points.size() - begin));
+    for_each_in_parallel(rows.size(), 64, [&](std::size_t i) { rows[i] = row_at(begin + i); });
+    for (Json& row : rows) take(std::move(row));
   }
 }
 
