@@ -26,19 +26,20 @@ ROOMS = {
                   ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
     "classifier": ("Model, fit, verdict, confidence, boundaries, advice: pure mathematics, no files, no printing", ["core"]),
     "compare": ("What two sides differ in, and how sure that is: noise, tests, gate, history", ["classifier", "core"]),
+    "fleet": ("Many GPUs on many nodes: results of ranks, who is slow, how ranks keep step; knows files, and MPI where it is there", ["core"]),
     "timeline": ("Timelines of programs: `readers/`, `analyses/`, `writers/`; what they share in `input/` and `program/`", ["core"]),
     "kernel_trace": ("Events inside kernels: buffers, clocks, decoding", ["timeline", "core"]),
     "profile": ("Programs as they are: injection, recordings, ranges, timers, memory, kernel groups", ["gpu", "bench", "classifier", "timeline", "core"]),
-    "reports": ("A run, timeline or table in, text out: `console/`, `html/`, `charts/`, `export/`", ["compare", "classifier", "timeline", "core"]),
+    "reports": ("A run, timeline or table in, text out: `console/`, `html/`, `charts/`, `export/`", ["compare", "classifier", "fleet", "timeline", "core"]),
     "doctor": ("Gathers facts, judges them, prints lines", ["gpu", "bench", "core"]),
     "main": ("The command line: `cli/`, `commands/`, `run/`, `serve/`, `worker/`",
-             ["profile", "timeline", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"]),
+             ["profile", "fleet", "timeline", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"]),
     "python": ("The Python package, which binds the rest and repeats nothing",
                ["main", "profile", "timeline", "kernel_trace", "calibrate", "classifier", "compare", "doctor", "reports", "gpu", "bench", "core"]),
 }
 MAY_INCLUDE = {room: may for room, (_, may) in ROOMS.items()}
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
-WITHOUT_CUDA = {"core", "classifier", "compare", "reports", "timeline"}
+WITHOUT_CUDA = {"core", "classifier", "compare", "fleet", "reports", "timeline"}
 PLAIN_PUBLIC_HEADERS = {"work.h", "version.h"}
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

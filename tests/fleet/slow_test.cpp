@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/slow.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "synthetic.h"
+
+namespace gpubench::fleet {
+namespace {
+
+SyntheticFleet small_fleet() {
+  SyntheticFleet fleet;
+  fleet.gpus = 256;
+  fleet.resources = 10;
+  return fleet;
+}
+
+Verdicts verdicts_of(const SyntheticFleet& fleet, Campaign& campaign) {
+  campaign = synthetic_campaign(fleet);
+  add_derived(campaign);
+  return find_slow(campaign, {});
+}
+
+std::set<int> slow_ranks(const Campaign& campaign, const std::vector<SlowGpu>& slow) {
+  std::set<int> ranks;
+  for (const SlowGpu& one : slow) ranks.insert(campaign.gpus[one.gpu].rank);
+  return ranks;
+}
+
+TEST(FleetSlow, PlantedGpusAreFoundAndNoOthers) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.slow_gpus = 4;
+  fleet.slow = 0.03;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  std::set<int> planted;
+  for (int rank = 0; rank < fleet.gpus; ++rank)
+    if (fleet.is_slow(rank)) planted.insert(rank);
+  ASSERT_EQ(planted.size(), 4U);
+  EXPECT_EQ(slow_ranks(campaign, verdicts.slow), planted);
+  for (const SlowGpu& one : verdicts.slow) {
+    const int rank = campaign.gpus[one.gpu].rank;
+    EXPECT_TRUE(campaign.tests[one.test].resource.starts_with(fleet.slow_family(rank)));
+    EXPECT_LE(one.deficit.ci95.low, 0.03);
+    EXPECT_GE(one.deficit.ci95.high, 0.03);
+    EXPECT_EQ(one.confirmed, 3);
+    EXPECT_EQ(one.peers, 255U);
+  }
+}
+
+TEST(FleetSlow, HealthyFleetHasNoFinding) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.hot_aisle_nodes = 4;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  EXPECT_TRUE(verdicts.slow.empty());
+  EXPECT_EQ(verdicts.comparisons, 256U * (3 * 10 + 3));  // a clock for each phase
+}
+
+TEST(FleetSlow, ClockIsNotBlamedTwice) {
+  // A hot aisle of an eighth of the fleet: 6 % less of all that goes with the clock.
+  SyntheticFleet fleet = small_fleet();
+  fleet.hot_aisle_nodes = 4;
+  fleet.hot_aisle = 0.06;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  ASSERT_FALSE(verdicts.slow.empty());
+  for (const SlowGpu& one : verdicts.slow) EXPECT_EQ(campaign.tests[one.test].resource, clock_resource);
+  EXPECT_EQ(slow_ranks(campaign, verdicts.slow).size(), 32U);
+}
+
+TEST(FleetSlow, TwoRunsOnlyMakeASuspect) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.slow_gpus = 1;
+  fleet.slow = 0.05;
+  fleet.runs = 2;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  EXPECT_TRUE(verdicts.slow.empty());
+  EXPECT_EQ(slow_ranks(campaign, verdicts.suspects).size(), 1U);
+}
+
+TEST(FleetSlow, WhatMattersLittleIsNoFinding) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.slow_gpus = 4;
+  fleet.slow = 0.01;  // far outside of the spread
+  fleet.between_gpus = 0.0002;
+  fleet.between_runs = fleet.traffic_between_runs = 0.0001;
+  Campaign campaign;
+  EXPECT_TRUE(verdicts_of(fleet, campaign).slow.empty());
+}
+
+TEST(FleetSlow, TwoKindsOfCardsAreNoFault) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.between_gpus = 0.0005;
+  fleet.between_runs = fleet.traffic_between_runs = 0.0002;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  EXPECT_TRUE(verdicts.slow.empty());
+  ASSERT_EQ(verdicts.splits.size(), 3U);  // dram-read in each phase
+  EXPECT_EQ(campaign.tests[verdicts.splits[0].test].resource, "dram-read");
+  EXPECT_NEAR(verdicts.splits[0].deficit, 0.021, 0.001);
+  EXPECT_NEAR(static_cast<double>(verdicts.splits[0].lower), 256.0 * 3 / 7, 30.0);
+}
+
+TEST(FleetSlow, MixedModelsAreNotCompared) {
+  std::vector<RankResult> results;
+  std::vector<std::string> files;
+  SyntheticFleet fleet = small_fleet();
+  fleet.gpus = 64;
+  for (int rank = 0; rank < fleet.gpus; ++rank) {
+    results.push_back(synthetic_rank(fleet, rank));
+    files.push_back(rank_file_name(rank));
+    if (rank < 32) continue;
+    results.back().device.name = "NVIDIA H100";
+    for (Reading& reading : results.back().readings) reading.value.value *= 0.7;
+  }
+  Campaign campaign = join(std::move(results), std::move(files));
+  ASSERT_EQ(campaign.groups.size(), 2U);
+  EXPECT_EQ(campaign.groups[0].name, "NVIDIA H200");
+  EXPECT_EQ(campaign.groups[1].name, "NVIDIA H100");
+  EXPECT_TRUE(find_slow(campaign, {}).slow.empty());
+}
+
+TEST(FleetSlow, FewPeersGiveNoVerdict) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.gpus = 7;
+  fleet.slow_gpus = 1;
+  fleet.slow = 0.5;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  EXPECT_TRUE(verdicts.slow.empty());
+  EXPECT_TRUE(verdicts.suspects.empty());
+  for (const Spread& spread : verdicts.spreads) EXPECT_FALSE(spread.smallest_found);
+  for (const float one : verdicts.deviations) EXPECT_TRUE(std::isnan(one));
+}
+
+TEST(FleetSlow, ALinkIsToldFromItsGpus) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.gpus = 64;
+  fleet.resources = 2;
+  fleet.links = true;
+  fleet.slow_links = 2;
+  Campaign campaign;
+  const Verdicts verdicts = verdicts_of(fleet, campaign);
+  ASSERT_EQ(verdicts.slow_links.size(), 2U);
+  for (const SlowLink& one : verdicts.slow_links) {
+    const Link& link = campaign.links[one.link];
+    EXPECT_EQ(campaign.gpus[link.from].local_rank, 1);
+    EXPECT_EQ(campaign.gpus[link.to].local_rank, 2);
+    EXPECT_NEAR(one.deficit.value, 0.1, 0.01);
+  }
+  EXPECT_TRUE(verdicts.slow.empty());  // neither of the GPUs is
+}
+
+TEST(FleetSlow, AGpuIsToldFromItsLinks) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.gpus = 64;
+  fleet.resources = 2;
+  fleet.links = true;
+  Campaign campaign = synthetic_campaign(fleet);
+  for (Link& link : campaign.links)
+    if (campaign.gpus[link.from].rank == 13)
+      for (double& value : link.values) value *= 0.8;
+  add_derived(campaign);
+  const Verdicts verdicts = find_slow(campaign, {});
+  ASSERT_EQ(verdicts.slow.size(), 1U);
+  EXPECT_EQ(campaign.gpus[verdicts.slow[0].gpu].rank, 13);
+  EXPECT_EQ(campaign.tests[verdicts.slow[0].test].resource, "peer-write out");
+  EXPECT_NEAR(verdicts.slow[0].deficit.value, 0.2, 0.01);
+  EXPECT_TRUE(verdicts.slow_links.empty());
+}
+
+TEST(FleetSlow, NothingAtAll) {
+  EXPECT_TRUE(find_slow(Campaign{}, {}).slow.empty());
+  Campaign empty;
+  add_derived(empty);
+}
+
+}  // namespace
+}  // namespace gpubench::fleet
