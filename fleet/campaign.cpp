@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_cells = std::size_t{1} << 27;  ///< of each table: 1 GiB
+constexpr std::size_t max_cells = std::size_t{1} << 26;  ///< of each table: 512 MiB
 constexpr double max_start_difference_seconds = 600.0;
 
 /// What decides whether GPUs are alike, and how to say it.
@@ -253,7 +253,7 @@ class Joiner {
       throw std::length_error(fmt::format("{} tests x {} runs x {} GPUs are too many to join at once: join fewer files",
                                           campaign_.tests.size(), runs, gpus));
     campaign_.values.assign(campaign_.tests.size() * runs * gpus, Campaign::none);
-    campaign_.clocks = campaign_.values;
+    for (auto* const table : {&campaign_.lows, &campaign_.highs, &campaign_.clocks}) *table = campaign_.values;
     std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> links;
     for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
       const RankResult& one = results_[order_[gpu]];
@@ -263,6 +263,8 @@ class Joiner {
         if (!test.peer) {
           const std::size_t place = campaign_.place(test_number, reading.run, gpu);
           campaign_.values[place] = reading.value.value;
+          campaign_.lows[place] = reading.value.ci95.low;
+          campaign_.highs[place] = reading.value.ci95.high;
           campaign_.clocks[place] = reading.clock_hz.value_or(Campaign::none);
         } else if (const auto to = gpu_of_rank.find(*test.peer); to != gpu_of_rank.end() && to->second != gpu) {
           const auto [link, is_new] = links.emplace(std::tuple(test_number, gpu, to->second), campaign_.links.size());
@@ -375,6 +377,7 @@ Campaign change_of(const Campaign& base, const Campaign& next) {
     }
   change.values.resize(change.tests.size() * static_cast<std::size_t>(change.runs) * change.gpus.size());
   change.clocks = change.values;
+  change.lows = change.highs = std::vector(change.values.size(), Campaign::none);
   for (std::size_t test = 0; test < change.tests.size(); ++test)
     for (int run = 0; run < change.runs; ++run)
       for (std::size_t gpu = 0; gpu < change.gpus.size(); ++gpu) {

@@ -73,7 +73,7 @@ struct Campaign {
   /// NaN where it was not measured.
   [[nodiscard]] double value(std::size_t test, int run, std::size_t gpu) const { return values[place(test, run, gpu)]; }
   [[nodiscard]] double clock(std::size_t test, int run, std::size_t gpu) const { return clocks[place(test, run, gpu)]; }
-  std::vector<double> values = {}, clocks = {};  ///< by `place`
+  std::vector<double> values = {}, lows = {}, highs = {}, clocks = {};  ///< by `place`; the interval is of 95 %
 };
 
 /// Joins results; `files` names where each is from. What does not belong together is left out and named.

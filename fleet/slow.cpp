@@ -334,7 +334,8 @@ std::size_t new_test(Campaign& campaign, Test test) {
   const std::size_t begin = campaign.values.size();
   campaign.tests.push_back(std::move(test));
   campaign.values.resize(begin + static_cast<std::size_t>(campaign.runs) * campaign.gpus.size(), Campaign::none);
-  campaign.clocks.resize(campaign.values.size(), Campaign::none);
+  for (auto* const table : {&campaign.lows, &campaign.highs, &campaign.clocks})
+    table->resize(campaign.values.size(), Campaign::none);
   return begin;
 }
 

@@ -15,59 +15,11 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "reports/export/gauges.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
-
-using Labels = std::vector<std::pair<std::string_view, std::string>>;  ///< name and raw value
-/// Those that names of gauges end in.
-constexpr std::array<std::string_view, 6> units = {
-    "bytes_per_second", "flops_per_second", "operations_per_second", "seconds", "hertz", "ratio"};
-
-/// Backslash and quote are escaped; printable text has no line feed.
-std::string labels_text(const Labels& labels) {
-  const auto text_of = [](const auto& label) {
-    std::string value;
-    for (const char c : printable(label.second)) {
-      if (c == '\\' || c == '"') value += '\\';
-      value += c;
-    }
-    return fmt::format("{}=\"{}\"", label.first, value);
-  };
-  return labels.empty() ? "" : fmt::format("{{{}}}", joined(labels, ",", text_of));
-}
-
-/// In the order in which they are first named. Each series stands there once; a gauge without any not at all.
-class Gauges {
- public:
-  void put(std::string_view name, std::string_view help, const Labels& labels, std::optional<double> value) {
-    auto gauge = std::ranges::find(gauges_, name, &Gauge::name);
-    if (gauge == gauges_.end()) gauge = gauges_.insert(gauge, {std::string(name), help, {}, {}});
-    if (const auto series = labels_text(labels); value && std::isfinite(*value) && gauge->seen.insert(series).second)
-      gauge->lines += fmt::format("gpubench_{}{} {}\n", name, series, *value);
-  }
-  [[nodiscard]] std::string text() const {
-    std::string text;
-    for (const Gauge& gauge : gauges_) {
-      if (gauge.lines.empty()) continue;
-      const auto unit = std::ranges::find_if(units, [&](std::string_view each) { return gauge.name.ends_with(each); });
-      const std::string spelt = unit == units.end() ? "" : fmt::format("# UNIT gpubench_{} {}\n", gauge.name, *unit);
-      text += fmt::format("# TYPE gpubench_{0} gauge\n{1}# HELP gpubench_{0} {2}\n{3}", gauge.name, spelt, gauge.help,
-                          gauge.lines);
-    }
-    return text + "# EOF\n";
-  }
-
- private:
-  struct Gauge {
-    std::string name;
-    std::string_view help;
-    std::string lines;
-    std::set<std::string> seen;
-  };
-  std::vector<Gauge> gauges_;
-};
 
 void put_point(Gauges& gauges, const Point& point, const Labels& labels) {
   const auto& [measurement, verdict] = std::tie(point.measurement, point.verdict);

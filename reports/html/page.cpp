@@ -68,4 +68,25 @@ std::string policy(const std::string& script_sources) {
       script_sources);
 }
 
+std::string look_page(const About& about, LookPage page) {
+  page.scripts.insert(page.scripts.begin(), script_page());
+  auto [html, sources] = scripts(page.scripts);
+  if (page.draws_charts) {
+    const auto vega = vega_scripts();
+    html = vega.html + html;
+    sources += vega.sources;
+  }
+  for (const std::string& warning : about.warnings) page.notices.push_back({{"look", "warn"}, {"text", warning}});
+  return markup::fill(look().text, {{"policy", policy(sources) + std::string(page.further_policy)},
+                                    {"style", style()},
+                                    {"title", about.title},
+                                    {"version", about.version},
+                                    {"summary", page.summary},
+                                    {"notices", page.notices},
+                                    {"body", page.body},
+                                    {"charts", page.draws_charts},
+                                    {"data", std::move(page.data)},
+                                    {"scripts", html}});
+}
+
 }  // namespace gpubench::reports::page

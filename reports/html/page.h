@@ -2,6 +2,7 @@
 // The files that pages are made of, embedded at build time (cmake/GpubenchEmbed.cmake), and what they may run.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ File script_trace();
 File script_serve();
 File script_flame();
 File script_library();
+File script_fleet();
 
 /// The style sheet with the colours of regimes.
 std::string style();
@@ -40,5 +42,21 @@ Scripts scripts(const std::vector<File>& files);
 Scripts vega_scripts();
 /// Of a page whose scripts have these sources: none else run, whatever text the page brings. Vega sets styles inline.
 std::string policy(const std::string& script_sources);
+
+/// What a page is about.
+struct About {
+  std::string title, version;
+  std::vector<std::string> warnings;
+};
+/// A page that is one picture or a few tables.
+struct LookPage {
+  std::string summary, body;
+  nlohmann::json data = nlohmann::json::array();     ///< what its scripts read: type, id and text
+  nlohmann::json notices = nlohmann::json::array();  ///< look and text
+  std::vector<File> scripts = {};
+  bool draws_charts = false;
+  std::string_view further_policy = {};
+};
+std::string look_page(const About& about, LookPage page);
 
 }  // namespace gpubench::reports::page

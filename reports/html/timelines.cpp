@@ -45,38 +45,14 @@ class Numbers {
   std::string bytes_;
 };
 
-struct Page {
-  std::string summary, body;
-  Json data = Json::array();     ///< what its scripts read: type, id and text
-  Json notices = Json::array();  ///< look and text
-  std::vector<page::File> scripts = {};
-  bool draws_charts = false;
-  std::string_view further_policy = {};
-};
+using Page = page::LookPage;
 
 Json data_part(const Json& data) {
   return {{"type", "application/json"}, {"id", "data"}, {"text", markup::script_json(data)}};
 }
 
 std::string page_of(const AboutTrace& about, Page page) {
-  page.scripts.insert(page.scripts.begin(), page::script_page());
-  auto [html, sources] = page::scripts(page.scripts);
-  if (page.draws_charts) {
-    const auto vega = page::vega_scripts();
-    html = vega.html + html;
-    sources += vega.sources;
-  }
-  for (const std::string& warning : about.warnings) page.notices.push_back({{"look", "warn"}, {"text", warning}});
-  return markup::fill(page::look().text, {{"policy", page::policy(sources) + std::string(page.further_policy)},
-                                          {"style", page::style()},
-                                          {"title", about.title},
-                                          {"version", about.version},
-                                          {"summary", page.summary},
-                                          {"notices", page.notices},
-                                          {"body", page.body},
-                                          {"charts", page.draws_charts},
-                                          {"data", std::move(page.data)},
-                                          {"scripts", html}});
+  return page::look_page({about.title, about.version, about.warnings}, std::move(page));
 }
 
 std::string seconds_text(std::int64_t nanoseconds) { return format_seconds(static_cast<double>(nanoseconds) / 1e9); }

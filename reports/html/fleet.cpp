@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a campaign: what is to be drawn goes into it as numbers, packed.
+#include "reports/fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/base64.h"
+#include "core/base/units.h"
+#include "core/storage/storage.h"
+#include "fleet/findings.h"
+#include "reports/html/markup.h"
+#include "reports/html/page.h"
+#include "reports/result_table.h"
+
+namespace gpubench::reports {
+namespace {
+
+using FleetJson = nlohmann::json;
+
+/// Two bytes a deviation, in units of 0.01 %, the lower first; what is absent is the lowest number.
+class Deviations16 {
+ public:
+  void put(double log) {
+    constexpr double unit = 1e-4, largest = 32'767.0;
+    const std::int16_t number =
+        std::isnan(log) ? INT16_MIN : static_cast<std::int16_t>(std::clamp(std::expm1(log) / unit, -largest, largest));
+    const auto bits = static_cast<std::uint16_t>(number);
+    bytes_ += static_cast<char>(bits & 0xFFU);
+    bytes_ += static_cast<char>(bits >> 8U);
+  }
+  [[nodiscard]] std::string packed() const { return base64(storage::compressed(bytes_)); }
+
+ private:
+  std::string bytes_;
+};
+
+FleetJson packed_part(std::string_view id, const std::string& text) {
+  return {{"type", "text/plain"}, {"id", id}, {"text", text}};
+}
+
+/// Medians over the groups' GPUs, so that a deviation can be told as a value.
+FleetJson tests_json(const fleet::Campaign& campaign, const fleet::Verdicts& verdicts) {
+  FleetJson tests = FleetJson::array();
+  for (const fleet::Test& test : campaign.tests)
+    tests.push_back(
+        {{"phase", test.phase}, {"resource", test.resource}, {"unit", test.unit}, {"medians", FleetJson::array()}});
+  for (const fleet::Spread& spread : verdicts.spreads) {
+    FleetJson& medians = tests[spread.test]["medians"];
+    while (medians.size() <= spread.group) medians.push_back(nullptr);
+    medians[spread.group] = spread.median;
+  }
+  return tests;
+}
+
+FleetJson data_of(const fleet::Campaign& campaign, const fleet::Verdicts& verdicts) {
+  FleetJson nodes = FleetJson::array(), gpus = FleetJson::array(), groups = FleetJson::array(),
+            slow = FleetJson::array();
+  for (const fleet::Gpu& gpu : campaign.gpus) {
+    if (nodes.empty() || nodes.back() != gpu.node) nodes.push_back(gpu.node);
+    gpus.push_back(
+        {nodes.size() - 1, gpu.local_rank, gpu.device.id, gpu.uuid(), gpu.rank, gpu.group, campaign.files[gpu.file]});
+  }
+  for (const fleet::Group& group : campaign.groups) groups.push_back(group.name);
+  for (const fleet::SlowGpu& one : verdicts.slow) slow.push_back({one.gpu, one.test});
+  FleetJson links = FleetJson::array();
+  for (const fleet::Test& test : campaign.link_tests) links.push_back(test.phase + ", " + test.resource);
+  return {{"nodes", std::move(nodes)},
+          {"gpus", std::move(gpus)},
+          {"groups", std::move(groups)},
+          {"slow", std::move(slow)},
+          {"tests", tests_json(campaign, verdicts)},
+          {"link_tests", std::move(links)}};
+}
+
+/// From, to, test and deviation from the median of all links of the test.
+FleetJson links_part(const fleet::Campaign& campaign) {
+  std::map<std::size_t, std::vector<double>> all;
+  std::vector<double> middles;
+  for (const fleet::Link& link : campaign.links) {
+    std::vector<double> present;
+    for (const double value : link.values)
+      if (!std::isnan(value)) present.push_back(value);
+    std::ranges::sort(present);
+    middles.push_back(present.empty() ? fleet::Campaign::none : present[present.size() / 2]);
+    if (!present.empty()) all[link.test].push_back(middles.back());
+  }
+  for (auto& [test, values] : all) std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  FleetJson places = FleetJson::array();
+  Deviations16 deviations;
+  for (std::size_t i = 0; i < campaign.links.size(); ++i) {
+    const fleet::Link& link = campaign.links[i];
+    const auto& values = all[link.test];
+    for (const std::size_t part : {link.from, link.to, link.test}) places.push_back(part);
+    const double log = values.empty() ? fleet::Campaign::none : std::log(middles[i] / values[values.size() / 2]);
+    deviations.put(campaign.link_tests[link.test].unit == "s" ? -log : log);
+  }
+  return {packed_part("links", base64(storage::compressed(places.dump()))),
+          packed_part("link-deviations", deviations.packed())};
+}
+
+}  // namespace
+
+std::string fleet_html(const fleet::Campaign& campaign, const fleet::Verdicts& verdicts, const std::string& title,
+                       const std::string& version) {
+  auto tables = fleet::tables_of(campaign, verdicts);
+  page::LookPage look;
+  look.summary =
+      fmt::format("{} of {} on {}, {}, campaign {} of {}.", markup::plural(campaign.gpus.size(), "GPU"),
+                  markup::plural(static_cast<std::size_t>(std::max(campaign.ranks, 0)), "rank"),
+                  markup::plural(data_of(campaign, verdicts)["nodes"].size(), "node"),
+                  markup::plural(static_cast<std::size_t>(campaign.runs), "run"), campaign.name, campaign.started_utc);
+  std::erase_if(tables, [](const ResultTable& table) { return table.name.empty(); });
+  const auto tests = std::ranges::find(tables, "tests", &ResultTable::name);
+  const std::string below = html({tests, tables.end()});
+  tables.erase(tests, tables.end());
+  look.body = markup::part("fleet", {{"tables", html(tables)}, {"tests", below}, {"links", !campaign.links.empty()}});
+  Deviations16 deviations;
+  for (const float one : verdicts.deviations) deviations.put(one);
+  look.data = links_part(campaign);
+  look.data.push_back({{"type", "text/plain"},
+                       {"id", "data"},
+                       {"text", base64(storage::compressed(markup::script_json(data_of(campaign, verdicts))))}});
+  look.data.push_back(packed_part("deviations", deviations.packed()));
+  look.scripts = {page::script_fleet()};
+  return page::look_page({title, version, {}}, std::move(look));
+}
+
+}  // namespace gpubench::reports
