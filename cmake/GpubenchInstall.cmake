@@ -10,6 +10,9 @@ install(PROGRAMS $<TARGET_FILE:gpubench> DESTINATION ${CMAKE_INSTALL_BINDIR} REN
 if(TARGET gpubench_injection)
   install(TARGETS gpubench_injection LIBRARY DESTINATION lib/gpubench)  # where profile/run_recorded.cpp looks for it
 endif()
+if(TARGET gpubench_mpi)
+  install(TARGETS gpubench_mpi LIBRARY DESTINATION lib/gpubench)  # where fleet/mpi_steps.cpp looks for it
+endif()
 install(DIRECTORY include/gpubench ${PROJECT_BINARY_DIR}/include/gpubench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -21,7 +21,7 @@ using simdjson::dom::object;
 
 constexpr std::string_view rank_schema = "gpubench-fleet-rank";
 constexpr int rank_schema_version = 1;
-constexpr std::size_t max_text = 300;
+constexpr std::size_t max_text = 1000;
 constexpr std::size_t max_properties = 100;
 constexpr std::string_view name_head = "rank-", name_tail = ".jsonl";
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps by MPI. The program itself links no MPI: the module does, and is loaded where a launcher of MPI started this.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "fleet/mpi/module.h"
+#include "fleet/steps.h"
+
+namespace gpubench::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* module_name = "libgpubench_mpi.so";
+
+/// Where it lies beside this program; empty where it does not.
+fs::path module_file() {
+  if (const char* const given = std::getenv("GPUBENCH_MPI_MODULE"); given != nullptr && *given != '\0') return given;
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {here / module_name, here.parent_path() / "lib" / "gpubench" / module_name})
+    if (fs::exists(place, error)) return place;
+  return {};
+}
+
+template <class Function>
+Function symbol_of(void* module, const char* name) {
+  return reinterpret_cast<Function>(dlsym(module, name));
+}
+
+class MpiSteps : public Steps {
+ public:
+  MpiSteps(void* module, double max_seconds)
+      : start(symbol_of<decltype(&gpubench_mpi_start)>(module, "gpubench_mpi_start")),
+        meet_(symbol_of<decltype(&gpubench_mpi_meet)>(module, "gpubench_mpi_meet")),
+        end_(symbol_of<decltype(&gpubench_mpi_end)>(module, "gpubench_mpi_end")),
+        max_seconds_(max_seconds) {}
+  ~MpiSteps() override {
+    if (started && end_ != nullptr) end_(out_of_step_ ? 1 : 0);
+  }
+  [[nodiscard]] bool complete() const { return start != nullptr && meet_ != nullptr && end_ != nullptr; }
+
+  int meet(std::string_view name, int value) override {
+    ++step_;
+    int max = value;
+    const int problem = meet_(value, max_seconds_, &max);
+    if (problem == 0) return max;
+    out_of_step_ = true;
+    throw OutOfStep(problem == 1
+                        ? fmt::format("Not all ranks came to step {} ({}) within {:g} s. MPI cannot go on without "
+                                      "those that died or hang; --steps=files can.",
+                                      step_, name, max_seconds_)
+                        : fmt::format("MPI failed in step {} ({}).", step_, name));
+  }
+  [[nodiscard]] std::vector<std::string> lost() const override { return {}; }
+  [[nodiscard]] std::string_view kind() const override { return "MPI"; }
+
+  decltype(&gpubench_mpi_start) start;
+  bool started = false;
+
+ private:
+  decltype(&gpubench_mpi_meet) meet_;
+  decltype(&gpubench_mpi_end) end_;
+  double max_seconds_;
+  int step_ = 0;
+  bool out_of_step_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Steps> mpi_steps(Place& place, double max_seconds, std::string& reason) {
+  const fs::path file = module_file();
+  if (file.empty()) {
+    reason = fmt::format("this gpubench was built without MPI: there is no {}", module_name);
+    return nullptr;
+  }
+  // Global, for Open MPI loads components of its own that look for its symbols. Never closed: MPI has threads.
+  void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr) {
+    reason = fmt::format("{} cannot be loaded: {}", file.string(), dlerror());
+    return nullptr;
+  }
+  auto steps = std::make_unique<MpiSteps>(module, max_seconds);
+  if (!steps->complete() || steps->start(&place.rank, &place.ranks, &place.local_rank) != 0) {
+    reason = "MPI could not be started";
+    return nullptr;
+  }
+  steps->started = true;
+  return steps;
+}
+
+}  // namespace gpubench::fleet

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the ranks of a campaign keep step: who they are, and how they wait for each other, with a time limit.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpubench::fleet {
+
+/// Where this process is in the campaign.
+struct Place {
+  int rank = 0;
+  int ranks = 1;
+  int local_rank = 0;
+  std::string campaign = "campaign";  ///< what the launcher calls the job
+};
+
+/// What launchers tell their processes: srun, mpirun of Open MPI, MPICH's mpiexec (PMI), JobSet's indexed jobs. Those
+/// given by hand win. Absent where nothing tells a rank. Throws std::runtime_error for a variable that is no number.
+using Environment = std::function<const char*(const char* name)>;
+std::optional<Place> place_of(const Environment& environment);
+
+/// This rank cannot go on with the others; what() is a sentence.
+struct OutOfStep : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Where ranks wait for each other.
+class Steps {
+ public:
+  Steps() = default;
+  virtual ~Steps() = default;
+  Steps& operator=(Steps&&) = delete;  ///< not copied, not moved
+
+  /// Comes to the next step and waits until all have, but for those that are lost. Returns the greatest of the values
+  /// that the ranks brought, 0 or more. Throws OutOfStep.
+  virtual int meet(std::string_view name, int value) = 0;
+  /// Of rank 0: who was given up, in sentences.
+  [[nodiscard]] virtual std::vector<std::string> lost() const = 0;
+  /// "files" or "MPI".
+  [[nodiscard]] virtual std::string_view kind() const = 0;
+};
+
+/// Called by rank 0 while it waits: the step, how many have come, of how many.
+using Arrivals = std::function<void(std::string_view step, std::size_t come, std::size_t all)>;
+
+/// By files in a folder that all ranks see. Each rank renames a file of its own, rank 0 looks who is there and writes
+/// `go`, which the others wait for: one look each, however many they are. A rank that does not come in time is lost,
+/// and the others go on without it. Throws OutOfStep where the folder has the steps of another campaign of this name.
+std::unique_ptr<Steps> file_steps(const std::filesystem::path& folder, const Place& place, double max_seconds,
+                                  Arrivals arrivals);
+
+/// By MPI, through the module libgpubench_mpi.so. MPI knows nothing of lost ranks: after the limit all are out of step.
+/// Where `place` has none, MPI tells rank and ranks. Null, with a reason, where there is no such module.
+std::unique_ptr<Steps> mpi_steps(Place& place, double max_seconds, std::string& reason);
+
+}  // namespace gpubench::fleet

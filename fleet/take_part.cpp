@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/take_part.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/base/time.h"
+#include "core/storage/storage.h"
+
+namespace gpubench::fleet {
+namespace {
+
+constexpr std::size_t max_reason = 250;
+
+RankResult result_of(const Part& part, const Device& device) {
+  RankResult result;
+  result.campaign = part.place.campaign;
+  result.rank = part.place.rank;
+  result.ranks = part.place.ranks;
+  result.local_rank = part.place.local_rank;
+  result.node = part.node;
+  result.gpubench_version = part.gpubench_version;
+  result.started_utc = utc_now();
+  result.device = device;
+  return result;
+}
+
+void write(const Part& part, const RankResult& result) {
+  storage::write_file(part.folder / rank_file_name(result.rank), to_json_lines(result));
+}
+
+void add(const Calibration& calibration, std::string_view phase, int run, RankResult& result) {
+  for (const Ceiling& one : calibration.ceilings) {
+    Reading reading{
+        result.test_number({std::string(phase), one.resource, one.unit, {}}), run, {one.value, one.ci95}, one.clock_hz};
+    result.readings.push_back(reading);
+  }
+  for (const AbsentCeiling& one : calibration.absent)
+    result.absent.push_back({std::string(phase), one.resource, shorten(printable(one.reason), max_reason), run});
+}
+
+}  // namespace
+
+RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
+                     const Progress& progress) {
+  RankResult result = result_of(part, device);
+  write(part, result);
+  try {
+    const int local = part.place.local_rank;
+    const int turns = steps.meet("start", local) + 1;
+    const int node = part.place.rank / turns;
+    const auto take = [&](std::string_view phase, int run) {
+      if (progress) progress(phase, run);
+      add(measure(), phase, run, result);
+    };
+    for (int run = 0; run < part.runs; ++run) {
+      for (int turn = 0; turn < turns; ++turn) {
+        steps.meet(fmt::format("alone, run {}, turn {} of {}", run + 1, turn + 1, turns), 0);
+        if ((local + run) % turns == turn) take(phase_names[0], run);
+      }
+      write(part, result);
+      for (int half = 0; half < 2; ++half) {
+        steps.meet(fmt::format("node, run {}, half {}", run + 1, half + 1), 0);
+        if (((node >> run % 16) & 1) == half) take(phase_names[1], run);
+      }
+      write(part, result);
+      steps.meet(fmt::format("fleet, run {}", run + 1), 0);
+      take(phase_names[2], run);
+      write(part, result);
+    }
+    steps.meet("end", 0);
+  } catch (const storage::WriteError&) {
+    throw;
+  } catch (const std::exception& error) {
+    result.failure = shorten(printable(error.what()), max_reason);
+  }
+  result.lost = steps.lost();
+  result.ended_utc = utc_now();
+  write(part, result);
+  return result;
+}
+
+RankResult without_device(const Part& part, const std::string& reason) {
+  RankResult result = result_of(part, {});
+  result.failure = shorten(printable(reason), max_reason);
+  result.ended_utc = utc_now();
+  write(part, result);
+  return result;
+}
+
+}  // namespace gpubench::fleet

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's part in a campaign: phases in step with the others, and its file after each.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/model/calibration.h"
+#include "fleet/rank_file.h"
+#include "fleet/steps.h"
+
+namespace gpubench::fleet {
+
+/// Each GPU of a node by itself; all of a node, on half of the nodes at a time; all of the fleet.
+inline constexpr auto phase_names = std::to_array<std::string_view>({"alone", "node", "fleet"});
+
+/// Measures this rank's device once. May throw std::exception: the rank ends then, and says why.
+using Measure = std::function<Calibration()>;
+/// Told before each measurement.
+using Progress = std::function<void(std::string_view phase, int run)>;
+
+struct Part {
+  std::filesystem::path folder;
+  Place place;
+  int runs = 3;
+  std::string node;
+  std::string gpubench_version;
+};
+
+/// Takes part to the end, or as far as it goes: then `failure` says why. Writes the rank's file after each phase.
+/// Throws storage::WriteError where the folder does not take it.
+/// Who works beside whom changes from run to run: the turn of a GPU among those of its node, and the nodes that work at
+/// once.
+RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
+                     const Progress& progress);
+
+/// The result of a rank that cannot take part at all, written.
+RankResult without_device(const Part& part, const std::string& reason);
+
+}  // namespace gpubench::fleet

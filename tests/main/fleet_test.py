@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns of 16 ranks on this machine, by files and by MPI: whole, and with ranks that die, hang, stop or have no GPU.
+Arguments: gpubench."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv[1]
+RANKS = 16
+CALIBRATE = [PROGRAM, "fleet", "calibrate", "--device=cpu", "--probes=brief", "--runs=1"]
+# Threads of 16 ranks on few cores only wait for each other.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "SLURM_"))} | {"OMP_NUM_THREADS": "1"}
+
+
+def joined(folder):
+    """Exit code, result and messages."""
+    done = subprocess.run([PROGRAM, "fleet", "join", str(folder), "--json", "--quiet"], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+class Fleet(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "campaign"
+
+    def start(self, ranks=range(RANKS), seconds=60, extra=(), of=RANKS):
+        processes = {}
+        for rank in ranks:
+            processes[rank] = subprocess.Popen(
+                [*CALIBRATE, f"--out={self.folder}", f"--rank={rank}", f"--ranks={of}", f"--local-rank={rank % 4}", f"--node=node{rank // 4}",
+                 f"--max-step-seconds={seconds}", *extra], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: [(process.kill(), process.wait(), process.stdout.close(), process.stderr.close()) for process in processes.values()])
+        return processes
+
+    def ends(self, processes):
+        return {rank: (process.wait(timeout=120), process.communicate()[1]) for rank, process in processes.items()}
+
+    def wait_for(self, rank, word):
+        file = self.folder / f"rank-{rank:06}.jsonl"
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if file.exists() and word in file.read_text():
+                return
+            time.sleep(0.01)
+        self.fail(f"{file} never had {word}")
+
+    def troubles(self, kind):
+        return [one["text"] for one in joined(self.folder)[1]["troubles"] if one["kind"] == kind]
+
+    def test_whole_campaign_by_files(self):
+        ends = self.ends(self.start())
+        self.assertEqual({code for code, _ in ends.values()}, {0}, ends)
+        self.assertIn("steps by files", ends[0][1])
+        self.assertIn("all 16 ranks", ends[0][1])
+        code, result, _ = joined(self.folder)
+        self.assertEqual((result["ranks"], result["gpus"], result["nodes"], result["runs"]), (16, 16, 4, 1))
+        self.assertEqual(result["troubles"], [])
+        phases = {(test["phase"], test["resource"]) for test in result["tests"]}
+        self.assertLessEqual({(phase, resource) for phase in ("alone", "node", "fleet") for resource in ("dram-copy", "fp32")}, phases)
+        # Memory may be short where others take it; arithmetic is always there.
+        self.assertTrue(all(test["gpus"] == 16 for test in result["tests"] if test["resource"] == "fp32"), result["tests"])
+        self.assertIn(code, (0, 4))  # one run confirms nothing
+        self.damage()
+
+    def damage(self):
+        """Files that are missing, cut off, of another version and of a node whose clock is off."""
+        (self.folder / "rank-000002.jsonl").unlink()
+        cut = self.folder / "rank-000003.jsonl"
+        cut.write_bytes(cut.read_bytes()[:-100])
+        wrong = self.folder / "rank-000004.jsonl"
+        wrong.write_text(wrong.read_text().replace('"version":1', '"version":7'))
+        late = self.folder / "rank-000006.jsonl"
+        head, rest = late.read_text().split("\n", 1)
+        head = json.loads(head) | {"started_utc": "2020-01-01T00:00:00Z"}
+        late.write_text(json.dumps(head) + "\n" + rest)
+        code, result, _ = joined(self.folder)
+        self.assertEqual(code, 2)
+        self.assertEqual({one["kind"] for one in result["troubles"]}, {"unreadable", "missing", "cut-off", "clock"})
+        self.assertIn("version 7", self.troubles("unreadable")[0])
+        self.assertIn("2 ranks of 16 left no file that can be read: 2, 4.", self.troubles("missing")[0])
+
+    def test_a_dead_rank_costs_itself_alone(self):
+        processes = self.start(seconds=8)
+        self.wait_for(5, '"alone"')
+        processes[5].kill()
+        ends = self.ends(processes)
+        self.assertEqual({code for rank, (code, _) in ends.items() if rank not in (0, 5)}, {0}, ends)
+        self.assertEqual(ends[0][0], 2)
+        self.assertIn("Rank 5 did not come to step", ends[0][1])
+        code, result, _ = joined(self.folder)
+        self.assertEqual(code, 2)
+        self.assertEqual(result["gpus"], 16)  # what it measured before is kept
+        self.assertEqual({one["kind"] for one in result["troubles"]}, {"lost", "unfinished"})
+        self.assertIn("rank 5 (node1) died or hangs", self.troubles("unfinished")[0])
+
+    def test_a_stopped_rank_is_given_up_and_knows_it(self):
+        processes = self.start(seconds=8, ranks=range(7), of=7)
+        self.wait_for(6, '"alone"')
+        processes[6].send_signal(signal.SIGSTOP)
+        others = {rank: process for rank, process in processes.items() if rank != 6}
+        self.assertEqual({code for rank, (code, _) in self.ends(others).items() if rank != 0}, {0})
+        processes[6].send_signal(signal.SIGCONT)
+        code, messages = self.ends({6: processes[6]})[6]
+        self.assertEqual(code, 2)
+        self.assertIn("Rank 6 came too late to step", messages)
+        self.assertIn("came too late", self.troubles("failed")[0])
+
+    def test_ranks_that_never_start_are_named(self):
+        ends = self.ends(self.start(ranks=[0, 1, 2, 4], of=6, seconds=3))
+        self.assertEqual(ends[0][0], 2)
+        self.assertIn("2 ranks of 6 left no file that can be read: 3, 5.", self.troubles("missing")[0])
+        self.assertEqual(len(self.troubles("lost")), 2)
+
+    def test_without_rank_0_nobody_waits_for_ever(self):
+        started = time.monotonic()
+        ends = self.ends(self.start(ranks=[1, 2], seconds=0.5))
+        self.assertEqual({code for code, _ in ends.values()}, {2})
+        self.assertIn("Rank 0 did not come to step 1", ends[1][1])
+        self.assertLess(time.monotonic() - started, 100)
+
+    def test_a_late_rank_and_a_used_folder_are_refused(self):
+        self.ends(self.start(ranks=[0], seconds=0.5))
+        for rank in (0, 7):
+            code, messages = self.ends(self.start(ranks=[rank]))[rank]
+            self.assertEqual(code, 64)
+            self.assertIn(f"has begun without rank {rank}, or it is an older one", messages)
+        code, _ = self.ends(self.start(ranks=[0], seconds=0.5, extra=["--campaign=another"]))[0]
+        self.assertEqual(code, 2)  # alone, but not refused
+
+    def test_a_rank_without_a_gpu_says_so(self):
+        done = subprocess.run([PROGRAM, "fleet", "calibrate", f"--out={self.folder}", "--rank=1", "--ranks=2", "--local-rank=99"],
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "rank 1 of 2 on .*: there (is no GPU|are [0-9]+ GPUs, and none is left) for local rank 99|^$")
+        self.assertIn("local rank 99", (self.folder / "rank-000001.jsonl").read_text())
+
+    def test_wrong_places_are_wrong_usage(self):
+        for words, said in ((["--rank=2"], "go together"), (["--rank=2", "--ranks=2"], "must be below"), ([], "needs --out")):
+            words = [*CALIBRATE, *words] if not words else [*CALIBRATE, f"--out={self.folder}", *words]
+            done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 64, words)
+            self.assertIn(said, done.stderr)
+        done = subprocess.run([*CALIBRATE, f"--out={self.folder}"], env=ENVIRONMENT | {"SLURM_PROCID": "x", "SLURM_NTASKS": "2"},
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("SLURM_PROCID=x is no whole number", done.stderr)
+
+    def test_a_folder_that_takes_nothing(self):
+        done = subprocess.run([*CALIBRATE, "--out=/proc/nothing"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 64)
+
+    @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
+    def test_whole_campaign_by_mpi(self):
+        done = self.mpirun([])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("steps by MPI", done.stderr)
+        _, result, _ = joined(self.folder)
+        self.assertEqual((result["ranks"], result["gpus"], result["runs"]), (16, 16, 1))
+        self.assertEqual(result["troubles"], [])
+        self.assertFalse(list(self.folder.glob("steps-*")))
+
+    @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
+    def test_a_launcher_of_mpi_with_steps_by_files(self):
+        done = self.mpirun(["--steps=files"], ranks=4)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("steps by files", done.stderr)
+        self.assertEqual(joined(self.folder)[1]["gpus"], 4)
+
+    @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
+    def test_a_stopped_rank_under_mpi_ends_the_others_in_time(self):
+        stop = ["sh", "-c", 'test "$OMPI_COMM_WORLD_RANK" = 5 && sh -c "sleep 1; kill -STOP $$; sleep 60; kill -KILL $$" & exec "$@"', "sh"]
+        done = self.mpirun(["--max-step-seconds=8"], before=stop, ranks=6)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("MPI cannot go on without those that died or hang", done.stderr)
+        code, result, _ = joined(self.folder)
+        self.assertEqual(code, 2)
+        # mpirun wakes the stopped rank to end it: it may still write why it did not go on.
+        self.assertTrue(any("rank 5 (" in text for text in self.troubles("unfinished") + self.troubles("failed")), result["troubles"])
+        self.assertTrue(any("rank 0 (" in text for text in self.troubles("failed")), result["troubles"])
+
+    def mpirun(self, words, before=(), ranks=RANKS):
+        return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), *before, *CALIBRATE, f"--out={self.folder}", *words],
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=180, check=False)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
