@@ -372,6 +372,7 @@ Campaign change_of(const Campaign& base, const Campaign& next) {
   for (std::size_t test = 0; test < next.tests.size(); ++test)
     if (const auto found = std::ranges::find(base.tests, next.tests[test]); found != base.tests.end()) {
       change.tests.push_back(next.tests[test]);
+      change.tests.back().unit = "times";
       tests_before.push_back(static_cast<std::size_t>(found - base.tests.begin()));
       tests_now.push_back(test);
     }

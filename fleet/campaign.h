@@ -84,7 +84,7 @@ Campaign join(std::vector<RankResult> results, std::vector<std::string> files, s
 /// cannot be read or has no such file.
 Campaign join_folder(const std::filesystem::path& folder);
 
-/// What changed from one campaign to the next: the ratio of each value, by the GPUs that both have.
+/// What changed from one campaign to the next: how many times as good each value is, of the GPUs that both have.
 Campaign change_of(const Campaign& base, const Campaign& next);
 
 /// Numbers as people write them: "0, 3, 7 to 9 and 12 more".

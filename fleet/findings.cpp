@@ -103,7 +103,7 @@ std::vector<Case> cases_of(const Campaign& campaign, const std::vector<SlowGpu>&
 std::string link_text(const Campaign& campaign, const SlowLink& slow) {
   const Link& link = campaign.links[slow.link];
   return fmt::format(
-      "{} to {}: {} {} below what both GPUs have on their {} other links, in {} of {} runs: check this link.",
+      "{} to {}: {} {} below what its two GPUs account for, beside {} links, in {} of {} runs: check this link.",
       printable(campaign.gpus[link.from].name()), printable(campaign.gpus[link.to].name()),
       printable(campaign.link_tests[link.test].resource), deficit_text(slow.deficit), slow.peers, slow.confirmed,
       slow.runs);
@@ -184,17 +184,17 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
                 whole(one.lower), whole(one.gpus), -one.deficit});
 
   ResultTable& slow = tables.emplace_back(table(
-      "slow", "Slow GPUs",
+      "slow", "Slow GPUs, and suspects that not all runs confirm",
       "node=node; gpu=GPU; uuid=UUID~2; rank:count=rank~3; phase=phase; resource=resource; deviation:change=below "
       "peers; low:change=from~1; high:change=to~1; peers:count=peers~2; confirmed:count=found in; "
-      "runs:count=of runs; state=state~1"));
+      "runs:count=of runs; state=state"));
   add_slow(campaign, verdicts.slow, "confirmed", slow);
   add_slow(campaign, verdicts.suspects, "suspect", slow);
 
   ResultTable& links = tables.emplace_back(
-      table("slow_links", "Slow links",
+      table("slow_links", "Slow links, and suspects",
             "from=from; to=to; from_uuid; to_uuid; phase=phase; resource=resource; deviation:change=below; "
-            "low:change=from~1; high:change=to~1; confirmed:count=found in; runs:count=of runs; state=state~1"));
+            "low:change=from~1; high:change=to~1; confirmed:count=found in; runs:count=of runs; state=state"));
   add_slow_links(campaign, verdicts.slow_links, "confirmed", links);
   add_slow_links(campaign, verdicts.suspect_links, "suspect", links);
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/storage/storage.h"
@@ -48,7 +51,9 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
   try {
     const int local = part.place.local_rank;
     const int turns = steps.meet("start", local) + 1;
-    const int node = part.place.rank / turns;
+    const int node = part.place.rank / turns, last_node = (part.place.ranks - 1) / turns;
+    // Nodes are halved by a digit of their number, another one in each run.
+    const int digits = std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(last_node))));
     const auto take = [&](std::string_view phase, int run) {
       if (progress) progress(phase, run);
       add(measure(), phase, run, result);
@@ -61,7 +66,7 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
       write(part, result);
       for (int half = 0; half < 2; ++half) {
         steps.meet(fmt::format("node, run {}, half {}", run + 1, half + 1), 0);
-        if (((node >> run % 16) & 1) == half) take(phase_names[1], run);
+        if (((node >> run % digits) & 1) == half) take(phase_names[1], run);
       }
       write(part, result);
       steps.meet(fmt::format("fleet, run {}", run + 1), 0);

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpubench fleet canary: a campaign of one node that is over in a moment, with a time limit of its own.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "calibrate/check/health.h"
+#include "core/base/files.h"
+#include "core/base/process.h"
+#include "core/base/text.h"
+#include "core/base/time.h"
+#include "core/base/units.h"
+#include "core/storage/document.h"
+#include "core/storage/storage.h"
+#include "fleet/campaign.h"
+#include "fleet/findings.h"
+#include "gpu/devices.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
+
+namespace gpubench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CanaryOptions : Options {
+  std::string device = "";
+  std::optional<std::string> baseline;
+  double max_seconds = 60.0;
+  double min_effect = 0.05;
+};
+
+/// What is usual of a test, from a campaign.
+struct Usual {
+  std::string group, phase, resource;
+  double median = 0.0;
+  double sigma = 0.0;
+};
+
+std::vector<Usual> read_usual(const std::string& file) {
+  constexpr std::string_view schema = "gpubench fleet join";
+  const nlohmann::json json = storage::parse_json(storage::read_text(file), file, schema);
+  const storage::Node root(json, file, 1);
+  if (root.at("schema").text() != schema) root.at("schema").fail("must be that of fleet join --out=FILE.json");
+  return root.at("tests").list([](const storage::Node& test) {
+    return Usual{test.at("group").text(), test.at("phase").text(), test.at("resource").text(),
+                 test.at("median").number(storage::Domain::not_negative),
+                 test.at("sigma").number(storage::Domain::not_negative)};
+  });
+}
+
+/// The ranks of this node, each a process.
+class Ranks {
+ public:
+  Ranks(const CanaryOptions& options, std::size_t count, const fs::path& folder) {
+    const Descriptor nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      std::vector<std::string> words = {"gpubench", "fleet", "calibrate", "--quiet", "--probes=brief", "--runs=1",
+                                        "--steps=files", fmt::format("--out={}", folder.string()),
+                                        fmt::format("--rank={}", rank), fmt::format("--ranks={}", count),
+                                        fmt::format("--local-rank={}", rank),
+                                        // Two of them are to be given up before this one's own time is.
+                                        fmt::format("--max-step-seconds={}", 0.3 * options.max_seconds)};
+      if (!options.device.empty()) words.push_back("--device=" + options.device);
+      Spawn spawn("this program cannot be started again");
+      spawn.give(1, nothing);
+      spawn.give(2, nothing);
+      processes_.push_back(std::make_unique<Process>(spawn.start("/proc/self/exe", words)));
+    }
+  }
+  /// Waits for all; false where that took longer. What still runs is ended with this object.
+  bool wait(double end_seconds) {
+    while (steady_seconds() < end_seconds) {
+      if (std::ranges::all_of(processes_, [](auto& process) { return process->poll().has_value(); })) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+struct Judgement {
+  std::vector<std::string> slow;
+  std::size_t compared = 0;
+};
+
+std::string shortfall(const fleet::Gpu& gpu, const fleet::Test& test, double deficit, double usual,
+                      std::string_view of) {
+  return printable(fmt::format("{} ({}): {} {:.1f} % below {} {}", gpu.device.id, gpu.uuid(), test.resource,
+                               100.0 * deficit, of, format_value(usual, test.unit)));
+}
+
+/// By what is usual in a campaign: beyond the least effect, and four times as far as GPUs differ.
+Judgement judge_by_baseline(const fleet::Campaign& campaign, const std::vector<Usual>& usual, double min_effect) {
+  constexpr double far = 4.0;
+  Judgement judgement;
+  for (std::size_t gpu = 0; gpu < campaign.gpus.size(); ++gpu)
+    for (std::size_t test = 0; test < campaign.tests.size(); ++test) {
+      const fleet::Test& what = campaign.tests[test];
+      const auto found = std::ranges::find_if(usual, [&](const Usual& one) {
+        return one.phase == what.phase && one.resource == what.resource &&
+               one.group.substr(0, one.group.find(',')) == campaign.gpus[gpu].device.name;
+      });
+      const double value = campaign.value(test, 0, gpu);
+      if (found == usual.end() || !(value > 0.0) || !(found->median > 0.0)) continue;
+      ++judgement.compared;
+      const double deficit = 1.0 - (fleet::is_time(what) ? found->median / value : value / found->median);
+      if (deficit > std::max(min_effect, far * found->sigma))
+        judgement.slow.push_back(shortfall(campaign.gpus[gpu], what, deficit, found->median, "the fleet's"));
+    }
+  return judgement;
+}
+
+/// By what GPUs of the kind are known to reach.
+Judgement judge_by_kind(const fleet::Campaign& campaign) {
+  Judgement judgement;
+  for (std::size_t gpu = 0; gpu < campaign.gpus.size(); ++gpu) {
+    Calibration alone;
+    alone.device = campaign.gpus[gpu].device;
+    for (const Device& here : bench::gpus())
+      if (here.properties.contains("uuid") && here.properties.at("uuid") == campaign.gpus[gpu].uuid())
+        alone.device = here;
+    for (std::size_t test = 0; test < campaign.tests.size(); ++test) {
+      const std::size_t place = campaign.place(test, 0, gpu);
+      if (campaign.tests[test].phase != "alone" || !(campaign.values[place] > 0.0)) continue;
+      Ceiling ceiling;
+      ceiling.resource = campaign.tests[test].resource;
+      ceiling.unit = campaign.tests[test].unit;
+      ceiling.value = campaign.values[place];
+      ceiling.ci95 = {campaign.lows[place], campaign.highs[place]};
+      alone.ceilings.push_back(std::move(ceiling));
+    }
+    const auto health = calibrate::assess(alone);
+    if (!health) continue;
+    for (const BandCheck& check : health->checks) {
+      ++judgement.compared;
+      if (check.worse)
+        judgement.slow.push_back(shortfall(campaign.gpus[gpu], {"alone", check.resource, check.unit, {}},
+                                           -check.difference, check.reference.low, "what its kind reaches,"));
+    }
+  }
+  return judgement;
+}
+
+int fleet_canary(const CanaryOptions& options) {
+  const double start = steady_seconds();
+  std::vector<Usual> usual;
+  if (options.baseline) usual = read_usual(*options.baseline);
+  const std::size_t count = options.device.empty() ? bench::gpus().size() : 1;
+  std::string verdict;
+  int code = exit_codes::fine;
+  if (count == 0) {
+    verdict = fmt::format("no GPU ({})", bench::why_no_gpu());
+    code = exit_codes::operation_failed;
+  } else {
+    const PrivateFolder folder;
+    bool in_time = false;
+    {
+      Ranks ranks(options, count, folder.path());
+      in_time = ranks.wait(start + 0.9 * options.max_seconds);
+    }
+    std::optional<fleet::Campaign> campaign;
+    try {
+      campaign = fleet::join_folder(folder.path());
+    } catch (const storage::ReadError&) {  // nobody wrote anything
+    }
+    Judgement judgement;
+    if (campaign)
+      judgement = options.baseline ? judge_by_baseline(*campaign, usual, options.min_effect) : judge_by_kind(*campaign);
+    std::vector<std::string> troubles;
+    if (campaign)
+      for (const fleet::Trouble& one : campaign->troubles)
+        if (fleet::costs_a_gpu(one.kind) || one.kind == fleet::TroubleKind::repeated) troubles.push_back(one.text);
+    const std::size_t measured = campaign ? campaign->gpus.size() : 0;
+    if (!judgement.slow.empty()) {
+      verdict = joined(judgement.slow, "; ");
+      code = 1;
+    } else if (!in_time || !troubles.empty() || measured < count) {
+      verdict = !in_time && troubles.empty() ? "a GPU hangs, or the node is very busy"
+                : troubles.empty()           ? fmt::format("{} of {} measured nothing", count - measured, count)
+                                             : joined(troubles, " ");
+      code = exit_codes::operation_failed;
+    } else if (judgement.compared == 0) {
+      verdict = "measured, but there is nothing to compare with: give --baseline=FILE.json of fleet join";
+      code = exit_codes::not_comparable;
+    } else {
+      verdict =
+          fmt::format("{} fine, {}", plural(static_cast<long long>(count), options.device == "cpu" ? "CPU" : "GPU"),
+                      plural(static_cast<long long>(judgement.compared), "comparison"));
+    }
+  }
+  show(fmt::format("canary: {} ({:.1f} s)\n", printable(verdict), steady_seconds() - start));
+  return code;
+}
+
+}  // namespace
+
+extern const CommandFile fleet_canary_command{
+    57, [] {
+      using enum Rank;
+      using Own = CanaryOptions;
+      const OptionRows rows = {
+          {"--baseline", "FILE", "", "", common, once,
+           "What is usual: the JSON of fleet join of a campaign with --probes=brief. Without it: what GPUs of the kind "
+           "are "
+           "known to reach.",
+           use::text(&Own::baseline)},
+          {"--max-seconds", "SECONDS", "", "60", common, once,
+           "End after this time, whatever hangs: what did not answer is named, and the exit code is 2.",
+           use::number(&Own::max_seconds, 1.0, 3600.0)},
+          {"--min-effect", "PERCENT", "", "5", common, once,
+           "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
+           use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
+          {"--device", "DEVICE", "", "", common, once, "Look at this device alone, such as cpu or cuda:1.",
+           use::text(&Own::device)}};
+      return std::vector{with(Command{"fleet canary",
+                                      "Say in a line and an exit code whether this node's GPUs are fit for a job",
+                                      "gpubench fleet canary --baseline=/shared/usual.json\n"
+                                      "gpubench fleet canary --max-seconds=30",
+                                      {},
+                                      "",
+                                      false,
+                                      rows},
+                              fleet_canary)};
+    }};
+
+}  // namespace gpubench

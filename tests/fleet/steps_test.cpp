@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "core/base/files.h"
+#include "fleet/take_part.h"
+
+namespace gpubench::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::optional<Place> place_with(const std::map<std::string, const char*>& variables) {
+  return place_of([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second;
+  });
+}
+
+TEST(FleetSteps, LaunchersTellThePlace) {
+  EXPECT_FALSE(place_with({}));
+  const auto slurm =
+      place_with({{"SLURM_PROCID", "9"}, {"SLURM_NTASKS", "16"}, {"SLURM_LOCALID", "1"}, {"SLURM_JOB_ID", "4711"}});
+  ASSERT_TRUE(slurm);
+  EXPECT_EQ(slurm->rank, 9);
+  EXPECT_EQ(slurm->ranks, 16);
+  EXPECT_EQ(slurm->local_rank, 1);
+  EXPECT_EQ(slurm->campaign, "4711");
+  // mpirun within a job of Slurm: the inner one counts.
+  EXPECT_EQ(
+      place_with(
+          {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}})
+          ->rank,
+      3);
+  EXPECT_EQ(place_with({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}})->campaign, "campaign");
+  EXPECT_FALSE(place_with({{"SLURM_PROCID", "9"}}));
+  EXPECT_THROW(place_with({{"PMI_RANK", "two"}, {"PMI_SIZE", "4"}}), std::runtime_error);
+  EXPECT_THROW(place_with({{"PMI_RANK", "-1"}, {"PMI_SIZE", "4"}}), std::runtime_error);
+  EXPECT_THROW(place_with({{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}), std::runtime_error);
+}
+
+TEST(FleetSteps, AllMeetAndBringTheGreatestValue) {
+  const PrivateFolder folder;
+  constexpr int ranks = 4, steps = 5;
+  std::atomic<int> right = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto meeting = file_steps(folder.path(), {rank, ranks, 0, "a/b"}, 30.0, nullptr);
+        for (int step = 0; step < steps; ++step)
+          right += meeting->meet("step", 10 * step + rank) == 10 * step + ranks - 1 ? 1 : 0;
+      });
+  }
+  EXPECT_EQ(right, ranks * steps);
+}
+
+TEST(FleetSteps, WhoDoesNotComeIsLostAndRefusedLater) {
+  const PrivateFolder folder;
+  const auto late = file_steps(folder.path(), {1, 3, 0, "c"}, 0.05, nullptr);
+  const auto first = file_steps(folder.path(), {0, 3, 0, "c"}, 0.05, nullptr);
+  EXPECT_EQ(first->meet("one", 0), 0);
+  EXPECT_THAT(first->lost(),
+              ElementsAre(HasSubstr("Rank 1 did not come to step 1 (one)"), HasSubstr("Rank 2 did not come")));
+  EXPECT_EQ(first->meet("two", 7), 7);  // alone now
+  EXPECT_EQ(first->lost().size(), 2U);
+  EXPECT_THROW(late->meet("one", 0), OutOfStep);
+  EXPECT_THROW(file_steps(folder.path(), {2, 3, 0, "c"}, 0.05, nullptr), OutOfStep);
+}
+
+TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
+  // Two nodes of two GPUs. Of each measurement is noted who measures at the same time.
+  const PrivateFolder folder;
+  std::atomic<int> at_work = 0;
+  std::mutex noting;
+  std::map<std::string, int> most;  // of each phase
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 4; ++rank)
+      threads.emplace_back([&, rank] {
+        Part part{folder.path(), {rank, 4, rank % 2, "c"}, 2, "node" + std::to_string(rank / 2), "0.2.0"};
+        const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
+        Device device;
+        device.id = "cpu";
+        std::string phase;
+        const RankResult result = take_part(
+            part, device, *steps,
+            [&] {
+              const int now = ++at_work;
+              std::this_thread::sleep_for(std::chrono::milliseconds(30));
+              {
+                const std::lock_guard lock(noting);
+                most[phase] = std::max({most[phase], now, at_work.load()});
+              }
+              --at_work;
+              Calibration calibration;
+              calibration.ceilings.resize(1);
+              calibration.ceilings[0].resource = "fp32";
+              calibration.ceilings[0].unit = "FLOP/s";
+              calibration.ceilings[0].value = 1.0 + rank;
+              calibration.ceilings[0].ci95 = {1.0, 5.0};
+              return calibration;
+            },
+            [&](std::string_view name, int) { phase = name; });
+        EXPECT_EQ(result.failure, "");
+        EXPECT_EQ(result.readings.size(), 6U);
+        EXPECT_EQ(read_rank(folder.path() / rank_file_name(rank)), result);
+      });
+  }
+  EXPECT_LE(most["alone"], 2);  // one of each node
+  EXPECT_LE(most["node"], 2);   // one node
+  EXPECT_GE(most["fleet"], 3);
+}
+
+TEST(FleetSteps, WhatAMeasurementThrowsEndsTheRankWithItsReason) {
+  const PrivateFolder folder;
+  Part part{folder.path(), {}, 1, "node", "0.2.0"};
+  const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
+  const RankResult result = take_part(
+      part, {}, *steps, []() -> Calibration { throw std::runtime_error("no\nmemory"); }, nullptr);
+  EXPECT_EQ(result.failure, "no\\nmemory");
+  EXPECT_EQ(read_rank(folder.path() / rank_file_name(0)).failure, "no\\nmemory");
+}
+
+}  // namespace
+}  // namespace gpubench::fleet
