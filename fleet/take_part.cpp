@@ -73,6 +73,9 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
       take(phase_names[2], run);
       write(part, result);
     }
+    // Whoever is told that all have come to the end finds all files whole.
+    result.ended_utc = utc_now();
+    write(part, result);
     steps.meet("end", 0);
   } catch (const storage::WriteError&) {
     throw;
@@ -80,7 +83,7 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
     result.failure = shorten(printable(error.what()), max_reason);
   }
   result.lost = steps.lost();
-  result.ended_utc = utc_now();
+  if (result.ended_utc.empty()) result.ended_utc = utc_now();
   write(part, result);
   return result;
 }
