@@ -4,6 +4,8 @@
 #include "classifier/classifier.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
+#include "fleet/findings.h"
+#include "fleet/rank_file.h"
 #include "reports/reports.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,6 +31,16 @@ using namespace gpubench;
 [[maybe_unused]] void baseline(std::string_view text) {
   const storage::BaselineEntry read = storage::baseline_from_json(text, "input");
   require(storage::baseline_from_json(storage::to_json(read), "again") == read);
+}
+
+[[maybe_unused]] void fleet_rank(std::string_view text) {
+  const fleet::RankResult read = fleet::rank_from_json_lines(text, "input");
+  fleet::RankResult again = fleet::rank_from_json_lines(fleet::to_json_lines(read), "again");
+  again.damage = read.damage;
+  // Readings come before what is absent, and tests by their first reading, once it was written.
+  require(fleet::to_json_lines(again) == fleet::to_json_lines(read));
+  const fleet::Campaign campaign = fleet::join({read, again}, {"a", "b"});
+  (void)fleet::findings_of(campaign, fleet::find_slow(campaign, {}));
 }
 
 }  // namespace

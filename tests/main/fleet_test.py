@@ -142,6 +142,49 @@ class Fleet(unittest.TestCase):
         self.assertRegex(done.stderr, "rank 1 of 2 on .*: there (is no GPU|are [0-9]+ GPUs, and none is left) for local rank 99|^$")
         self.assertIn("local rank 99", (self.folder / "rank-000001.jsonl").read_text())
 
+    def canary(self, *words):
+        done = subprocess.run([PROGRAM, "fleet", "canary", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(len(done.stdout.splitlines()), 0 if done.returncode == 64 else 1, done.stdout)
+        return done.returncode, done.stdout + done.stderr
+
+    def usual(self, factor):
+        """A baseline whose values are this part of what this machine has just reached."""
+        self.folder.mkdir(exist_ok=True)
+        self.ends(self.start(ranks=[0], of=1))
+        _, result, _ = joined(self.folder)
+        file = self.folder / "usual.json"
+        for test in result["tests"]:
+            test["median"], test["sigma"] = test["median"] * factor, 0.001
+        file.write_text(json.dumps(result))
+        return f"--baseline={file}"
+
+    def test_canary(self):
+        fine, high = self.usual(0.3), None
+        self.assertEqual(self.canary("--device=cpu", fine)[0], 0)
+        values = json.loads((self.folder / "usual.json").read_text())
+        for test in values["tests"]:
+            test["median"] *= 20
+        high = self.folder / "high.json"
+        high.write_text(json.dumps(values))
+        code, said = self.canary("--device=cpu", f"--baseline={high}")
+        self.assertEqual(code, 1)
+        self.assertRegex(said, r"fp32 [0-9.]+ % below the fleet's [0-9.]+ [GT]FLOP/s")
+        code, said = self.canary("--device=cpu")
+        self.assertEqual(code, 3)
+        self.assertIn("nothing to compare with", said)
+        values["tests"] = [test | {"group": "Another CPU"} for test in values["tests"]]
+        high.write_text(json.dumps(values))
+        self.assertEqual(self.canary("--device=cpu", f"--baseline={high}")[0], 3)
+        high.write_text('{"schema": "gpubench trace"}')
+        self.assertEqual(self.canary("--device=cpu", f"--baseline={high}")[0], 64)
+        self.assertEqual(self.canary("--device=cpu", "--baseline=/nowhere")[0], 64)
+
+    def test_canary_ends_in_time(self):
+        started = time.monotonic()
+        code, said = self.canary("--device=cpu", "--max-seconds=1")  # opening memory alone takes as long
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertIn(code, (2, 3), said)
+
     def test_wrong_places_are_wrong_usage(self):
         for words, said in ((["--rank=2"], "go together"), (["--rank=2", "--ranks=2"], "must be below"), ([], "needs --out")):
             words = [*CALIBRATE, *words] if not words else [*CALIBRATE, f"--out={self.folder}", *words]
