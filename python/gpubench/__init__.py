@@ -22,22 +22,23 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import compat, kernel_trace, profile, profiling, pytorch, regime, torch, torch_cli, triton
+    from . import compat, judging, kernel_trace, profile, profiling, pytorch, regime, torch, torch_cli, triton
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
     from .runs import (Calibration, Comparison, OperationFailed, Point, Run, WrongDevice, calibrate, calibration,
                        compare, devices, doctor, load, program)
+    from .judging import judge
     from .timelines import Timeline
 
-_PLACES = ("runs", "timelines", "harness", "_core")  # in which names are looked for: a run is runs.Run before _core.Run
-_MODULES = ("compat", "kernel_trace", "profile", "profiling", "pytorch", "regime", "torch", "torch_cli", "triton")
+_PLACES = ("runs", "timelines", "harness", "_core", "judging")  # in which names are looked for: a run is runs.Run before _core.Run
+_MODULES = ("compat", "judging", "kernel_trace", "profile", "profiling", "pytorch", "regime", "torch", "torch_cli", "triton")
 
 __all__ = [  # noqa: F822: found by __getattr__
     "Benchmark", "Calibration", "ChartError", "Comparison", "CudaError", "Error", "FlagError", "MetricNameError",
     "NoSuchDevice", "OperationFailed", "Point", "ReadError", "Run", "State", "Stream", "Timeline", "UsageError",
     "WriteError", "WrongDevice", "benchmark", "benchmarks", "calibrate", "calibration", "compare", "devices",
-    "doctor", "load", "program", "run", "sizes"
+    "doctor", "judge", "load", "program", "run", "sizes"
 ]
 
 

@@ -9,7 +9,8 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "gpube
 
 
 def main() -> None:
-    """Becomes the program, with the same arguments."""
+    """Becomes the program, with the same arguments. What it starts in Python uses this one."""
+    os.environ.setdefault("GPUBENCH_PYTHON", sys.executable)
     try:
         os.execv(PROGRAM, ["gpubench", *sys.argv[1:]])
     except OSError as error:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `gpubench judge`, whose options are those of main/commands/judge_command.cpp."""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Sequence
+
+from .. import _core
+from .adapters import problem_of
+from .contest import Judge, candidates_of, rank, stored_calibration
+from .page import lines_of, page_of
+from .process import Limits
+from .store import Store
+from .trial import Settings
+from .verdict import Result
+
+_FINE, _NOT_RIGHT, _WRONG_USAGE = 0, 2, 64
+_FORMATS = (".json", ".jsonl", ".html")
+
+
+def _words(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("problem")
+    parser.add_argument("candidates", nargs="+")
+    for flag, kind, value in (("--time-budget", float, 3.0), ("--jobs", int, 1), ("--time-limit", float, 60.0), ("--memory-limit", int, 8192), ("--width", int, 0)):
+        parser.add_argument(flag, type=kind, default=value)
+    for flag in ("--resume", "--calibration", "--color"):
+        parser.add_argument(flag)
+    for flag in ("--json", "--no-cold", "--no-namespaces", "--quiet"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--out", action="append", default=[])
+
+
+def _settings(chosen: Any) -> Settings:
+    limits = Limits(chosen.time_limit, (chosen.memory_limit << 20) or None, not chosen.no_namespaces)
+    settings = Settings(time_budget=chosen.time_budget, jobs=chosen.jobs, cold=not chosen.no_cold, limits=limits)
+    if chosen.calibration:
+        texts = _core.calibrations_of(chosen.calibration)
+        if not texts:
+            raise _core.ReadError(f"{chosen.calibration} has no calibration.")
+        settings.calibration = json.loads(texts[0])
+    else:
+        settings.calibration, why = stored_calibration("cpu")
+        if settings.calibration is None:
+            settings.why_no_calibration = f"There is no calibration of this CPU ({why}): gpubench --calibrate measures one."
+    return settings
+
+
+def _write(file: str, results: Sequence[Result], notes: Sequence[str]) -> None:
+    path = Path(file)
+    if path.suffix == ".html":
+        text = page_of(results, notes)
+    elif path.suffix == ".jsonl":
+        text = "".join(json.dumps(each.to_dict()) + "\n" for each in results)
+    else:
+        text = json.dumps({"schema": {"name": "gpubench-verdicts", "version": 1}, "notes": list(notes), "results": [each.to_dict() for each in results]}, indent=1)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _core.WriteError(f"{file} cannot be written: {error.strerror}.") from None
+    print(f"wrote {file}", file=sys.stderr)
+
+
+def _run(chosen: Any) -> int:
+    for file in chosen.out:
+        if Path(file).suffix not in _FORMATS:
+            raise _core.UsageError(f"{file} is of no format that is known; give one of {', '.join(_FORMATS)}.")
+        if not os.access(Path(file).absolute().parent, os.W_OK):
+            raise _core.UsageError(f"{file} cannot be written: its folder is not there, or not yours.")
+    files = candidates_of(chosen.candidates)
+    store = Store(Path(chosen.resume)) if chosen.resume else None
+    judge = Judge(problem_of(Path(chosen.problem)), _settings(chosen), store)
+    results = []
+    for result in judge.results(files):
+        results.append(result)
+        if chosen.json:
+            print(json.dumps(result.to_dict()), flush=True)
+        elif not chosen.quiet and sys.stderr.isatty():
+            print(f"{len(results)} of {len(files)}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
+    ordered = rank(results)
+    if not chosen.json and not chosen.quiet:
+        print(lines_of(ordered, chosen.width or shutil.get_terminal_size((100, 24)).columns), end="")
+    if not chosen.quiet:
+        missing = {name: why for each in results for name, why in each.isolation_missing.items()}
+        for name, why in missing.items():
+            print(f"note: candidates were not shut off from {name}: {why}.", file=sys.stderr)
+        for note in dict.fromkeys([*judge.notes, *(note for each in results for note in each.notes)]):
+            print(f"note: {note}", file=sys.stderr)
+    for file in chosen.out:
+        _write(file, ordered, judge.notes)
+    return _FINE if all(each.verdict == "right" for each in results) else _NOT_RIGHT
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise _core.UsageError(f"{message[:1].upper()}{message[1:]}. See gpubench judge --help.")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The command line. 0: all right; 2: one is wrong or refused; 64: wrong usage."""
+    parser = _Parser("gpubench judge", allow_abbrev=False)
+    _words(parser)
+    try:
+        return _run(parser.parse_args(words))
+    except _core.Error as error:
+        print(f"gpubench: {error}", file=sys.stderr)
+        return _WRONG_USAGE if isinstance(error, _core.UsageError) else _NOT_RIGHT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOT_RIGHT
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

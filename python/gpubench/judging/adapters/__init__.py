@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forms that problems and candidates come in, one a file.
+
+Each has `matches(path, names)`, whether a file is a problem of this form by the names at its top level; `problem(path)`, which reads it in the judge's
+process; and `load(file, facts)`, which the candidate's process calls with the file alone. So these files import nothing of the judge at their top."""
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ... import _core
+
+_PROBLEM_FORMS = ("kernelbench", "gpu_mode", "python_callable")
+MAX_SOURCE_BYTES = 4 << 20
+
+
+def names_of(path: Path) -> set[str]:
+    """The names at the top level of a Python file, which is not run."""
+    try:
+        if path.stat().st_size > MAX_SOURCE_BYTES:
+            raise _core.UsageError(f"{path} has over {MAX_SOURCE_BYTES >> 20} MiB; give a Python source.")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _core.UsageError(f"{path} cannot be read: {error.strerror}.") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _core.UsageError(f"{path} is no Python that can be read: {error}.") from None
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            names.update(each.id for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+                         for each in ast.walk(target) if isinstance(each, ast.Name))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update((each.asname or each.name).split(".")[0] for each in node.names)
+    return names
+
+
+def adapter(name: str) -> ModuleType:
+    return importlib.import_module("." + name, __name__)
+
+
+def problem_of(path: Path) -> Any:
+    """The problem in a file, or in a folder of GPU MODE."""
+    if path.is_dir():
+        path = path / "reference.py"
+    if not path.is_file():
+        raise _core.UsageError(f"There is no problem {path}; give a Python file, or a folder with reference.py.")
+    names = names_of(path)
+    for form in _PROBLEM_FORMS:
+        module = adapter(form)
+        if module.matches(path, names):
+            return module.problem(path.resolve())
+    raise _core.UsageError(f"{path} is no problem: it has neither `reference` and `inputs`, nor `Model` and `get_inputs`, nor `generate_input` and "
+                           "`check_implementation`.")
+
+
+def run_problem(path: Path) -> ModuleType:
+    """A problem's module. It is the user's own, and runs in the judge's process."""
+    import importlib.util
+    import sys
+    specification = importlib.util.spec_from_file_location("gpubench_problem", path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    kept = sys.path[:]
+    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
+    try:
+        specification.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001: the problem's own
+        raise _core.UsageError(f"The problem {path} does not import: {type(error).__name__}: {error}.") from None
+    finally:
+        sys.path[:] = kept
+    return module
+
+
+def candidate_adapter(file: Path, problem: Any) -> tuple[str, dict[str, Any]]:
+    """The file of the adapter that loads a candidate, and what it needs to know."""
+    if file.suffix == ".toml":
+        return str(adapter("c_library").__file__), dict(problem.candidate_facts)
+    if file.suffix == ".py" and adapter("triton_launcher").matches(file):
+        return str(adapter("triton_launcher").__file__), dict(problem.candidate_facts)
+    return problem.adapter, dict(problem.candidate_facts)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A C function, described in TOML:
+
+    symbol = "saxpy"
+    source = "saxpy.c"             # compiled by `compiler` with `flags`; or library = "saxpy.so", as it is
+    arguments = ["a", "x", "y", "out", {size = "x"}]
+
+An argument is a parameter of the reference (an array as its pointer, a whole number as int64_t, another number as double), "out" or "out0", "out1", ...
+for the outputs, {size = "x"} for an array's elements, {shape = "x", axis = 0} for one extent (both int64_t). A result other than 0 of `returns = "int"`
+is an error."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable
+
+_KEYS = {"symbol", "source", "library", "arguments", "compiler", "flags", "returns"}
+
+
+def description(file: Path) -> dict[str, Any]:
+    """Reads one. Throws ValueError with what is wrong."""
+    try:
+        import tomllib
+    except ImportError:
+        try:
+            import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+        except ImportError:
+            raise ValueError("reading TOML needs Python 3.11, or the package tomli") from None
+    if file.stat().st_size > 1 << 20:
+        raise ValueError("its description has over 1 MiB")
+    found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    unknown = sorted(set(found) - _KEYS)
+    if unknown:
+        raise ValueError(f"its description has {unknown[0]!r}, which is none of {', '.join(sorted(_KEYS))}")
+    if not isinstance(found.get("symbol"), str) or not isinstance(found.get("arguments"), list):
+        raise ValueError("its description needs `symbol`, a text, and `arguments`, a list")
+    if isinstance(found.get("source"), str) == isinstance(found.get("library"), str):
+        raise ValueError("its description needs one of `source` and `library`")
+    return found
+
+
+def files(file: Path) -> list[Path]:
+    """What must lie beside the description."""
+    try:
+        found = description(file)
+    except (ValueError, OSError):
+        return []  # said when it is loaded
+    name = str(found.get("source") or found.get("library"))
+    beside = (file.parent / name).resolve()
+    return [beside] if beside.is_file() and beside.parent == file.parent.resolve() else []
+
+
+def _compiled(file: Path, found: dict[str, Any]) -> Path:
+    import subprocess
+    if "library" in found:
+        return file.parent / str(found["library"])
+    library = file.parent / "compiled.so"
+    flags = [str(each) for each in found.get("flags", ["-O3", "-march=native"])]
+    result = subprocess.run([str(found.get("compiler", "cc")), "-shared", "-fPIC", *flags, "-o", str(library), str(file.parent / str(found["source"])), "-lm"],
+                            capture_output=True, text=True, check=False)
+    if result.returncode:
+        errors = [line for line in result.stderr.splitlines() if "error" in line] or result.stderr.splitlines() or ["no message"]
+        raise ValueError(f"it does not compile: {errors[0].replace(str(file.parent) + '/', '')[:300]}")
+    return library
+
+
+def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
+    import ctypes
+    found = description(Path(file))
+    library = ctypes.CDLL(str(_compiled(Path(file), found)))
+    function = getattr(library, found["symbol"])
+    function.restype = ctypes.c_int if found.get("returns") == "int" else None
+    return _Call(function, found, facts["parameters"])
+
+
+class _Call:
+    """The function over arrays; it writes into the outputs that it is given."""
+
+    writes_into = True
+
+    def __init__(self, function: Any, found: dict[str, Any], parameters: list[str]):
+        self._function = function
+        self._checks = found.get("returns") == "int"
+        self._makers = [self._maker(each, parameters) for each in found["arguments"]]
+
+    @staticmethod
+    def _maker(argument: Any, parameters: list[str]) -> Callable[[Any, Any], Any]:
+        import ctypes
+
+        import numpy as np
+
+        def place(name: Any) -> int:
+            if name not in parameters:
+                raise ValueError(f"the reference has no parameter {name!r}; it has {', '.join(parameters)}")
+            return parameters.index(name)
+
+        if isinstance(argument, dict):
+            if set(argument) == {"size"}:
+                index = place(argument["size"])
+                return lambda inputs, outputs: ctypes.c_int64(inputs[index].size)
+            if set(argument) == {"shape", "axis"}:
+                index, axis = place(argument["shape"]), int(argument["axis"])
+                return lambda inputs, outputs: ctypes.c_int64(inputs[index].shape[axis])
+            raise ValueError(f"it has the argument {argument}; write {{size = \"x\"}} or {{shape = \"x\", axis = 0}}")
+        text = str(argument)
+        if text.startswith("out") and text not in parameters:
+            which = int(text[3:] or 0)
+            return lambda inputs, outputs: ctypes.c_void_p(outputs[which].ctypes.data)
+        index = place(text)
+
+        def value(inputs: Any, outputs: Any) -> Any:
+            thing = inputs[index]
+            if isinstance(thing, (bool, int)):
+                return ctypes.c_int64(thing)
+            if isinstance(thing, float):
+                return ctypes.c_double(thing)
+            return ctypes.c_void_p(np.ascontiguousarray(thing).ctypes.data)
+
+        return value
+
+    def __call__(self, inputs: Any, outputs: Any) -> None:
+        result = self._function(*(make(inputs, outputs) for make in self._makers))
+        if self._checks and result != 0:
+            raise RuntimeError(f"it returns {result}")

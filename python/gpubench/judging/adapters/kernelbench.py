@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KernelBench's form: `Model`, `get_inputs` and `get_init_inputs`; a candidate has `ModelNew`. Models of PyTorch, or any class whose `forward` or call
+takes arrays. Random numbers of PyTorch and NumPy are seeded alike before both are constructed, as KernelBench does, so that their weights agree."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable
+
+_WEIGHT_SEED = 42
+
+
+def matches(path: Path, names: set[str]) -> bool:
+    return {"Model", "get_inputs"} <= names
+
+
+def _seed(value: int) -> None:
+    import random
+    import sys
+
+    import numpy as np
+    random.seed(value)
+    np.random.seed(value)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(value)
+
+
+def problem(path: Path) -> Any:
+    from ... import _core
+    from ..problem import Problem
+    from . import run_problem
+    module = run_problem(path)
+    initial = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+    keywords: Any = {}
+    if len(initial) == 2 and isinstance(initial[0], (list, tuple)) and isinstance(initial[1], dict):
+        initial, keywords = initial
+    from ..cell import layout
+    skeleton, leaves = layout.flatten([list(initial), dict(keywords)])
+    if leaves:
+        raise _core.UsageError(f"get_init_inputs of {path} returns arrays; the judge hands over numbers, texts, tuples, lists and dicts.")
+
+    def make(case: Any, seed: int) -> Any:
+        _seed(seed)
+        return tuple(module.get_inputs())
+
+    facts = {"initial": skeleton, "seed": _WEIGHT_SEED}
+    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
+                   candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=[str(path)],
+                   **{name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)})
+
+
+def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
+    import layout
+    import loading
+    model_class = loading.callable_of(file, [facts["class"]])
+    initial, keywords = layout.unflatten(facts["initial"], [])
+    _seed(facts["seed"])
+    model = model_class(*initial, **keywords)
+    call = model.forward if hasattr(model, "forward") and not callable(model) else model
+    return _Call(model, call)
+
+
+class _Call:
+    """A model without gradients."""
+
+    def __init__(self, model: Any, call: Callable[..., Any]):
+        import sys
+        self._model, self._call = model, call
+        self._torch: Any = sys.modules.get("torch")
+
+    def precise(self, dtype: str) -> None:
+        """Its weights in 64 bits."""
+        if hasattr(self._model, "to") and self._torch is not None:
+            self._model.to(getattr(self._torch, dtype))
+
+    def __call__(self, *inputs: Any) -> Any:
+        if self._torch is None:
+            return self._call(*inputs)
+        with self._torch.no_grad():
+            return self._call(*inputs)

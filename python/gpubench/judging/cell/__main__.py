@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a candidate: python -I cell SETTINGS. It loads the candidate, calls it when it is told to, and copies what it returns to where the
+judge reads it. Nothing here is trusted: the judge measures and checks from outside."""
+from __future__ import annotations
+
+import importlib.util
+import json
+import mmap
+import os
+import resource
+import socket
+import struct
+import sys
+from typing import Any, Callable
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import confine  # noqa: E402
+import layout  # noqa: E402
+
+_TEXT_LIMIT = 2000
+
+
+class Cell:
+    def __init__(self, settings: dict[str, Any]):
+        self.settings = settings
+        self.channel = socket.socket(fileno=settings["channel"])
+        self.inputs = self.outputs = memoryview(b"")
+        self.function: Callable[..., Any] = lambda *arguments: None
+        self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
+
+    def map(self, request: dict[str, Any]) -> None:
+        """Inputs for reading alone, unless the problem lets them be changed: then this process has a copy of its own."""
+        self.plan = []
+        private = request["mutable"]
+        self.inputs = memoryview(mmap.mmap(self.settings["inputs"], request["input_bytes"], mmap.MAP_PRIVATE if private else mmap.MAP_SHARED,
+                                           mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)))
+        self.outputs = memoryview(mmap.mmap(self.settings["outputs"], request["output_bytes"]))
+
+    def load(self, request: dict[str, Any]) -> None:
+        if request["adapter"] is None:  # the cost of a call that does nothing
+            made = [layout.as_framework(layout.view(bytearray(extent), {**spec, "offset": 0}), spec) for spec, extent in request["returns"]]
+            result: Any = made[0] if len(made) == 1 else tuple(made)
+            self.function = lambda *arguments: result
+            return
+        specification = importlib.util.spec_from_file_location("adapter", request["adapter"])
+        assert specification is not None and specification.loader is not None
+        adapter = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(adapter)
+        self.function = adapter.load(request["file"], request["facts"])
+
+    def arguments(self, slot: dict[str, Any]) -> tuple[Any, ...]:
+        arrays = [layout.as_framework(layout.view(self.inputs, spec), spec) for spec in slot["inputs"]]
+        tree = layout.unflatten(slot["skeleton"], arrays)
+        return tree if isinstance(tree, tuple) else (tree,)
+
+    def prepare(self, request: dict[str, Any]) -> None:
+        if request["mutable"]:  # pages that a call has changed would not follow the judge's any more
+            self.map({"input_bytes": len(self.inputs), "output_bytes": len(self.outputs), "mutable": True})
+        if request.get("precise") and hasattr(self.function, "precise"):
+            self.function.precise(request["precise"])
+        self.plan = [(self.arguments(slot), [layout.as_framework(layout.view(self.outputs, spec), spec) for spec in slot["outputs"]])
+                     for slot in request["slots"]]
+
+    def run(self) -> None:
+        function = self.function
+        if getattr(function, "writes_into", False):
+            for arguments, outputs in self.plan:
+                function(arguments, outputs)
+            return
+        for arguments, outputs in self.plan:
+            store(function(*arguments), outputs)
+
+    def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """What the function returns: types and shapes."""
+        _, leaves = layout.flatten(self.function(*self.plan[0][0]))
+        return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
+
+
+def store(result: Any, outputs: list[Any]) -> None:
+    """Copies what was returned into the judge's memory."""
+    if len(outputs) == 1 and type(result) is type(outputs[0]):
+        leaves = [result]
+    else:
+        _, leaves = layout.flatten(result)
+    if len(leaves) != len(outputs):
+        raise Mismatch("shape", f"It returns {len(leaves)} arrays in place of {len(outputs)}.")
+    for leaf, output in zip(leaves, outputs):
+        if type(leaf) is not type(output):
+            raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
+        if leaf.dtype != output.dtype:
+            raise Mismatch("type", f"It returns {leaf.dtype} in place of {output.dtype}.")
+        if tuple(leaf.shape) != tuple(output.shape):
+            raise Mismatch("shape", f"It returns the shape {tuple(leaf.shape)} in place of {tuple(output.shape)}.")
+        if hasattr(output, "copy_"):
+            output.copy_(leaf)
+        else:
+            output[...] = leaf
+
+
+class Mismatch(Exception):
+    """What is returned is not of the kind that was asked for."""
+
+    def __init__(self, code: str, text: str):
+        super().__init__(text)
+        self.code = code
+
+
+def _words(error: BaseException) -> dict[str, Any]:
+    code = error.code if isinstance(error, Mismatch) else "memory" if isinstance(error, MemoryError) else "error"
+    code = getattr(error, "judge_code", code)
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(os.getcwd()):
+            place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}: "
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f"{os.path.basename(error.filename)}, line {error.lineno}: "
+    text = str(error) if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {error}"
+    return {"error": code, "text": text[:_TEXT_LIMIT]}
+
+
+def _receive(channel: socket.socket) -> bytes:
+    def exactly(count: int) -> bytes:
+        parts = b""
+        while len(parts) < count:
+            part = channel.recv(count - len(parts))
+            if not part:
+                os._exit(0)
+            parts += part
+        return parts
+    return exactly(struct.unpack("<I", exactly(4))[0])
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    missing = confine.confine(settings)
+    for folder in settings["paths"]:
+        if folder not in sys.path:
+            sys.path.append(folder)
+    sys.path.append(settings["folder"])
+    sys.argv = ["candidate"]
+    cell = Cell(settings)
+    send, packed = cell.channel.sendall, struct.Struct("<I").pack
+
+    def reply(answer: Any) -> None:
+        text = json.dumps(answer).encode()
+        send(packed(len(text)) + text)
+
+    reply({"missing": missing})
+    done = packed(2) + b"{}"
+    while True:
+        message = _receive(cell.channel)
+        try:
+            if message == b"run":
+                cell.run()
+                send(done)
+                continue
+            request = json.loads(message)
+            result = getattr(cell, request.pop("do"))(request)
+            reply({} if result is None else {"result": result})
+        except SystemExit as error:
+            reply({"error": "error", "text": f"It ended its process with exit code {error.code}."})
+        except BaseException as error:  # noqa: BLE001: the candidate's own, whatever it is
+            reply(_words(error))
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

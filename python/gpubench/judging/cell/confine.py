@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shuts this process in, as far as the system lets it: namespaces, read-only files, no network, limits, no capabilities.
+
+It is no sandbox for hostile native code: the kernel's calls are all open to it."""
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+import sys
+from typing import Any, Callable
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
+_MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NOSUID_NODEV = 1, 4096, 16384, 1 << 18, 2 | 4
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
+_PDEATHSIG, _CAPBSET_DROP, _SUBREAPER, _NO_NEW_PRIVS, _SET_DUMPABLE = 1, 24, 36, 38, 4
+
+
+def _check(result: int) -> None:
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def _mount(source: str, target: str, kind: str, flags: int) -> None:
+    _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None))
+
+
+def _read_only(path: str, on: bool, whole_tree: bool) -> None:
+    attributes = struct.pack("QQQQ", int(on), int(not on), 0, 0)
+    _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), _AT_RECURSIVE if whole_tree else 0, attributes, ctypes.c_size_t(32)))
+
+
+def _files(settings: dict[str, Any]) -> None:
+    """All files can be read and none written but those of the candidate's own folder; those of the problem are gone."""
+    own = settings["folder"]
+    _mount(own, own, "", _MS_BIND)
+    for hidden in settings["hidden"]:
+        _mount("/dev/null", hidden, "", _MS_BIND)
+    if os.path.isdir("/dev/shm"):
+        _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV)
+    _read_only("/", True, True)
+    _read_only(own, False, False)
+    if os.path.isdir("/dev/shm"):
+        _read_only("/dev/shm", False, False)
+    os.chdir(own)
+
+
+def _limits(settings: dict[str, Any]) -> None:
+    for name, value in (("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 1 << 30), ("RLIMIT_AS", settings.get("memory_bytes"))):
+        if value is None:
+            continue
+        kind = getattr(resource, name)
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _no_capabilities() -> None:
+    for capability in range(64):
+        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
+    header = struct.pack("Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3
+    _check(_libc.capset(header, bytes(24)))
+
+
+def become_unreadable() -> None:
+    """Processes of the same user that lack capabilities cannot read this one's memory, nor trace it."""
+    _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def confine(settings: dict[str, Any]) -> dict[str, str]:
+    """Returns in the process that is shut in: what could not be had, by name, with the reason. Its parent waits for it and ends as it does."""
+    missing: dict[str, str] = {}
+
+    def attempt(name: str, action: Callable[[], None]) -> bool:
+        try:
+            action()
+            return True
+        except OSError as error:
+            missing[name] = error.strerror or str(error)
+            return False
+
+    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    user, group = os.geteuid(), os.getegid()
+    owns = user == 0 or attempt("namespaces", lambda: _check(_libc.unshare(_NEWUSER)))
+    if owns and user != 0:
+        for file, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{file}", "w", encoding="ascii") as stream:
+                stream.write(text)
+    has_pids = False
+    if owns and settings["namespaces"]:
+        attempt("network", lambda: _check(_libc.unshare(_NEWNET)))
+        attempt("ipc", lambda: _check(_libc.unshare(_NEWIPC)))
+        if attempt("files", lambda: _check(_libc.unshare(_NEWNS))) and attempt("files", lambda: _mount("none", "/", "", _MS_REC | _MS_PRIVATE)):
+            has_pids = attempt("processes", lambda: _check(_libc.unshare(_NEWPID)))
+    elif not settings["namespaces"]:
+        missing["namespaces"] = "--no-namespaces was given"
+    child = os.fork()
+    if child:
+        for number in settings["descriptors"]:
+            os.close(number)
+        while True:
+            ended, status = os.waitpid(-1, 0)
+            if ended == child:
+                os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if has_pids:
+        attempt("processes", lambda: _mount("none", "/proc", "proc", _MS_NOSUID_NODEV))
+    if owns and settings["namespaces"] and "files" not in missing:
+        attempt("files", lambda: _files(settings))
+    _limits(settings)
+    _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
+    attempt("capabilities", _no_capabilities)
+    sys.stdout.flush()
+    return missing

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where arrays lie in the memory that the judge and the candidate's process share. Both sides import this file, so it knows nothing else."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+GUARD_BYTES = 256  #: before and after each array
+ALIGNMENT = 64
+_WIDE = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}  #: types that NumPy lacks, by their bits
+
+
+def is_array(thing: Any) -> bool:
+    """Whether it is an array or a tensor."""
+    return hasattr(thing, "dtype") and hasattr(thing, "shape") and getattr(thing, "shape", None) is not None
+
+
+def framework_of(thing: Any) -> str:
+    """ "torch" or "numpy"."""
+    return "torch" if type(thing).__module__.split(".")[0] == "torch" else "numpy"
+
+
+def flatten(tree: Any) -> tuple[Any, list[Any]]:
+    """A structure of tuples, lists and dicts: its skeleton, which JSON can hold, and the arrays in their order."""
+    leaves: list[Any] = []
+
+    def walk(node: Any) -> Any:
+        if is_array(node):
+            leaves.append(node)
+            return {"a": len(leaves) - 1}
+        if isinstance(node, (tuple, list)):
+            return {"t" if isinstance(node, tuple) else "l": [walk(each) for each in node]}
+        if isinstance(node, dict):
+            return {"d": [[str(key), walk(value)] for key, value in node.items()]}
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return {"v": node}
+        raise TypeError(f"a {type(node).__name__} is neither an array nor a number, text, tuple, list or dict of these")
+
+    return walk(tree), leaves
+
+
+def unflatten(skeleton: Any, leaves: list[Any]) -> Any:
+    """The structure again."""
+    (kind, value), = skeleton.items()
+    if kind == "a":
+        return leaves[value]
+    if kind == "v":
+        return value
+    if kind == "d":
+        return {key: unflatten(each, leaves) for key, each in value}
+    parts = [unflatten(each, leaves) for each in value]
+    return tuple(parts) if kind == "t" else parts
+
+
+def spec_of(array: Any) -> dict[str, Any]:
+    """Type and shape of an array or tensor; its strides, in elements, where it is not contiguous."""
+    framework = framework_of(array)
+    spec = {"dtype": str(array.dtype).removeprefix("torch."), "shape": [int(each) for each in array.shape], "framework": framework}
+    dense = array.is_contiguous() if framework == "torch" else array.flags.c_contiguous
+    if not dense:
+        strides = list(array.stride()) if framework == "torch" else [each // array.itemsize for each in array.strides]
+        if all(each >= 0 for each in strides):
+            spec["strides"] = strides
+    return spec
+
+
+def element_bytes(spec: dict[str, Any]) -> int:
+    """Of one element."""
+    import numpy as np
+    return int(np.dtype(_WIDE.get(spec["dtype"], spec["dtype"])).itemsize)
+
+
+def extent(spec: dict[str, Any]) -> int:
+    """Elements from its first to its last, holes included."""
+    if 0 in spec["shape"]:
+        return 0
+    if "strides" in spec:
+        return 1 + sum((size - 1) * stride for size, stride in zip(spec["shape"], spec["strides"]))
+    return math.prod(spec["shape"])
+
+
+def place(specs: list[dict[str, Any]], offset: int) -> tuple[list[dict[str, Any]], int]:
+    """The specs with their offsets, each between guard zones, and where the next may begin."""
+    placed = []
+    for spec in specs:
+        offset = -(-(offset + GUARD_BYTES) // ALIGNMENT) * ALIGNMENT
+        placed.append({**spec, "offset": offset})
+        offset += extent(spec) * element_bytes(spec) + GUARD_BYTES
+    return placed, offset
+
+
+def view(buffer: Any, spec: dict[str, Any]) -> Any:
+    """The NumPy array of a placed spec in a buffer; types that NumPy lacks are shown as their bits."""
+    import numpy as np
+    dtype = np.dtype(_WIDE.get(spec["dtype"], spec["dtype"]))
+    flat = np.frombuffer(buffer, dtype, extent(spec), spec["offset"])
+    if "strides" in spec:
+        return np.lib.stride_tricks.as_strided(flat, spec["shape"], [each * dtype.itemsize for each in spec["strides"]],
+                                               writeable=flat.flags.writeable)
+    return flat.reshape(spec["shape"])
+
+
+def as_framework(array: Any, spec: dict[str, Any]) -> Any:
+    """The same memory as what the problem's framework calls an array."""
+    if spec["framework"] == "numpy":
+        return array
+    import warnings
+
+    import torch
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the array is read-only is the point of it
+        tensor = torch.from_numpy(array)
+    return tensor.view(getattr(torch, spec["dtype"])) if spec["dtype"] in _WIDE else tensor
+
+
+def as_numpy(array: Any) -> Any:
+    """The NumPy array of an array or tensor on the CPU; types that NumPy lacks as their bits."""
+    if framework_of(array) == "numpy":
+        return array
+    import torch
+    tensor = array.detach().cpu()
+    name = str(tensor.dtype).removeprefix("torch.")
+    return (tensor.view(getattr(torch, _WIDE[name])) if name in _WIDE else tensor).numpy()

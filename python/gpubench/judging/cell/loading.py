@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A candidate's file as a module, in its own process."""
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any, Sequence
+
+
+def module_of(file: str) -> Any:
+    """Runs a Python file as the module `candidate`."""
+    specification = importlib.util.spec_from_file_location("candidate", file)
+    if specification is None or specification.loader is None:
+        raise ImportError("it is no Python file, and no description in TOML")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["candidate"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def callable_of(file: str, names: Sequence[str]) -> Any:
+    """The first of these that the file has and that can be called."""
+    module = module_of(file)
+    for name in names:
+        if callable(getattr(module, name, None)):
+            return getattr(module, name)
+    raise AttributeError(f"it has no {' and no '.join(f'`{name}`' for name in dict.fromkeys(names))}")

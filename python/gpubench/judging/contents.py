@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contents of inputs that a problem does not show: each makes another array of the same type and shape, or gives back the same where it means nothing."""
+from __future__ import annotations
+
+import secrets
+from typing import Any, Callable
+
+import numpy as np
+
+from .cell import layout
+
+_TINY = {"float16": 1e-6, "bfloat16": 1e-39, "float32": 1e-40, "float64": 1e-310}  #: times a number around 1: a denormal
+_LARGE = {"float16": 16.0, "bfloat16": 1e4, "float32": 1e4, "float64": 1e6}
+_SPIKE = {"float16": 64.0, "bfloat16": 256.0, "float32": 256.0, "float64": 256.0}
+
+
+def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
+    """A change of floating-point arrays, made in their own framework."""
+
+    def changed(array: Any) -> Any:
+        name = str(array.dtype).removeprefix("torch.")
+        if name not in _TINY or 0 in tuple(array.shape):
+            return array
+        return change(array, name)
+
+    return changed
+
+
+def _copy(array: Any) -> Any:
+    return array.clone() if layout.framework_of(array) == "torch" else array.copy()
+
+
+def _scaled(factors: dict[str, float]) -> Callable[[Any, str], Any]:
+    return lambda array, name: array * array.dtype.type(factors[name]) if layout.framework_of(array) == "numpy" else array * factors[name]
+
+
+def _zeros(array: Any, name: str) -> Any:
+    return array * 0
+
+
+def _equal(array: Any, name: str) -> Any:
+    made = _copy(array)
+    made[...] = made.reshape(-1)[made.size // 2 if isinstance(made, np.ndarray) else made.numel() // 2]
+    return made
+
+
+def _signs(array: Any, name: str) -> Any:
+    """Swapped, where there are both."""
+    return -array if bool((array < 0).any()) and bool((array > 0).any()) else array
+
+
+def _at_random(array: Any) -> int:
+    return secrets.randbelow(int(np.prod(array.shape)))
+
+
+def _spike(array: Any, name: str) -> Any:
+    """One element, in a random place, is large."""
+    made = _copy(array)
+    made.reshape(-1)[_at_random(made)] *= _SPIKE[name]
+    return made
+
+
+def _nan(array: Any, name: str) -> Any:
+    made = _copy(array)
+    made.reshape(-1)[_at_random(made)] = float("nan")
+    return made
+
+
+#: Those that every problem is tried with, unless it names its own.
+CONTENTS: dict[str, Callable[[Any], Any]] = {
+    "zeros": _on_floats(_zeros),
+    "denormal": _on_floats(_scaled(_TINY)),
+    "large": _on_floats(_scaled(_LARGE)),
+    "equal": _on_floats(_equal),
+    "signs": _on_floats(_signs),
+    "spike": _on_floats(_spike),
+    "nan": _on_floats(_nan),  # for problems that name it alone: few say what a maximum of NaN is
+}
+
+
+class Strided:
+    """The same values in every second place of a longer last axis."""
+
+    def __call__(self, array: Any) -> Any:
+        if not tuple(array.shape) or 0 in tuple(array.shape):
+            return array
+        shape = (*array.shape[:-1], 2 * array.shape[-1])
+        if layout.framework_of(array) == "torch":
+            wide = array.new_empty(shape)
+        else:
+            wide = np.empty(shape, array.dtype)
+        wide[...] = 1
+        wide[..., ::2] = array
+        return wide[..., ::2]

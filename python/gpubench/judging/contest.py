@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates against a problem: each is checked, timed beside the reference, and gets a verdict."""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Callable, Iterator, Sequence
+
+from .. import _core
+from .adapters import candidate_adapter, problem_of
+from .adapters.c_library import files as files_beside
+from .problem import Problem
+from .side import Side
+from .store import Store
+from .trial import Settings, Trial
+from .verdict import REASONS, Result, Trouble
+
+_CANDIDATE_SUFFIXES = (".py", ".toml")
+
+
+def candidates_of(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Files, and those in folders, in their order."""
+    found: list[Path] = []
+    for each in map(Path, paths):
+        if each.is_dir():
+            inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and one.is_file())
+            if not inside:
+                raise _core.UsageError(f"The folder {each} has no candidate: no file that ends with {' or '.join(_CANDIDATE_SUFFIXES)}.")
+            found += inside
+        elif each.is_file():
+            found.append(each)
+        else:
+            raise _core.UsageError(f"There is no candidate {each}; give files, or folders of them.")
+    return found
+
+
+def _key(problem: Problem, file: Path, settings: Settings) -> str:
+    """What a verdict depends on: the contents of the files, and how they are judged."""
+    digest = hashlib.sha256()
+    calibrated = (settings.calibration or {}).get("created_utc", "")
+    digest.update(json.dumps([_core.version, settings.time_budget, settings.min_blocks, settings.cold, settings.limits.__dict__, os.uname().nodename,
+                              calibrated]).encode())
+    for each in [*problem.hidden_files, str(file), *map(str, files_beside(file) if file.suffix == ".toml" else [])]:
+        path = Path(each)
+        digest.update(path.read_bytes() if path.is_file() else b"")
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+class Judge:
+    """Judges candidates of one problem, and yields each verdict when it is known."""
+
+    def __init__(self, problem: Problem, settings: Settings, store: Store | None = None):
+        self.problem, self.settings, self.store = problem, settings, store
+        self.notes: list[str] = []
+
+    def results(self, files: Sequence[Path]) -> Iterator[Result]:
+        """In the order in which they are known. What the store has is not judged again."""
+        open_files: list[tuple[Path, str]] = []
+        for file in files:
+            key = _key(self.problem, file, self.settings)
+            known = self.store.find(key) if self.store is not None else None
+            if known is not None:
+                known.candidate = str(file)
+                yield known
+            else:
+                open_files.append((file, key))
+        if not open_files:
+            return
+        trial = Trial(self.problem, self.settings)
+        try:
+            self.notes = trial.notes
+            yield from self._kept(self._parallel(trial, open_files) if self.settings.jobs > 1 else self._one_by_one(trial, open_files))
+        finally:
+            trial.close()
+
+    def _kept(self, results: Iterator[Result]) -> Iterator[Result]:
+        for result in results:
+            if self.store is not None:
+                self.store.keep(result)
+            yield result
+
+    def _one_by_one(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
+        for file, key in files:
+            result = self._result(file, key)
+            self._stages(trial, file, result, check=True, time_it=True)
+            yield result
+
+    def _parallel(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
+        """Checks several at once, then times those that passed, alone."""
+        def check(file: Path, key: str) -> tuple[Path, Result]:
+            result = self._result(file, key)
+            self._stages(trial, file, result, check=True, time_it=False)
+            return file, result
+
+        passed = []
+        with ThreadPoolExecutor(self.settings.jobs) as pool:
+            for file, result in pool.map(lambda each: check(*each), files):
+                if result.verdict == "right":
+                    passed.append((file, result))
+                else:
+                    yield result
+        for file, result in passed:
+            self._stages(trial, file, result, check=False, time_it=True)
+            yield result
+
+    def _result(self, file: Path, key: str) -> Result:
+        return Result(candidate=str(file), problem=self.problem.name, key=key)
+
+    def _stages(self, trial: Trial, file: Path, result: Result, check: bool, time_it: bool) -> None:
+        """What was asked of one candidate; whatever happens costs this one alone."""
+        start = time.monotonic()
+        side: Side | None = None
+        try:
+            try:
+                side = self._start(trial, file)
+                result.isolation_missing = side.process.missing
+                if check:
+                    trial.check(side, result)
+                if time_it:
+                    trial.time(side, result)
+                result.verdict = "right"
+            except OSError as error:
+                raise Trouble("error", f"It cannot be judged: {error.strerror or error}.") from None
+        except Trouble as trouble:
+            result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
+            result.next_step = ""
+            if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "floor", "protocol"):
+                result.speedup = result.tie = result.seconds = result.cold_seconds = None
+        finally:
+            if side is not None:
+                side.close()
+        result.seconds_taken += time.monotonic() - start
+
+    def _start(self, trial: Trial, file: Path) -> Side:
+        """The candidate in its process, which has a copy of its files and no others."""
+        adapter, facts = candidate_adapter(file, self.problem)
+        side = trial.side(adapter, "", facts)
+        try:
+            inside = Path(side.process.folder) / file.name
+            for each in [file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+                shutil.copyfile(each, Path(side.process.folder) / each.name)
+            side.set_file(str(inside))
+            trial.start(side)
+        except BaseException:
+            side.close()
+            raise
+        return side
+
+
+def rank(results: Sequence[Result]) -> list[Result]:
+    """Right ones first, by speed-up; those whose speed-ups differ by no more than their intervals share a rank. A verdict has its rank in `rank`."""
+    import math
+    timed = sorted((each for each in results if each.verdict == "right" and each.speedup is not None), key=lambda each: -each.speedup.value)  # type: ignore[union-attr]
+    leader: Result | None = None
+    place = 0
+    for count, each in enumerate(timed, 1):
+        mine = each.speedup
+        assert mine is not None
+        tied = False
+        if leader is not None and leader.speedup is not None:
+            first = leader.speedup
+            apart = math.log(first.value / mine.value)
+            tied = apart <= max(0.01, math.hypot(math.log(first.value / first.low), math.log(mine.high / mine.value)))
+        if not tied:
+            leader, place = each, count
+        each.rank = place
+    return [*timed, *sorted((each for each in results if each not in timed), key=lambda each: (each.verdict != "right", each.verdict, each.candidate))]
+
+
+def judge(problem: str | os.PathLike[str] | Problem, candidates: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, time_budget: float = 3.0,
+          jobs: int = 1, cold: bool = True, resume: str | os.PathLike[str] | None = None, calibration: Any = None,
+          settings: Settings | None = None, on_result: Callable[[Result], None] | None = None) -> list[Result]:
+    """Judges candidates of a problem, each in a process of its own, and returns their results in the candidates' order.
+
+    `problem` and `candidates` are files or folders, in the forms that docs/judge.md names. `time_budget` is seconds of timing for a candidate. `resume` is
+    a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one that of the CPU is used, where it is
+    stored. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
+    chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
+    if calibration is not None:
+        chosen.calibration = calibration.data
+    elif chosen.calibration is None:
+        chosen.calibration, why = stored_calibration("cpu")
+        if why:
+            chosen.why_no_calibration = f"There is no floor: {why}"
+    paths = [candidates] if isinstance(candidates, (str, os.PathLike)) else candidates
+    files = candidates_of(paths)
+    if isinstance(problem, (str, os.PathLike)):
+        problem = problem_of(Path(problem))
+    found = {}
+    for result in Judge(problem, chosen, Store(Path(resume)) if resume is not None else None).results(files):
+        found[result.candidate] = result
+        if on_result is not None:
+            on_result(result)
+    rank(list(found.values()))
+    return [found[str(file)] for file in files]
+
+
+def stored_calibration(device: str) -> tuple[Any, str]:
+    """The ceilings of a device in the cache, or why there are none."""
+    text, why = _core.stored_calibration(device)
+    return (json.loads(text), "") if text is not None else (None, why)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The least time that the device's measured ceilings leave a problem, and what limits a candidate above it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+
+#: What an output or an input of a type is calculated by at best. CPUs have no faster path for a narrower type than their vectors.
+_PIPE_CEILINGS = {"fp32": ("gemm-fp32", "fp32"), "fp64": ("gemm-fp64", "fp64"), "tf32": ("tensor-tf32", "gemm-fp32", "fp32"),
+                  "fp16": ("tensor-fp16", "fp16", "fp32"), "bf16": ("tensor-bf16", "fp32")}
+
+
+@dataclass
+class Floor:
+    """Seconds that no correct call can be faster than; None where it is not known."""
+
+    seconds: float | None
+    limiter: str | None
+    basis: str  #: what it rests on, or why there is none
+    parts: dict[str, float]
+
+
+def bytes_of(arrays: list[Any]) -> int:
+    """Each array once."""
+    return sum(int(each.nbytes) for each in arrays)
+
+
+def _fastest(ceilings: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> tuple[str, float] | None:
+    """The upper end of the interval of the highest of these ceilings."""
+    found = [(name, float(max(ceilings[name].get("ci95") or [ceilings[name]["value"]]))) for name in names if name in ceilings]
+    return max(found, key=lambda each: each[1]) if found else None
+
+
+def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: float, resident_bytes: float, flops: Mapping[str, float]) -> Floor:
+    """`moved_bytes` of one call must be read or written once; `resident_bytes` is what a whole batch touches: what a cache holds is served by it."""
+    if calibration is None:
+        return Floor(None, None, why_none, {})
+    ceilings = {each["resource"]: each for each in calibration.get("ceilings", ())}
+    levels = [each["resource"] for each in calibration.get("levels", ()) if max(each.get("capacity_ci95", [each["capacity_bytes"]])) >= resident_bytes]
+    memory = _fastest(ceilings, (*levels, "dram-read", "dram-write", "dram-copy", "dram-triad"))
+    parts: dict[str, tuple[str, float]] = {}
+    if memory:
+        parts["memory"] = (memory[0], moved_bytes / memory[1])
+    for pipe, count in flops.items():
+        rate = _fastest(ceilings, _PIPE_CEILINGS.get(pipe, (pipe,)))
+        if rate and count:
+            parts[pipe] = (rate[0], count / rate[1])
+    if not parts:
+        return Floor(None, None, "The calibration has no ceiling that this problem needs.", {})
+    slowest = max(parts.values(), key=lambda each: each[1])
+    work = f"{moved_bytes:.4g} B" + "".join(f", {count:.4g} FLOP on {pipe}" for pipe, count in flops.items() if count)
+    return Floor(slowest[1], slowest[0], f"{work}; the calibration of {calibration.get('created_utc', 'an unknown time')}",
+                 {name: seconds for name, seconds in parts.values()})
+
+
+def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | None) -> str:
+    """The one thing to do next."""
+    if seconds is None or floor.seconds is None:
+        return "Calibrate this device with gpubench --calibrate, so that the judge can say how near the limit it is." if floor.seconds is None else ""
+    if overhead_seconds is not None and overhead_seconds > seconds:
+        return "A call's overhead is longer than its work: do more in one call."
+    share = floor.seconds / seconds
+    if share > 0.8:
+        return f"It is within {100 * (1 - share):.0f} % of the limit by {floor.limiter}: change what must be moved or calculated, not how."
+    return f"{floor.limiter} would let it be {1 / share:.3g} times as fast: profile what keeps it from there."
+
+
+def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float] | None) -> tuple[float, dict[str, float]]:
+    """Bytes and FLOP of one call."""
+    work = dict(declared or {})
+    moved = work.pop("bytes", float(bytes_of(inputs) + bytes_of(outputs)))
+    return moved, work
+
+

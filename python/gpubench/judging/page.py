@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts for readers: lines for a terminal, and a page with a leaderboard and a chart."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import textwrap
+from typing import Any, Sequence
+
+from .. import _core
+from .verdict import Interval, Result
+
+_COLORS = {"right": "#2E7D32", "wrong": "#B3261E", "refused": "#B26A00"}
+
+
+def printable(text: str) -> str:
+    """Without what would steer a terminal."""
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def time_of(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"
+
+
+def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
+    if speedup is None:
+        return ""
+    return f"{speedup.value:.3g}x [{speedup.low:.3g}, {speedup.high:.3g}]" + (" tie" if tie else "")
+
+
+def names_of(results: Sequence[Result]) -> list[str]:
+    """Files without the folder that all have."""
+    folders = {os.path.dirname(each.candidate) for each in results}
+    return [printable(os.path.basename(each.candidate) if len(folders) == 1 else each.candidate) for each in results]
+
+
+def lines_of(results: Sequence[Result], width: int = 100) -> str:
+    """A table; below each candidate what is said of it."""
+    names = names_of(results)
+    longest = min(max([len(each) for each in names] + [9]), 40)
+    rows = [f"{'rank':>4}  {'candidate':{longest}}  {'verdict':7}  {'speed-up over the reference':30}  {'time':>9}  of floor"]
+    for name, each in zip(names, results):
+        share = f"{100 * each.floor_share:.0f} %" if each.floor_share is not None else ""
+        rows.append(f"{each.rank or '':>4}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):30}  "
+                    f"{time_of(each.seconds):>9}  {share}".rstrip())
+        text = f"{each.reason}: {printable(each.text)}" if each.reason else each.next_step
+        rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
+    return "\n".join(rows) + "\n"
+
+
+def chart_of(results: Sequence[Result]) -> dict[str, Any]:
+    """Speed-up against the share of the floor, or by candidate where no floor is known, as Vega-Lite."""
+    timed = [(name, each) for name, each in zip(names_of(results), results) if each.speedup is not None]
+    has_floor = any(each.floor_share is not None for _, each in timed)
+    values = [{"candidate": name, "verdict": each.verdict, "speedup": each.speedup.value, "low": each.speedup.low, "high": each.speedup.high,
+               "share": None if each.floor_share is None else 100.0 * each.floor_share, "time": time_of(each.seconds)}
+              for name, each in timed if each.speedup is not None]
+    across: dict[str, Any] = ({"field": "share", "type": "quantitative", "title": "share of the floor's speed, %", "scale": {"zero": True}} if has_floor else
+                              {"field": "candidate", "type": "nominal", "title": None, "sort": "-y"})
+    up = {"type": "quantitative", "title": "speed-up over the reference", "scale": {"type": "log"}}
+    color = {"field": "verdict", "type": "nominal", "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())}, "legend": None}
+    tooltip = [{"field": name, "type": "nominal"} for name in ("candidate", "time")] + [
+        {"field": name, "type": "quantitative", "format": ".4g"} for name in ("speedup", "low", "high", "share")]
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "width": 640, "height": 320, "data": {"values": values}, "layer": [
+        {"mark": {"type": "rule", "strokeDash": [4, 4], "color": "#888"}, "encoding": {"y": {"datum": 1, "type": "quantitative"}}},
+        {"mark": {"type": "rule"}, "encoding": {"x": across, "y": {"field": "low", **up}, "y2": {"field": "high"}, "color": color}},
+        {"mark": {"type": "point", "filled": True, "size": 70}, "encoding": {"x": across, "y": {"field": "speedup", **up}, "color": color, "tooltip": tooltip}}]}
+
+
+_STYLE = """body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;color:#1b222b;font-variant-numeric:tabular-nums}
+main{max-width:1200px;margin:0 auto;padding:1.5rem clamp(14px,2.5vw,36px)}h1{font-size:1.6rem;margin:0 0 .3rem}p{margin:.2rem 0 1rem;color:#57606b}
+.scroll{overflow-x:auto;border:1px solid #d9dfe6;border-radius:12px}table{border-collapse:collapse;width:100%;font-size:.88rem}
+th,td{padding:.42rem .9rem;text-align:left;vertical-align:top;border-top:1px solid #d9dfe6;overflow-wrap:anywhere}thead th{white-space:nowrap;color:#57606b}
+td.n{text-align:right;white-space:nowrap}td small{display:block;color:#57606b}td.why{min-width:18rem}#chart{max-width:1200px;margin:0 auto;padding:0 clamp(14px,2.5vw,36px) 2rem;overflow-x:auto}
+.right{color:#2E7D32}.wrong{color:#B3261E}.refused{color:#B26A00}.right,.wrong,.refused{font-weight:650}
+@media (max-width:600px){th,td{padding:.4rem .6rem}}"""
+
+
+def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
+    """A leaderboard with intervals, and the chart, in one file that needs no network."""
+    def cell(text: str, kind: str = "") -> str:
+        return f"<td{f' class={kind!r}' if kind else ''}>{html.escape(text)}</td>"
+
+    rows = []
+    for name, each in zip(names_of(results), results):
+        why = f"{each.reason}: {each.text}" if each.reason else each.next_step
+        share = f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else ""
+        rows.append(f"<tr>{cell(str(each.rank or ''), 'n')}<th scope=row>{html.escape(name)}</th>{cell(each.verdict, each.verdict)}"
+                    f"{cell(speedup_of(each.speedup, each.tie), 'n')}{cell(time_of(each.seconds), 'n')}{cell(time_of(each.cold_seconds), 'n')}{cell(share)}"
+                    f"{cell(printable(why), 'why')}</tr>")
+    counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
+    problem = html.escape(printable(results[0].problem)) if results else ""
+    basis = next((each.floor_basis for each in results if each.floor_basis), "")
+    head = (f"<style>{_STYLE}</style><main><h1>Candidates for {problem}</h1><p>{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie. "
+            f"{html.escape(f'Floor: {basis}.' if basis else '')}</p>"
+            "<div class=scroll><table><thead><tr><th>Rank<th>Candidate<th>Verdict<th>Speed-up<th>Time<th>Cold<th>Of the floor<th>What to know</tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(f'<p>{html.escape(each)}</p>' for each in notes)}</main>")
+    page = _core.chart_html(json.dumps(chart_of(results)))
+    page = re.sub("<title>.*?</title>", lambda _: f"<title>Candidates for {problem}</title>", page, count=1)
+    page = page.replace('content="light">', 'content="light">\n<meta name="viewport" content="width=device-width">', 1)
+    before, mark, after = page.partition('<div id="chart">')
+    return before + head + mark + after

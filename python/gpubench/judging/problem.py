@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be computed: a reference, how its inputs are made, what counts as right."""
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Sequence
+
+from .cell import layout
+from .contents import CONTENTS, Strided
+
+Case = Mapping[str, Any]
+
+
+@dataclass
+class Problem:
+    """One problem, as an adapter has read it."""
+
+    name: str
+    file: str
+    adapter: str  #: the file of the adapter, which loads the reference and the candidates in their processes
+    make: Callable[[Case, int], Any]  #: inputs of a case, from a seed: a tuple is the arguments, all else the one argument
+    reference_facts: dict[str, Any]  #: what the adapter needs to load the reference
+    candidate_facts: dict[str, Any]
+    cases: Sequence[Case] = ({},)  #: shown; the first is timed
+    hidden_cases: Sequence[Case] = ()
+    contents: Sequence[str] = tuple(each for each in CONTENTS if each != "nan")
+    strides: bool = False  #: whether inputs may be views with holes
+    mutable: bool = False  #: whether a call may change its inputs
+    tolerance: tuple[float, float] | None = None  #: relative, absolute
+    compare: Callable[[Any, Any], str] | None = None  #: the problem's own check of (inputs, outputs); what is wrong, or nothing
+    precision: str | None = None  #: "tf32", "fp16", "bf16" or "fp8" where less than the inputs' type is allowed
+    nan_equal: bool = True
+    work: Callable[[Any], Mapping[str, float]] | None = None  #: FLOP of a call by pipe, and "bytes" where not each array moves once
+    hidden_files: Sequence[str] = field(default_factory=list)  #: that candidates shall not see
+
+    def inputs(self, case: Case, contents: str = "", strided: bool = False, seed: int | None = None) -> Any:
+        """Fresh inputs. The seed comes from the system's random numbers, unless one is given."""
+        tree = self.make(case, secrets.randbits(31) if seed is None else seed)
+        if not contents and not strided:
+            return tree
+        skeleton, leaves = layout.flatten(tree)
+        change = Strided() if strided else CONTENTS[contents]
+        changed = [change(each) for each in leaves]
+        if all(new is old for new, old in zip(changed, leaves)):
+            return None
+        return layout.unflatten(skeleton, changed)
+
+
+def upcast(tree: Any) -> Any | None:
+    """The same inputs with floating point in 64 bits; None where nothing is to be gained."""
+    skeleton, leaves = layout.flatten(tree)
+    wide = []
+    gains = False
+    for leaf in leaves:
+        name = str(leaf.dtype).removeprefix("torch.")
+        is_float = name.startswith(("float", "bfloat"))
+        gains = gains or (is_float and name != "float64")
+        if not is_float:
+            wide.append(leaf)
+        elif layout.framework_of(leaf) == "torch":
+            wide.append(leaf.double())
+        else:
+            wide.append(leaf.astype("float64"))
+    return layout.unflatten(skeleton, wide) if gains else None

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that runs one candidate, or the reference: started, asked, watched and ended from outside. All clocks are read here."""
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Sequence
+
+from .memory import Region, Spec
+from .verdict import Trouble
+
+CELL = Path(__file__).resolve().parent / "cell"
+_MAX_REPLY_BYTES = 1 << 20
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+_KEPT_PREFIXES = ("CUDA", "NVIDIA", "OMP_", "OPENBLAS_", "MKL_", "KMP_", "TRITON_", "TORCH")
+#: Threads of honest libraries shall wait asleep: work while nothing is asked for is held against a candidate.
+_QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "OPENBLAS_THREAD_TIMEOUT": "4", "KMP_BLOCKTIME": "0",
+                  "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@dataclass
+class Limits:
+    """What a candidate may use."""
+
+    seconds: float = 60.0  #: for one request: loading, or one batch of calls
+    memory_bytes: int | None = 8 << 30
+    namespaces: bool = True
+
+
+@dataclass
+class Timed:
+    """One batch by the judge's clocks, in seconds."""
+
+    wall: float  #: from the request to the reply
+    cpu: float  #: processor time of the process and all its descendants meanwhile
+    idle_cpu: float  #: the same while nothing was asked of it, since the batch before
+
+
+def _environment(folder: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or key.startswith(_KEPT_PREFIXES)}
+    return {**_QUIET_THREADS, **kept, "HOME": folder, "TMPDIR": folder}
+
+
+def _packages() -> list[str]:
+    return [each for each in sys.path if os.path.basename(each) in ("site-packages", "dist-packages")]
+
+
+def descendants(process: int) -> list[int]:
+    """A process and all that came of it."""
+    found = [process]
+    for each in found:
+        try:
+            for thread in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{thread}/children", encoding="ascii") as stream:
+                    found += [int(word) for word in stream.read().split()]
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _cpu_seconds(process: int) -> float:
+    """Processor time of a process, its descendants, and those of them that have ended."""
+    seconds = 0.0
+    for each in descendants(process):
+        try:
+            seconds += time.clock_gettime((~each << 3) | 2)  # CPUCLOCK_SCHED of <linux/posix-timers.h>: that of another process
+            with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as stream:
+                fields = stream.read().rpartition(")")[2].split()
+            seconds += (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")  # cutime, cstime
+        except (OSError, ValueError, IndexError):
+            continue
+    return seconds
+
+
+class CellProcess:
+    """One process. All methods throw Trouble for what the candidate does."""
+
+    def __init__(self, limits: Limits, hidden: Sequence[str] = ()):
+        self.limits = limits
+        self.folder = tempfile.mkdtemp(prefix="gpubench-judge-")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._hidden = [os.path.realpath(each) for each in hidden if os.path.exists(each)]
+        self.missing: dict[str, str] = {}
+        self.inputs = self.outputs = Region(1, False)
+        self._cpu = 0.0
+
+    def start(self, input_bytes: int, output_bytes: int) -> None:
+        """Starts it with memory of these sizes."""
+        self.close_memory()
+        self.inputs, self.outputs = Region(input_bytes, True), Region(output_bytes, False)
+        ours, theirs = socket.socketpair()
+        readable = os.open(f"/proc/self/fd/{self.inputs.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        given = [theirs.fileno(), readable, self.outputs.descriptor]
+        settings = {"channel": given[0], "inputs": given[1], "outputs": given[2], "descriptors": given, "folder": self.folder,
+                    "hidden": self._hidden, "paths": _packages(), "namespaces": self.limits.namespaces,
+                    "memory_bytes": self.limits.memory_bytes and self.limits.memory_bytes + self.inputs.size + self.outputs.size}
+        try:
+            self._process = subprocess.Popen([sys.executable, "-I", str(CELL), json.dumps(settings)], pass_fds=given, stdin=subprocess.DEVNULL,
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment(self.folder), cwd=self.folder,
+                                             start_new_session=True)
+        finally:
+            theirs.close()
+            os.close(readable)
+        self._channel = ours
+        self.missing = self._answer(self.limits.seconds)["missing"]
+
+    def map(self, mutable: bool) -> None:
+        self.ask("map", input_bytes=self.inputs.size, output_bytes=self.outputs.size, mutable=mutable)
+
+    def ask(self, request: str, **words: Any) -> Any:
+        """One request, and what it answers."""
+        self._send(json.dumps({"do": request, **words}).encode())
+        answer = self._answer(self.limits.seconds)
+        self._cpu = _cpu_seconds(self._pid)
+        return answer.get("result")
+
+    def run(self) -> Timed:
+        """Runs the prepared calls once."""
+        before = _cpu_seconds(self._pid)
+        idle = before - self._cpu
+        start = time.perf_counter_ns()
+        self._send(b"run")
+        self._answer(self.limits.seconds)
+        end = time.perf_counter_ns()
+        self._cpu = _cpu_seconds(self._pid)
+        return Timed((end - start) * 1e-9, self._cpu - before, idle)
+
+    def idle_cpu(self) -> float:
+        """Processor time since the last answer."""
+        now = _cpu_seconds(self._pid)
+        return now - self._cpu
+
+    @property
+    def _pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def _send(self, message: bytes) -> None:
+        if select.select([self._channel], [], [], 0)[0]:
+            self._died_or("protocol", "It wrote to the judge's channel without being asked.")
+        try:
+            self._channel.sendall(struct.pack("<I", len(message)) + message)
+        except OSError:
+            self._died_or("crash", "Its process has ended.")
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        size = struct.unpack("<I", self._exactly(4, deadline))[0]
+        if size > _MAX_REPLY_BYTES:
+            self._died_or("protocol", "What it wrote to the judge's channel is no answer.")
+        try:
+            answer = json.loads(self._exactly(size, deadline))
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise Trouble("protocol", "What it wrote to the judge's channel is no answer.")
+        if "error" in answer:
+            raise Trouble(str(answer["error"]), str(answer.get("text", ""))[:2000])
+        return answer
+
+    def _exactly(self, count: int, deadline: float) -> bytes:
+        parts = b""
+        while len(parts) < count:
+            if not select.select([self._channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                self.kill()
+                raise Trouble("time-limit", f"It did not answer within {self.limits.seconds:g} s.")
+            part = self._channel.recv(count - len(parts))
+            if not part:
+                self._died_or("crash", "Its process has ended.")
+            parts += part
+        return parts
+
+    def _died_or(self, code: str, text: str) -> None:
+        """Says how the process died, where it did; else this trouble."""
+        assert self._process is not None
+        try:
+            status = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Trouble(code, text) from None
+        number = status - 128 if status > 128 else -status
+        if number in {each.value for each in signal.Signals}:
+            raise Trouble("crash", f"Its process was ended by {signal.Signals(number).name}.")
+        raise Trouble("crash", f"It ended its process with exit code {status}.")
+
+    def kill(self) -> None:
+        """Ends it and all that came of it."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        for each in reversed(descendants(self._process.pid)):
+            try:
+                os.kill(each, signal.SIGKILL)
+            except OSError:
+                pass
+        self._process.wait()
+
+    def close_memory(self) -> None:
+        for region in (self.inputs, self.outputs):
+            region.close()
+
+    def close(self) -> None:
+        self.kill()
+        if hasattr(self, "_channel"):
+            self._channel.close()
+        self.close_memory()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int) -> tuple[list[dict[str, Any]], int, int]:
+    """Places for `count` calls, and the bytes that their inputs and outputs take."""
+    from .cell import layout
+    slots, at, to = [], 0, 0
+    for _ in range(count):
+        placed_inputs, at = layout.place(inputs, at)
+        placed_outputs, to = layout.place(outputs, to)
+        slots.append({"skeleton": skeleton, "inputs": placed_inputs, "outputs": placed_outputs})
+    return slots, at, to

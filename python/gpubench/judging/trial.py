@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One problem with its reference running: candidates are checked against it, then timed beside it."""
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+
+from .. import _core
+from . import checks, floor, timing
+from .cell import layout
+from .memory import Poison, Spec
+from .problem import Case, Problem, upcast
+from .process import Limits
+from .side import Side, arrays_of
+from .verdict import Result, Trouble
+
+_BATCH_BYTES = 64 << 20
+_SHOWN_PROBES = 3
+_KEPT_OUTPUTS = 8  #: of earlier calls, by which stale results are known
+_SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
+
+
+@dataclass
+class Settings:
+    """How candidates are judged."""
+
+    time_budget: float = 3.0  #: seconds of timing a candidate
+    min_blocks: int = 8
+    narrow: float = 0.01
+    cold: bool = True
+    jobs: int = 1  #: candidates checked at once
+    limits: Limits = field(default_factory=Limits)
+    calibration: Mapping[str, Any] | None = None
+    why_no_calibration: str = "There is no calibration of this device: gpubench --calibrate measures one."
+
+
+@dataclass
+class Probe:
+    """One call that a candidate is checked by."""
+
+    kind: str  #: "" for a shown case; else the reason's code
+    name: str
+    tree: Any
+    skeleton: Any
+    specs: list[Spec]
+    arrays: list[Any]
+    outputs: list[Spec]
+    expected: list[Any]
+    exact: list[Any] | None  #: of the reference in 64 bits
+    own_error: list[float]  #: the reference's largest error against that, by output
+
+
+class ProblemError(_core.UsageError):  # type: ignore[misc]
+    """The problem itself does not work."""
+
+
+class Trial:
+    """Opens with the reference's process; close() ends it."""
+
+    def __init__(self, problem: Problem, settings: Settings):
+        self.problem, self.settings = problem, settings
+        self.poison = Poison()
+        self.notes: list[str] = []
+        self._flush: timing.Flush | None = None
+        self._nothing_kind: Any = None
+        self.reference = self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False)
+        self.nothing = self.side(None, "", {}, hidden=False)
+        try:
+            first = self._inputs(problem.cases[0])
+            input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in arrays_of(first)[1])
+            self._sizes = (16 * input_bytes + 4 * _BATCH_BYTES, 16 * input_bytes + 16 * _BATCH_BYTES)
+            try:
+                self.reference.start(*self._sizes)
+                self.probes = self._make_probes()
+            except Trouble as trouble:
+                raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.reference.close()
+        self.nothing.close()
+
+    def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True) -> Side:
+        """A process for one side, not yet started."""
+        return Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else ())
+
+    def _inputs(self, case: Case, **how: Any) -> Any:
+        try:
+            return self.problem.inputs(case, **how)
+        except Exception as error:  # noqa: BLE001: the problem's own
+            raise ProblemError(f"{self.problem.name} cannot make inputs{f' for {dict(case)}' if case else ''}: {type(error).__name__}: {error}") from None
+
+    # What is known of the right results
+
+    def _make_probes(self) -> list[Probe]:
+        problem = self.problem
+        shown = [problem.cases[0]] * _SHOWN_PROBES + list(problem.cases[1:])
+        probes = []
+        for case in shown:
+            probe = self._probe("", str(dict(case)) if case else "", self._inputs(case))
+            probes.append(probe)
+        hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
+        hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
+        hidden += [("hidden-strides", "every second element", problem.cases[0], {"strided": True})] if problem.strides else []
+        for kind, name, case, how in hidden:
+            tree = self._inputs(case, **how)
+            if tree is None:
+                continue
+            try:
+                probe = self._probe(kind, name, tree)
+            except Trouble as trouble:
+                self._drop(kind, name, f"the reference does not take it: {trouble.text}")
+                continue
+            if name != "nan" and not all(np.isfinite(checks.as_float(each, spec["dtype"])).all()
+                                         for each, spec in zip(probe.expected, probe.outputs) if checks.is_float(spec["dtype"])):
+                self._drop(kind, name, "the reference's result is not finite")
+                continue
+            if probe.exact is not None and any(
+                    checks.difference(each, exact.astype(each.dtype), spec["dtype"], problem.tolerance, problem.nan_equal) for each, exact, spec in zip(
+                        probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16")):
+                self._drop(kind, name, "the reference differs from itself in FP64 there")
+                continue
+            probes.append(probe)
+        return probes
+
+    def _drop(self, kind: str, name: str, why: str) -> None:
+        self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why}.")
+
+    def _probe(self, kind: str, name: str, tree: Any) -> Probe:
+        skeleton, specs, arrays = arrays_of(tree)
+        outputs, expected = self._reference_of(skeleton, specs, arrays)
+        exact = None
+        own_error = [0.0] * len(outputs)
+        wide = upcast(tree)
+        if wide is not None and kind != "hidden-strides":
+            try:
+                wide_skeleton, wide_specs, wide_arrays = arrays_of(wide)
+                wide_outputs, results = self._reference_of(wide_skeleton, wide_specs, wide_arrays, "float64")
+                if [each["shape"] for each in wide_outputs] == [each["shape"] for each in outputs]:
+                    exact = [checks.as_float(each, spec["dtype"]) for each, spec in zip(results, wide_outputs)]
+                    with np.errstate(all="ignore"):
+                        own_error = [float(np.nanmax(np.abs(checks.as_float(each, spec["dtype"]) - right), initial=0.0)) if checks.is_float(spec["dtype"]) else 0.0
+                                     for each, right, spec in zip(expected, exact, outputs)]
+                    own_error = [each if np.isfinite(each) else 0.0 for each in own_error]
+            except Trouble:
+                exact = None  # it does not calculate in 64 bits
+        return Probe(kind, name, tree, skeleton, specs, arrays, outputs, expected, exact, own_error)
+
+    def _reference_of(self, skeleton: Any, specs: list[Spec], arrays: list[Any], precise: str = "") -> tuple[list[Spec], list[Any]]:
+        side = self.reference
+        side.place(skeleton, specs, [], 1, precise)
+        side.fill(0, arrays)
+        outputs = side.describe()
+        side.place(skeleton, specs, outputs, 1, precise)
+        side.fill(0, arrays)
+        side.run()
+        return [{key: value for key, value in each.items() if key != "offset"} for each in outputs], side.outputs(0)
+
+    # Checking
+
+    def start(self, side: Side) -> None:
+        """Starts the process of a candidate. Throws Trouble where it does not load."""
+        side.start(*self._sizes)
+
+    def check(self, side: Side, result: Result) -> None:
+        """All probes, one call each. Throws Trouble."""
+        earlier: list[list[Any]] = []
+        worst: dict[str, Any] = {}
+        # In an order of its own each time: what is shown is not always tried first
+        order = [*range(_SHOWN_PROBES), *(np.random.default_rng().permutation(len(self.probes) - _SHOWN_PROBES) + _SHOWN_PROBES)]
+        for probe in (self.probes[each] for each in order):
+            side.place(probe.skeleton, probe.specs, probe.outputs, 1)
+            side.fill(0, probe.arrays)
+            try:
+                side.run()
+                outputs = side.outputs(0)
+                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error, earlier)
+            except Trouble as trouble:
+                if probe.kind and trouble.code in ("values", "nan", "error", "unwritten", "check", "shape", "crash"):
+                    raise Trouble(probe.kind, f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}': {trouble.text}") from None
+                self._name_precision(probe, side, trouble)
+                raise
+            result.calls_checked += 1
+            earlier.append(outputs)
+            del earlier[:-_KEPT_OUTPUTS]
+            if not probe.kind:
+                self._note_precision(probe, outputs, worst)
+        result.precision = worst
+        if "inside" in worst:
+            raise Trouble("precision", self._precision_words(worst))
+
+    def _precision_words(self, worst: dict[str, Any]) -> str:
+        return (f"{worst['inside'].upper()} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}.")
+
+    def _note_precision(self, probe: Probe, outputs: list[Any], worst: dict[str, Any]) -> None:
+        if probe.exact is None:
+            return
+        for output, expected, exact, spec in zip(outputs, probe.expected, probe.exact, probe.outputs):
+            if not checks.is_float(spec["dtype"]):
+                continue
+            values = checks.as_float(output, spec["dtype"])
+            error, own = checks.norm_error(values, exact), checks.norm_error(checks.as_float(expected, spec["dtype"]), exact)
+            if error is None or own is None:
+                continue
+            if error >= worst.get("error", -1.0):
+                worst.update(error=error, reference_error=own, ulps=checks.ulp_error(values, exact, spec["dtype"]),
+                             asked=self.problem.precision or {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}.get(spec["dtype"], spec["dtype"]))
+            inside = checks.less_precise(error, own, spec["dtype"], self.problem.precision)
+            if inside:
+                worst["inside"] = inside
+
+    def _name_precision(self, probe: Probe, side: Side, trouble: Trouble) -> None:
+        """Wrong values that lower precision explains are named so."""
+        if trouble.code != "values" or probe.kind or probe.exact is None:
+            return
+        worst: dict[str, Any] = {}
+        self._note_precision(probe, side.outputs(0), worst)
+        if "inside" in worst and worst["error"] < 0.2:
+            raise Trouble("precision", self._precision_words(worst))
+
+    def _compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
+                 own_error: Sequence[float], earlier: Sequence[list[Any]]) -> None:
+        problem = self.problem
+        if problem.compare is not None:
+            shares = [side.unwritten(slot, which, each) for which, each in enumerate(outputs)]
+            if max(shares, default=0.0) == 1.0:
+                raise Trouble("unwritten", "It wrote no output at all.")
+            results = [layout.as_framework(each, spec) for each, spec in zip(outputs, specs)]
+            wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            if not wrong:
+                return
+            self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
+            raise Trouble("check", f"The problem's own check says: {wrong[:300]}")
+        self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
+
+    def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
+                     own_error: Sequence[float], earlier: Sequence[list[Any]]) -> None:
+        for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
+            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which])
+            if found:
+                raise checks.diagnose(output, spec, found, side.unwritten(slot, which, output), inputs, [each[which] for each in earlier])
+
+    # Timing
+
+    def time(self, side: Side, result: Result) -> None:
+        """In turns with the reference; every call is fresh, and checked. Throws Trouble."""
+        problem, settings = self.problem, self.settings
+        case = problem.cases[0]
+        probe = self.probes[0]
+        call_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in (*probe.specs, *probe.outputs))
+        samples, make_seconds = [], 0.0
+        for _ in range(3):
+            start = time.perf_counter()
+            arrays = arrays_of(self._inputs(case))[2]
+            make_seconds = max(make_seconds, time.perf_counter() - start)
+            for each in (side, self.reference):
+                each.place(probe.skeleton, probe.specs, probe.outputs, 1)
+                each.fill(0, arrays)
+                samples.append(each.run().wall)
+        plan = timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, _BATCH_BYTES), settings.min_blocks, budget_seconds=settings.time_budget,
+                           narrow=settings.narrow)
+        self._start_nothing(probe)
+        for each in (side, self.reference, self.nothing):
+            each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
+        earlier: list[list[Any]] = []
+        trees: dict[int, Any] = {}
+        random = np.random.default_rng()
+        share = min(1.0, _SMALL_BYTES / max(call_bytes * plan.calls, 1))
+
+        def fresh() -> list[Any]:
+            tree = self._inputs(case)
+            arrays = arrays_of(tree)[2]
+            if problem.compare is not None:
+                trees[id(arrays)] = tree
+                if len(trees) > 4 * plan.calls:
+                    trees.pop(next(iter(trees)))
+            return list(arrays) if problem.compare is None else arrays
+
+        def check(slot: int, inputs: list[Any], both: list[Any]) -> None:
+            outputs, expected = both
+            if share == 1.0 or random.random() < share:
+                try:
+                    self._compare(side, slot, trees.get(id(inputs)), inputs, outputs, expected, probe.outputs, probe.own_error, earlier)
+                except Trouble as trouble:
+                    raise Trouble(trouble.code, f"Right when it was checked, wrong in timed call {result.calls_timed + 1}: {trouble.text}") from None
+                result.calls_checked += 1
+            result.calls_timed += 1
+            earlier.append(outputs)
+            del earlier[:-_KEPT_OUTPUTS]
+
+        times = timing.take_turns(self.reference, side, self.nothing, plan, fresh, check, lambda: True)
+        trouble = timing.clocks_agree(times)
+        if trouble:
+            raise trouble
+        self._sum_up(times, probe, plan, result)
+        if settings.cold:
+            self._flush = self._flush or timing.Flush()
+            for each in (side, self.nothing):
+                each.place(probe.skeleton, probe.specs, probe.outputs, 1)
+            result.cold_seconds = timing.cold_seconds(side, self.nothing, fresh, self._flush)
+            if result.cold_seconds is None:
+                result.notes.append("There is no cold time: a call is too short for the clock.")
+
+    def _start_nothing(self, probe: Probe) -> None:
+        """The call that does nothing, for outputs of this kind."""
+        kind = [[spec, layout.extent(spec) * layout.element_bytes(spec)] for spec in probe.outputs]
+        if self._nothing_kind == kind:
+            return
+        self._nothing_kind = kind
+        self.nothing.set_returns(kind)
+        if self.nothing.loaded:
+            self.nothing.load()
+        else:
+            self.nothing.start(*self._sizes)
+
+    def _sum_up(self, times: timing.Times, probe: Probe, plan: timing.Plan, result: Result) -> None:
+        result.speedup, why = times.speedup()
+        if result.speedup is None:
+            result.notes.append(f"There is no speed-up: {why}.")
+        else:
+            result.tie = result.speedup.low <= 1.0 <= result.speedup.high or abs(result.speedup.value - 1.0) < 0.01
+        result.seconds, result.reference_seconds = times.seconds("candidate"), times.seconds("reference")
+        declared = self.problem.work(probe.tree) if self.problem.work is not None else None
+        moved, flops = floor.work_of(probe.expected, probe.arrays, declared)
+        least = floor.floor_of(self.settings.calibration, self.settings.why_no_calibration, moved,
+                               floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops)
+        result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
+        if least.seconds is not None and result.seconds is not None:
+            result.floor_share = least.seconds / result.seconds
+            gross = min(each.candidate for each in times.blocks)
+            if gross < least.seconds:
+                raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis}).")
+        nothing = float(np.median([each.nothing for each in times.blocks]))
+        result.next_step = floor.next_step(least, result.seconds, nothing)
+        if timing.load_average() > 1.2:
+            result.notes.append(f"The machine is busy (load {timing.load_average():.1f} for each processor): the interval is wide for it.")
+
+
+__all__ = ["Probe", "ProblemError", "Settings", "Trial"]

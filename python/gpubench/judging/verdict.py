@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the judge says of a candidate."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+#: What can be said against a candidate, and which verdict that makes. `refused`: its times are not believed, or not of what was asked.
+REASONS = {
+    "load": "wrong",  # it does not import, compile, or have the name
+    "error": "wrong",  # it raises
+    "crash": "wrong",
+    "time-limit": "wrong",
+    "memory": "wrong",
+    "type": "wrong",  # of what it returns
+    "shape": "wrong",
+    "unwritten": "wrong",  # outputs, or parts, that it never wrote
+    "stale": "wrong",  # results of an earlier call
+    "input": "wrong",  # it returns an input
+    "nan": "wrong",
+    "values": "wrong",
+    "hidden-contents": "wrong",
+    "hidden-case": "wrong",
+    "hidden-strides": "wrong",
+    "check": "wrong",  # the problem's own comparison
+    "guard": "refused",  # it wrote beside its outputs
+    "precision": "refused",  # it calculates in less than was asked
+    "late": "refused",  # it wrote results after it had answered
+    "idle-work": "refused",  # it works while nothing is asked of it
+    "floor": "refused",  # faster than the device can be
+    "protocol": "refused",  # it talked to the judge
+    "device": "refused",  # it needs a device that is not there
+}
+
+
+class Trouble(Exception):
+    """What is said against a candidate: one sentence, or two."""
+
+    def __init__(self, code: str, text: str):
+        super().__init__(text)
+        self.code = code if code in REASONS else "error"
+        self.text = text
+
+
+@dataclass
+class Interval:
+    """A value with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass
+class Result:
+    """Of one candidate. What was not measured is None; `notes` say why."""
+
+    candidate: str
+    verdict: str = "refused"
+    reason: str | None = None  #: a code of REASONS
+    text: str = ""  #: the reason in words
+    problem: str = ""
+    speedup: Interval | None = None  #: over the reference
+    tie: bool | None = None  #: whether the interval of the speed-up holds 1
+    seconds: float | None = None  #: of one call, warm
+    cold_seconds: float | None = None  #: with the last-level cache flushed before
+    reference_seconds: float | None = None
+    floor_seconds: float | None = None
+    floor_share: float | None = None  #: the floor over the time
+    limiter: str | None = None
+    floor_basis: str = ""  #: what the floor rests on, or why there is none
+    next_step: str = ""
+    precision: dict[str, Any] = field(default_factory=dict)
+    calls_timed: int = 0
+    calls_checked: int = 0
+    rank: int | None = None
+    isolation_missing: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds_taken: float = 0.0
+    key: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Result:
+        known = {key: value for key, value in data.items() if key in cls.__dataclass_fields__}
+        if known.get("speedup") is not None:
+            known["speedup"] = Interval(**known["speedup"])
+        return cls(**known)
