@@ -28,6 +28,8 @@ struct Declaration {
   std::optional<Grid> grid = {};
   Buffers buffers = {};
   std::function<Check()> check = {};
+  std::int64_t input_pool = 0;  ///< sets of inputs that `fill_inputs` knows
+  std::function<void(std::int64_t)> fill_inputs = {};
   std::function<void(Stream)> reset = {};
   DeviceKind reset_device = DeviceKind::cpu;
   Batch calls = {};  ///< as State::as_called has it; empty: what `measure` was given, on its stream

@@ -327,6 +327,9 @@ Measurement PointRunner::run(const PointCall& call) {
 
 void PointRunner::measure(Declaration& declared, const Batch& batch) {
   device_.begin(declared);
+  if (declared.fill_inputs && !declared.check)
+    throw std::logic_error("state.inputs needs state.verify: nothing else looks at the results");
+  if (declared.fill_inputs) declared.fill_inputs(0);
   device_.execute(declared, batch);
   declared.buffers.mark_kept();  // what a check asks for after this is not the operation's
   current_.verified = verify(declared);
@@ -334,7 +337,29 @@ void PointRunner::measure(Declaration& declared, const Batch& batch) {
     time_on_host(declared, batch);
   else
     time_on_gpu(declared, batch);
+  if (declared.fill_inputs || settings_.verify_every) verify_after_timing(declared, batch);
   time_variants(declared);
+}
+
+void PointRunner::verify_after_timing(const Declaration& declared, const Batch& batch) {
+  if (!declared.check) return;
+  const std::int64_t sets = std::max<std::int64_t>(declared.input_pool, 1);
+  std::int64_t first = 0;
+  std::int64_t last = sets - 1;
+  if (sets > 1 &&
+      !settings_.verify_every)  // one that the operation cannot know, and that is not what it was timed with
+    first = last = std::uniform_int_distribution<std::int64_t>(1, sets - 1)(random_);
+  for (std::int64_t set = last; set >= first; --set) {
+    if (declared.fill_inputs) declared.fill_inputs(set);
+    device_.execute(declared, batch);
+    try {
+      (void)verify(declared);
+    } catch (const WrongResult& error) {
+      const std::string inputs =
+          declared.fill_inputs ? fmt::format(" for inputs {} of {}", set, declared.input_pool) : "";
+      throw WrongResult(fmt::format("right before timing, wrong after it{}: {}", inputs, error.what()));
+    }
+  }
 }
 
 void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer) {

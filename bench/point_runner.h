@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <random>
 #include <stdexcept>
 
 #include "bench/declaration.h"
@@ -107,6 +108,8 @@ class PointRunner {
     std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};
     /// Executions find none of their data in the caches.
     bool cold = false;
+    /// Results are checked after timing too, for each set of inputs.
+    bool verify_every = false;
   };
   PointRunner(Device device, Settings settings);
 
@@ -119,6 +122,8 @@ class PointRunner {
   void time_on_gpu(detail::Declaration& declared, const Batch& batch);
   void time_on_host(detail::Declaration& declared, const Batch& batch);
   void time_variants(const detail::Declaration& declared);
+  /// Checks again what the operation gives after it was timed. Throws WrongResult.
+  void verify_after_timing(const detail::Declaration& declared, const Batch& batch);
   DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const Batch& batch,
                          const ColdCache* cold);
   [[nodiscard]] bool asks_for(TimingMode clock) const {
@@ -131,6 +136,7 @@ class PointRunner {
   Settings settings_;
   SamplingOptions sampling_;  ///< of the point that runs
   Measurement current_;
+  std::mt19937_64 random_{std::random_device{}()};
 };
 
 }  // namespace gpubench::bench

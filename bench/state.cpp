@@ -186,6 +186,12 @@ void State::phase(std::string name, double share, double mean_seconds, std::int6
 
 void State::label(std::string text) { declaration_.label = std::move(text); }
 void State::verify(std::function<Check()> check) { declaration_.check = std::move(check); }
+void State::inputs(std::int64_t pool, std::function<void(std::int64_t)> fill) {
+  if (pool < 2)
+    throw std::invalid_argument(fmt::format("state.inputs takes a pool of at least two sets of inputs, not {}", pool));
+  declaration_.input_pool = pool;
+  declaration_.fill_inputs = std::move(fill);
+}
 void State::as_called(std::function<void(Stream, std::int64_t)> calls) { declaration_.calls = std::move(calls); }
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }

@@ -552,6 +552,10 @@ OptionRows own_rows() {
       {"--cache", "warm|cold", "", "warm", common, once,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
+      {"--verify", "changed|every", "", "changed", other, once,
+       "When to check results that have a check. changed: before timing, and after it with other inputs, where "
+       "state.inputs has them. every: after timing in any case, with each set of inputs.",
+       use::choice(&RunOptions::verify_every, std::vector{false, true})},
       {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",

@@ -33,6 +33,7 @@ bench::PointRunner::Settings runner_settings(const RunOptions& options) {
   bench::PointRunner::Settings settings;
   settings.clocks = options.modes;
   settings.cold = options.cache_state == "cold";
+  settings.verify_every = options.verify_every;
   bench::SamplingOptions& sampling = settings.sampling;
   sampling.budget_seconds = options.time_budget_seconds;
   if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;

@@ -25,6 +25,7 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< or "cold"
+  bool verify_every = false;         ///< check results after timing too, for each set of inputs
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
   std::optional<double> isolate_timeout_seconds;

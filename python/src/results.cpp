@@ -111,13 +111,6 @@ std::optional<std::array<double, 3>> ratio_of_medians(const std::vector<double>&
   return {{ratio, ratio * std::exp(-down), ratio * std::exp(up)}};
 }
 
-std::array<double, 3> interquartile_mean(std::vector<double> values) {
-  if (values.empty()) throw UsageError("A mean needs at least one value.");
-  std::ranges::sort(values);
-  const Interval interval = statistics::interquartile_mean_ci95(values);
-  return {statistics::interquartile_mean(values), interval.low, interval.high};
-}
-
 void bind_errors(nb::module_& module) {
   const nb::object error = nb::steal(PyErr_NewExceptionWithDoc(
       "gpubench.Error", "What gpubench cannot do, in one sentence.", PyExc_RuntimeError, nullptr));
@@ -179,8 +172,8 @@ void bind_comparison(nb::module_& module) {
              "force"_a = false, "paired"_a = false, "clock"_a = nb::none(), Release());
   module.def("ratio_of_medians", &ratio_of_medians, "base"_a, "new"_a,
              "Base over new with its 95 % interval: (ratio, low, high); None below six samples a side.");
-  module.def("interquartile_mean", &interquartile_mean, "values"_a,
-             "Mean of the middle half with its 95 % interval: (mean, low, high).");
+  module.def("student_quantile", &statistics::student_quantile, "tail"_a, "degrees"_a,
+             "The t with P(T > t) = tail, of Student's distribution.");
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());
   module.def("add_to_store", &add_to_store, "store"_a, "run"_a, "label"_a = "", Release());
 }

@@ -11,6 +11,7 @@
 #include <complex>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -73,6 +74,8 @@ void laid_out(State& state) {
 HOST_BENCHMARK_TEXTS(laid_out, layout, row, column);
 
 std::vector<std::vector<int>> found;
+std::vector<std::int64_t> filled_sets;  ///< sets of inputs
+
 void sorts_in_place(State& state) {
   std::vector<int> x;
   state.reset([&] { x = {3, 1, 2}; });
@@ -83,6 +86,37 @@ void sorts_in_place(State& state) {
   });
 }
 HOST_BENCHMARK(sorts_in_place);
+
+/// Doubles its input, or gives what the first call gave once `cached` is on.
+void doubles(State& state, bool cached) {
+  int in = 0;
+  std::optional<int> first;
+  int out = 0;
+  state.inputs(5, [&](std::int64_t set) {
+    in = static_cast<int>(set) + 1;
+    filled_sets.push_back(set);
+  });
+  state.verify([&] { return out == 2 * in; });
+  state.measure([&] {
+    if (!first) first = 2 * in;
+    out = cached ? *first : 2 * in;
+  });
+}
+HOST_BENCHMARK_CAPTURE(doubles, honest, false);
+HOST_BENCHMARK_CAPTURE(doubles, cached, true);
+
+void goes_wrong_later(State& state) {
+  int calls = 0;
+  state.verify([&] { return calls < 3; });
+  state.measure([&] { ++calls; });
+}
+HOST_BENCHMARK(goes_wrong_later);
+
+void inputs_without_check(State& state) {
+  state.inputs(2, [](std::int64_t) {});
+  state.measure([] {});
+}
+HOST_BENCHMARK(inputs_without_check);
 
 void resets_a_stream(State& state) {
   state.reset([](Stream) {});
@@ -148,12 +182,12 @@ void replaceable(State& state) {
 }
 HOST_BENCHMARK(replaceable)->ArgNames({"m", "k"})->Args({1, 10})->Args({2, 10})->Args({2, 20});
 
-std::vector<Measurement> measure(const std::string& filter, bool cold = false) {
+std::vector<Measurement> measure(const std::string& filter, bool cold = false, bool verify_every = false) {
   Device device = host_device();
   if (cold) device.last_level_cache_bytes = 1 << 20;
   SamplingOptions brief;
   brief.exact_samples = 5;
-  PointRunner runner(device, {brief, {}, cold});
+  PointRunner runner(device, {brief, {}, cold, verify_every});
   return go_over(device, filter, [&](const PointCall& call, std::size_t) { return runner.run(call); });
 }
 
@@ -244,6 +278,31 @@ TEST(Reset, IsNotTimed) {
   EXPECT_EQ(resets, 7);
   EXPECT_EQ(executions, 7);
   EXPECT_GE(clock.max_executions(), 1);
+}
+
+TEST(Verify, SeesACachedResultByOtherInputs) {
+  filled_sets.clear();
+  EXPECT_FALSE(measure("^doubles/honest").at(0).failure);
+  ASSERT_EQ(filled_sets.size(), 2U);
+  EXPECT_EQ(filled_sets[0], 0);
+  EXPECT_GE(filled_sets[1], 1);
+  const auto cached = measure("^doubles/cached").at(0);
+  ASSERT_TRUE(cached.failure);
+  EXPECT_EQ(cached.failure->kind, FailureKind::wrong_result);
+  EXPECT_THAT(cached.failure->message, HasSubstr("right before timing, wrong after it for inputs"));
+  EXPECT_FALSE(cached.seconds());
+}
+
+TEST(Verify, EveryChecksAfterTimingAndAllInputs) {
+  filled_sets.clear();
+  EXPECT_FALSE(measure("^doubles/honest", false, true).at(0).failure);
+  EXPECT_THAT(filled_sets, ElementsAre(0, 4, 3, 2, 1, 0));
+  EXPECT_FALSE(measure("^goes_wrong_later").at(0).failure);
+  EXPECT_EQ(measure("^goes_wrong_later", false, true).at(0).failure->kind, FailureKind::wrong_result);
+}
+
+TEST(Verify, IsNeededByInputs) {
+  EXPECT_THAT(measure("^inputs_without_check").at(0).failure->message, HasSubstr("needs state.verify"));
 }
 
 TEST(Counters, OfOursAndOfGoogleBenchmarkAreKept) {

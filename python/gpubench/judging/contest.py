@@ -123,14 +123,14 @@ class Judge:
                 if check:
                     trial.check(side, result)
                 if time_it:
-                    trial.time(side, result)
+                    trial.time(side, result, lambda: self._start(trial, file))
                 result.verdict = "right"
             except OSError as error:
                 raise Trouble("error", f"It cannot be judged: {error.strerror or error}.") from None
         except Trouble as trouble:
             result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
             result.next_step = ""
-            if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "floor", "protocol"):
+            if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "floor", "protocol", "tampering"):
                 result.speedup = result.tie = result.seconds = result.cold_seconds = None
         finally:
             if side is not None:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from .memory import Region, Spec
 from .verdict import Trouble
@@ -45,6 +45,13 @@ class Timed:
     wall: float  #: from the request to the reply
     cpu: float  #: processor time of the process and all its descendants meanwhile
     idle_cpu: float  #: the same while nothing was asked of it, since the batch before
+    waited: float  #: how long the judge, and the thread of the process that waited longest, were ready to run while the processors ran others
+
+    @property
+    def undisturbed(self) -> float:
+        """Wall time less that of waiting for a processor: what a machine that runs nothing else would show. No less than the processor time needs
+        on all processors, so that nobody hides work behind threads that wait."""
+        return max(self.wall - self.waited, min(self.wall, self.cpu / len(os.sched_getaffinity(0))))
 
 
 def _environment(folder: str) -> dict[str, str]:
@@ -83,6 +90,25 @@ def _cpu_seconds(process: int) -> float:
     return seconds
 
 
+def _waits(tasks: Iterable[str]) -> dict[str, float]:
+    """How long each thread was ready to run and did not, in seconds, by the scheduler's own account; nothing where it keeps none."""
+    waits = {}
+    for task in tasks:
+        try:
+            with open(f"/proc/{task}/schedstat", encoding="ascii") as stream:
+                waits[task] = int(stream.read().split()[1]) * 1e-9
+        except (OSError, ValueError, IndexError):
+            continue
+    return waits
+
+
+def _threads(process: int) -> list[str]:
+    try:
+        return [f"{process}/task/{each}" for each in os.listdir(f"/proc/{process}/task")]
+    except OSError:
+        return []
+
+
 class CellProcess:
     """One process. All methods throw Trouble for what the candidate does."""
 
@@ -94,6 +120,7 @@ class CellProcess:
         self.missing: dict[str, str] = {}
         self.inputs = self.outputs = Region(1, False)
         self._cpu = 0.0
+        self._inner = 0
 
     def start(self, input_bytes: int, output_bytes: int) -> None:
         """Starts it with memory of these sizes."""
@@ -114,6 +141,7 @@ class CellProcess:
             os.close(readable)
         self._channel = ours
         self.missing = self._answer(self.limits.seconds)["missing"]
+        self._inner = descendants(self._pid)[-1]  # the one that is shut in; the first waits for it
 
     def map(self, mutable: bool) -> None:
         self.ask("map", input_bytes=self.inputs.size, output_bytes=self.outputs.size, mutable=mutable)
@@ -129,12 +157,16 @@ class CellProcess:
         """Runs the prepared calls once."""
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
+        waits = _waits(["thread-self", *_threads(self._inner)])
         start = time.perf_counter_ns()
         self._send(b"run")
         self._answer(self.limits.seconds)
         end = time.perf_counter_ns()
+        after = _waits(["thread-self", *_threads(self._inner)])
+        gone = {task: seconds - waits.get(task, 0.0) for task, seconds in after.items()}
+        waited = gone.pop("thread-self", 0.0) + max(gone.values(), default=0.0)
         self._cpu = _cpu_seconds(self._pid)
-        return Timed((end - start) * 1e-9, self._cpu - before, idle)
+        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited)
 
     def idle_cpu(self) -> float:
         """Processor time since the last answer."""

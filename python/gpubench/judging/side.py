@@ -15,8 +15,9 @@ from .verdict import Trouble
 class Side:
     """The reference, a candidate, or the call that does nothing."""
 
-    def __init__(self, adapter: str | None, file: str, facts: dict[str, Any], mutable: bool, limits: Limits, poison: Poison, hidden: Sequence[str] = ()):
-        self._load: dict[str, Any] = {"adapter": adapter, "file": file, "facts": facts}
+    def __init__(self, adapter: str | None, file: str, facts: dict[str, Any], mutable: bool, limits: Limits, poison: Poison, hidden: Sequence[str] = (),
+                 imports: Sequence[str] = ()):
+        self._load: dict[str, Any] = {"adapter": adapter, "file": file, "facts": facts, "imports": list(imports)}
         self._mutable = mutable
         self._poison = poison
         self._places: tuple[Any, ...] = ()
@@ -73,6 +74,10 @@ class Side:
     def unwritten(self, slot: int, which: int, array: Any) -> float:
         """The share of an output that still is poison."""
         return self._poison.unwritten(array, self.slots[slot]["outputs"][which])
+
+    def changes(self) -> list[str]:
+        """What the candidate has replaced in its own process, as far as that can be told from there."""
+        return [str(each)[:200] for each in self.process.ask("changes")]
 
     def describe(self) -> list[Spec]:
         """What it returns of the first call's inputs."""

@@ -22,7 +22,7 @@ class Plan:
     """How many calls a batch has, and how many blocks of four batches there are at most."""
 
     calls: int
-    min_blocks: int = 8
+    min_blocks: int = 4
     max_blocks: int = 80
     budget_seconds: float = 3.0
     narrow: float = 0.01  #: half-width of the logarithm of the speed-up that is enough
@@ -30,49 +30,80 @@ class Plan:
 
 @dataclass
 class Block:
-    """Reference, candidate, candidate, reference; and the call that does nothing before and after. Seconds of one call."""
+    """Reference, candidate, candidate, reference, and the call that does nothing before and after. Seconds of one call, of each batch."""
 
-    reference: float
-    candidate: float
-    nothing: float
+    reference: tuple[float, float]
+    candidate: tuple[float, float]
+    nothing: tuple[float, float]
+
+
+#: What disturbs a batch makes it longer, never shorter: this quantile of batches is hardly disturbed, and still of many.
+_QUANTILE = 0.25
+_RESAMPLES = 400
+_SIDES = ("reference", "candidate", "nothing")
 
 
 @dataclass
 class Times:
-    """What all blocks give."""
+    """What one round gives: one process of each side."""
 
     blocks: list[Block] = field(default_factory=list)
     cpu: float = 0.0  #: processor time of the candidate in its batches
     idle_cpu: float = 0.0  #: and between them
     reference_idle_cpu: float = 0.0
-    wall: float = 0.0
-    cold: list[float] = field(default_factory=list)
-    calls: int = 0
 
-    def speedup(self) -> tuple[Interval | None, str]:
-        """Reference over candidate, each less the call that does nothing, paired by block; the interval holds what varies between blocks."""
-        logs = []
-        for block in self.blocks:
-            reference, candidate = block.reference - block.nothing, block.candidate - block.nothing
-            if reference > 0.0 and candidate > 0.0:
-                logs.append(math.log(reference / candidate))
-        if len(logs) < max(2, 0.8 * len(self.blocks)):
-            return None, "a call is too short for the clock: doing nothing takes as long"
-        middle, low, high = _core.interquartile_mean(logs)
-        return Interval(math.exp(middle), math.exp(low), math.exp(high)), ""
+    def batches(self, side: str) -> Any:
+        """Seconds of one call, by block and batch."""
+        return np.array([getattr(each, side) for each in self.blocks])
+
+
+@dataclass
+class Summary:
+    """What all rounds give. What disturbs a batch, or a process, makes it slower, never faster: so a side's time is a low quantile of all its batches."""
+
+    rounds: list[Times]
+
+    def gross(self, side: str) -> float:
+        """Seconds of one call of a side, with what the judge's asking takes."""
+        return float(np.quantile(np.concatenate([each.batches(side).ravel() for each in self.rounds]), _QUANTILE))
 
     def seconds(self, side: str) -> float | None:
-        """Of one call of a side, less the call that does nothing."""
-        values = [getattr(each, side) - each.nothing for each in self.blocks]
-        middle = float(np.median(values)) if values else 0.0
-        return middle if middle > 0.0 else None
+        """The same less the call that does nothing; None where that is not told from nothing."""
+        net = self.gross(side) - self.gross("nothing")
+        return net if net > 0.0 else None
+
+    def speedup(self) -> tuple[Interval | None, str]:
+        """Reference over candidate, each less the call that does nothing. The interval is a percentile bootstrap of two stages, over rounds and over the
+        blocks of each, so it holds what varies between processes and over time. It is widened for few rounds (or blocks, where there is one round) by
+        t(K-1) / z * sqrt(K / (K-1)), as core/statistics has it for blocks of samples."""
+        reference, candidate = self.seconds("reference"), self.seconds("candidate")
+        why = "a call is too short for the clock: doing nothing takes as long"
+        groups = len(self.rounds) if len(self.rounds) > 1 else len(self.rounds[0].blocks)
+        if reference is None or candidate is None or groups < 2:
+            return None, why
+        random = np.random.default_rng(1)
+        batches = [{side: each.batches(side) for side in _SIDES} for each in self.rounds]
+        logs = []
+        for _ in range(_RESAMPLES):
+            drawn = [(batches[one], random.integers(0, len(batches[one]["nothing"]), len(batches[one]["nothing"])))
+                     for one in random.integers(0, len(batches), len(batches))]
+            gross = {side: float(np.quantile(np.concatenate([one[side][blocks].ravel() for one, blocks in drawn]), _QUANTILE)) for side in _SIDES}
+            above = gross["reference"] - gross["nothing"], gross["candidate"] - gross["nothing"]
+            if min(above) > 0.0:
+                logs.append(math.log(above[0] / above[1]))
+        if len(logs) < 0.975 * _RESAMPLES:
+            return None, why
+        middle = math.log(reference / candidate)
+        wider = _core.student_quantile(0.025, groups - 1) / 1.959963984540054 * math.sqrt(groups / (groups - 1))
+        low, high = (middle + wider * limit(0.0, float(np.quantile(logs, tail)) - middle) for limit, tail in ((min, 0.025), (max, 0.975)))
+        return Interval(math.exp(middle), math.exp(low), math.exp(high)), ""
 
 
-def calls_of_batch(samples: Sequence[float], make_seconds: float, bytes_of_call: int, max_bytes: int, target_seconds: float = 0.004) -> int:
+def calls_of_batch(samples: Sequence[float], make_seconds: float, bytes_of_call: int, max_bytes: int, target_seconds: float = 0.002) -> int:
     """So many that a batch takes the target by the fastest sample, so that one slow input makes no short batches; no more than fit, nor than can be made."""
     wanted = math.ceil(target_seconds / max(min(samples), 1e-7))
     affordable = int(0.1 / max(make_seconds, 1e-7))
-    return max(1, min(wanted, 64, max(2, affordable), max_bytes // max(bytes_of_call, 1)))
+    return max(1, min(wanted, 256, max(2, affordable), max_bytes // max(bytes_of_call, 1)))
 
 
 def last_level_cache_bytes() -> int:
@@ -94,8 +125,7 @@ class Flush:
         self._memory += 1
 
 
-def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], list[Any]],
-               check: Check, keep_going: Callable[[], bool]) -> Times:
+def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], list[Any]], check: Check) -> Times:
     """`reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
     times = Times()
     start = time.monotonic()
@@ -133,21 +163,18 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         four = turn(reference, second)
         judge_batch(results, second, expected_of())
         after = turn(nothing, second)
-        times.blocks.append(Block((one.wall + four.wall) / 2 / plan.calls, (two.wall + three.wall) / 2 / plan.calls,
-                                  (before.wall + after.wall) / 2 / plan.calls))
+        times.blocks.append(Block(*(tuple(each.undisturbed / plan.calls for each in pair) for pair in ((one, four), (two, three), (before, after)))))
         times.cpu += two.cpu + three.cpu
-        times.wall += two.wall + three.wall
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
-        times.calls += 2 * plan.calls
 
     block()  # warms up: pages, caches, what is loaded at first use
-    times = Times(calls=times.calls)
-    while len(times.blocks) < plan.max_blocks and keep_going():
+    times = Times()
+    while len(times.blocks) < plan.max_blocks:
         block()
         if len(times.blocks) < plan.min_blocks:
             continue
-        speedup, _ = times.speedup()
+        speedup, _ = Summary([times]).speedup()
         if speedup is not None and math.log(speedup.high / speedup.low) < 2 * plan.narrow:
             break
         if time.monotonic() - start > plan.budget_seconds:
@@ -165,19 +192,19 @@ def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], list[Any]], f
         for side in (nothing, candidate):
             side.fill(0, arrays)
             flush()
-            pair.append(side.run().wall)
+            pair.append(side.run().undisturbed)
         taken.append(pair[1] - pair[0])
     middle = float(np.median(taken))
     return middle if middle > 0.0 else None
 
 
-def clocks_agree(times: Times) -> Trouble | None:
+def clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
     """What processor time between the batches says: an honest candidate works while it is asked to, and sleeps else."""
-    allowed = max(0.002 * len(times.blocks), 0.2 * times.cpu, 3.0 * times.reference_idle_cpu)
-    if times.idle_cpu <= allowed:
+    idle, cpu, reference_idle = (sum(getattr(each, name) for each in rounds) for name in ("idle_cpu", "cpu", "reference_idle_cpu"))
+    if idle <= max(0.002 * sum(len(each.blocks) for each in rounds), 0.2 * cpu, 3.0 * reference_idle):
         return None
-    return Trouble("idle-work", f"The clocks disagree: its process used {times.idle_cpu * 1e3:.3g} ms of processor time while nothing was asked of it, beside "
-                                f"{times.cpu * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
+    return Trouble("idle-work", f"The clocks disagree: its process used {idle * 1e3:.3g} ms of processor time while nothing was asked of it, beside "
+                                f"{cpu * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
 
 
 def load_average() -> float:

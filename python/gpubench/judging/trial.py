@@ -2,9 +2,10 @@
 """One problem with its reference running: candidates are checked against it, then timed beside it."""
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class Settings:
     """How candidates are judged."""
 
     time_budget: float = 3.0  #: seconds of timing a candidate
-    min_blocks: int = 8
+    rounds: int = 3  #: processes of each side that are timed: the same program is faster in one process than in another
+    min_blocks: int = 4  #: of each round
     narrow: float = 0.01
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
@@ -66,7 +68,8 @@ class Trial:
         self.notes: list[str] = []
         self._flush: timing.Flush | None = None
         self._nothing_kind: Any = None
-        self.reference = self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False)
+        self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(settings.rounds)]
+        self.reference = self.references[0]
         self.nothing = self.side(None, "", {}, hidden=False)
         try:
             first = self._inputs(problem.cases[0])
@@ -82,12 +85,13 @@ class Trial:
             raise
 
     def close(self) -> None:
-        self.reference.close()
-        self.nothing.close()
+        for each in (*self.references, self.nothing):
+            each.close()
 
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True) -> Side:
         """A process for one side, not yet started."""
-        return Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else ())
+        return Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
+                    [each for each in ("torch", "numpy") if each in sys.modules])
 
     def _inputs(self, case: Case, **how: Any) -> Any:
         try:
@@ -193,6 +197,12 @@ class Trial:
         result.precision = worst
         if "inside" in worst:
             raise Trouble("precision", self._precision_words(worst))
+        self._refuse_changes(side)
+
+    def _refuse_changes(self, side: Side) -> None:
+        changes = side.changes()
+        if changes:
+            raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
 
     def _precision_words(self, worst: dict[str, Any]) -> str:
         return (f"{worst['inside'].upper()} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}.")
@@ -247,30 +257,56 @@ class Trial:
 
     # Timing
 
-    def time(self, side: Side, result: Result) -> None:
-        """In turns with the reference; every call is fresh, and checked. Throws Trouble."""
-        problem, settings = self.problem, self.settings
-        case = problem.cases[0]
-        probe = self.probes[0]
-        call_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in (*probe.specs, *probe.outputs))
+    def time(self, side: Side, result: Result, again: Callable[[], Side]) -> None:
+        """In turns with the reference, in rounds of fresh processes, which `again` starts; every call is fresh, and checked. Throws Trouble."""
+        plan = self._plan(side)
+        self._start_nothing(self.probes[0])
+        rounds = [self._round(side, self.reference, plan, result)]
+        for reference in self.references[1:]:
+            if not reference.loaded:
+                reference.start(*self._sizes)
+            other = again()
+            try:
+                rounds.append(self._round(other, reference, plan, result))
+            finally:
+                other.close()
+        trouble = timing.clocks_agree(rounds)
+        if trouble:
+            raise trouble
+        self._sum_up(timing.Summary(rounds), plan, result)
+        if self.settings.cold:
+            self._time_cold(side, result)
+
+    def _plan(self, side: Side) -> timing.Plan:
+        """By the fastest of three calls of each side, each with inputs of its own."""
+        probe, settings = self.probes[0], self.settings
+        call_bytes = self._call_bytes(probe)
         samples, make_seconds = [], 0.0
         for _ in range(3):
             start = time.perf_counter()
-            arrays = arrays_of(self._inputs(case))[2]
+            arrays = arrays_of(self._inputs(self.problem.cases[0]))[2]
             make_seconds = max(make_seconds, time.perf_counter() - start)
             for each in (side, self.reference):
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
                 each.fill(0, arrays)
-                samples.append(each.run().wall)
-        plan = timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, _BATCH_BYTES), settings.min_blocks, budget_seconds=settings.time_budget,
-                           narrow=settings.narrow)
-        self._start_nothing(probe)
-        for each in (side, self.reference, self.nothing):
+                samples.append(each.run().undisturbed)
+        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, _BATCH_BYTES), settings.min_blocks,
+                           budget_seconds=settings.time_budget / settings.rounds, narrow=settings.narrow)
+
+    @staticmethod
+    def _call_bytes(probe: Probe) -> int:
+        return sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in (*probe.specs, *probe.outputs))
+
+    def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result) -> timing.Times:
+        """One process of each side."""
+        problem, probe = self.problem, self.probes[0]
+        case = problem.cases[0]
+        for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
         earlier: list[list[Any]] = []
         trees: dict[int, Any] = {}
         random = np.random.default_rng()
-        share = min(1.0, _SMALL_BYTES / max(call_bytes * plan.calls, 1))
+        share = min(1.0, _SMALL_BYTES / max(self._call_bytes(probe) * plan.calls, 1))
 
         def fresh() -> list[Any]:
             tree = self._inputs(case)
@@ -293,18 +329,18 @@ class Trial:
             earlier.append(outputs)
             del earlier[:-_KEPT_OUTPUTS]
 
-        times = timing.take_turns(self.reference, side, self.nothing, plan, fresh, check, lambda: True)
-        trouble = timing.clocks_agree(times)
-        if trouble:
-            raise trouble
-        self._sum_up(times, probe, plan, result)
-        if settings.cold:
-            self._flush = self._flush or timing.Flush()
-            for each in (side, self.nothing):
-                each.place(probe.skeleton, probe.specs, probe.outputs, 1)
-            result.cold_seconds = timing.cold_seconds(side, self.nothing, fresh, self._flush)
-            if result.cold_seconds is None:
-                result.notes.append("There is no cold time: a call is too short for the clock.")
+        times = timing.take_turns(reference, side, self.nothing, plan, fresh, check)
+        self._refuse_changes(side)
+        return times
+
+    def _time_cold(self, side: Side, result: Result) -> None:
+        probe = self.probes[0]
+        self._flush = self._flush or timing.Flush()
+        for each in (side, self.nothing):
+            each.place(probe.skeleton, probe.specs, probe.outputs, 1)
+        result.cold_seconds = timing.cold_seconds(side, self.nothing, lambda: arrays_of(self._inputs(self.problem.cases[0]))[2], self._flush)
+        if result.cold_seconds is None:
+            result.notes.append("There is no cold time: a call is too short for the clock.")
 
     def _start_nothing(self, probe: Probe) -> None:
         """The call that does nothing, for outputs of this kind."""
@@ -318,7 +354,8 @@ class Trial:
         else:
             self.nothing.start(*self._sizes)
 
-    def _sum_up(self, times: timing.Times, probe: Probe, plan: timing.Plan, result: Result) -> None:
+    def _sum_up(self, times: timing.Summary, plan: timing.Plan, result: Result) -> None:
+        probe = self.probes[0]
         result.speedup, why = times.speedup()
         if result.speedup is None:
             result.notes.append(f"There is no speed-up: {why}.")
@@ -332,10 +369,10 @@ class Trial:
         result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
         if least.seconds is not None and result.seconds is not None:
             result.floor_share = least.seconds / result.seconds
-            gross = min(each.candidate for each in times.blocks)
+            gross = min(float(each.batches("candidate").min()) for each in times.rounds)
             if gross < least.seconds:
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis}).")
-        nothing = float(np.median([each.nothing for each in times.blocks]))
+        nothing = times.gross("nothing")
         result.next_step = floor.next_step(least, result.seconds, nothing)
         if timing.load_average() > 1.2:
             result.notes.append(f"The machine is busy (load {timing.load_average():.1f} for each processor): the interval is wide for it.")

@@ -28,6 +28,7 @@ REASONS = {
     "late": "refused",  # it wrote results after it had answered
     "idle-work": "refused",  # it works while nothing is asked of it
     "floor": "refused",  # faster than the device can be
+    "tampering": "refused",  # it has replaced clocks or comparisons
     "protocol": "refused",  # it talked to the judge
     "device": "refused",  # it needs a device that is not there
 }

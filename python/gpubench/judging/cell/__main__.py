@@ -3,6 +3,7 @@
 judge reads it. Nothing here is trusted: the judge measures and checks from outside."""
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import mmap
@@ -15,6 +16,7 @@ from typing import Any, Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import audit  # noqa: E402
 import confine  # noqa: E402
 import layout  # noqa: E402
 
@@ -28,6 +30,8 @@ class Cell:
         self.inputs = self.outputs = memoryview(b"")
         self.function: Callable[..., Any] = lambda *arguments: None
         self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
+        self.before: Any = {}
+        self.hooks_before: set[str] = set()
 
     def map(self, request: dict[str, Any]) -> None:
         """Inputs for reading alone, unless the problem lets them be changed: then this process has a copy of its own."""
@@ -38,6 +42,9 @@ class Cell:
         self.outputs = memoryview(mmap.mmap(self.settings["outputs"], request["output_bytes"]))
 
     def load(self, request: dict[str, Any]) -> None:
+        for name in request["imports"]:  # so that what is replaced in them is seen, and their import is no part of the candidate's time
+            importlib.import_module(name)
+        self.before, self.hooks_before = audit.snapshot(), audit.hooks()
         if request["adapter"] is None:  # the cost of a call that does nothing
             made = [layout.as_framework(layout.view(bytearray(extent), {**spec, "offset": 0}), spec) for spec, extent in request["returns"]]
             result: Any = made[0] if len(made) == 1 else tuple(made)
@@ -71,6 +78,10 @@ class Cell:
         for arguments, outputs in self.plan:
             store(function(*arguments), outputs)
 
+    def changes(self, request: dict[str, Any]) -> list[str]:
+        """What the candidate has replaced in this process."""
+        return audit.changes(self.before, self.hooks_before)[:10]
+
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
         _, leaves = layout.flatten(self.function(*self.plan[0][0]))
@@ -82,7 +93,10 @@ def store(result: Any, outputs: list[Any]) -> None:
     if len(outputs) == 1 and type(result) is type(outputs[0]):
         leaves = [result]
     else:
-        _, leaves = layout.flatten(result)
+        try:
+            _, leaves = layout.flatten(result)
+        except TypeError as error:
+            raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
     if len(leaves) != len(outputs):
         raise Mismatch("shape", f"It returns {len(leaves)} arrays in place of {len(outputs)}.")
     for leaf, output in zip(leaves, outputs):

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a candidate has replaced in its own process. It gains nothing by that, for it is measured and checked from outside: but who replaces a clock does
+not mean well. A candidate that also replaces this file is only not named."""
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+_WATCHED = ("__main__", "layout", "loading", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util", "numpy", "numpy.linalg",
+            "numpy.testing", "torch", "torch.cuda", "torch.testing", "triton.testing")
+_WATCHED_CLASSES = (("__main__", "Cell"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"))
+
+
+def _callables(owner: Any, name: str) -> dict[tuple[str, str], Any]:
+    return {(name, each): value for each, value in list(vars(owner).items()) if callable(value)}
+
+
+def snapshot() -> dict[tuple[str, str], Any]:
+    """The functions and classes of what was imported, and the hooks that there are."""
+    seen: dict[tuple[str, str], Any] = {}
+    for name in _WATCHED:
+        if name in sys.modules:
+            seen.update(_callables(sys.modules[name], name))
+    for module, name in _WATCHED_CLASSES:
+        owner = getattr(sys.modules.get(module), name, None)
+        if owner is not None:
+            seen.update(_callables(owner, f"{module}.{name}"))
+    return seen
+
+
+def hooks() -> set[str]:
+    """What runs unseen."""
+    found = {f"an import hook ({type(each).__name__ if not isinstance(each, type) else each.__name__})" for each in sys.meta_path}
+    found |= {f"a hook of the garbage collector ({getattr(each, '__name__', 'unnamed')})" for each in gc.callbacks}
+    if sys.gettrace() is not None:
+        found.add("a trace function")
+    if sys.getprofile() is not None:
+        found.add("a profile function")
+    return found
+
+
+def changes(before: dict[tuple[str, str], Any], hooks_before: set[str]) -> list[str]:
+    """What is not as it was."""
+    after = snapshot()
+    replaced = [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in before.items()
+                if after.get((owner, name)) is not value]
+    return sorted(replaced) + sorted(hooks() - hooks_before)
