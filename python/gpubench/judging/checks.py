@@ -10,7 +10,6 @@ import numpy as np
 
 from .verdict import Trouble
 
-Spec = dict[str, Any]
 #: Relative tolerance by type, where a problem names none. Precision is judged apart, and more strictly.
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-9}
 _MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "fp8": 3}
@@ -61,7 +60,6 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
             return None
         worst = int(np.argmax(bad))
         return Difference(int(bad.sum()), actual.size, worst, int(actual.flat[worst]), int(expected.flat[worst]), False)
-    # Most are equal or near: found without a copy in 64 bits, where the type has it
     a, e = as_float(actual, dtype), as_float(expected, dtype)
     with np.errstate(all="ignore"):
         finite = np.isfinite(e)
@@ -105,9 +103,10 @@ def ulp_error(actual: Any, exact: Any, dtype: str) -> float | None:
         return float(np.max(np.abs(actual - exact)[usable] / unit))
 
 
-#: Errors of norm that arithmetic with so many bits leaves at least: half a unit, 2^-(bits + 1), over the square root of 3 for even roundings, and
-#: a margin of four.
-_NAMES = (("fp8", 3), ("bf16", 7), ("tf32 or fp16", 10))
+#: Precisions by their bits of mantissa. Rounding to so many leaves an error of norm of 2^-(bits + 1) / sqrt(3) for each operand; taken are a quarter of
+#: that to three times that.
+_NAMES = (("fp8 or int8", 3), ("bf16", 7), ("tf32 or fp16", 10))
+_FEWEST = 32  #: elements by which roundings are told from other errors
 
 
 def less_precise(error: float | None, own: float | None, dtype: str, allowed: str | None) -> str | None:
@@ -115,34 +114,60 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
     may be 30 times worse, for it may add in another order."""
     if error is None or own is None or dtype not in ("float64", "float32"):
         return None
-    bits = {None: _MANTISSA_BITS[dtype], "fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}.get(allowed, _MANTISSA_BITS[dtype])
+    bits = {"fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}.get(allowed or "", _MANTISSA_BITS[dtype])
     if error <= 30.0 * max(own, 2.0**-(bits + 1)):
         return None
-    if dtype == "float64" and bits == 52 and error < 1e-4:
-        return "fp32" if error > 1e-9 else None
+    if bits > 23 and 1e-9 < error < 1e-5:
+        return "fp32"
     for name, has in _NAMES:
-        if has < bits and error > 2.0**-(has + 1) / math.sqrt(3.0) / 4.0:
+        unit = 2.0**-(has + 1) / math.sqrt(3.0)
+        if has < bits and unit / 4.0 < error < 3.0 * unit:
             return name
-    return None
+    return "less" if error < 1e-3 else None
 
 
-def diagnose(actual: Any, spec: Spec, expected: Difference, unwritten: float, inputs: Sequence[Any], earlier: Sequence[Any]) -> Trouble:
+def is_spread(actual: Any, exact: Any) -> bool:
+    """Whether errors are everywhere, as those of rounding are, and not in few places."""
+    with np.errstate(all="ignore"):
+        errors = np.abs(actual - exact)[np.isfinite(exact) & np.isfinite(actual)]
+        return errors.size >= _FEWEST and float(np.median(errors)) > 0.05 * math.sqrt(float(np.mean(errors**2)))
+
+
+class Earlier:
+    """Outputs of earlier calls, by which a stale result is known."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, int], int] = {}
+        self._calls = 0
+
+    @staticmethod
+    def _digest(array: Any) -> int:
+        return hash(array.tobytes())
+
+    def add(self, outputs: Sequence[Any]) -> None:
+        self._calls += 1
+        for which, each in enumerate(outputs):
+            if each.size > 1:
+                self._seen[which, self._digest(each)] = self._calls
+
+    def age(self, which: int, array: Any) -> int | None:
+        """How many calls ago it was returned: 1 for the one before."""
+        seen = self._seen.get((which, self._digest(array))) if array.size > 1 else None
+        return None if seen is None else self._calls - seen + 1
+
+
+def diagnose(actual: Any, found: Difference, unwritten: float, inputs: Sequence[Any], age: int | None) -> Trouble:
     """What is wrong with an output that differs from the expected one."""
-    def same(other: Any) -> bool:
-        return other.shape == actual.shape and other.dtype == actual.dtype and bool(np.array_equal(other.view(np.uint8) if other.flags.c_contiguous else other,
-                                                                                                  actual.view(np.uint8) if other.flags.c_contiguous else actual))
-    words = expected.words(actual.shape)
+    words = found.words(actual.shape)
     if unwritten == 1.0:
         return Trouble("unwritten", "It wrote no output at all.")
     if unwritten > 0.0:
         return Trouble("unwritten", f"It did not write {100 * unwritten:.3g} % of its output.")
-    if actual.size > 1:
-        for place, each in enumerate(inputs):
-            if same(each):
-                return Trouble("input", f"It returns its input {place}.")
-        for age, each in enumerate(reversed(earlier), 1):
-            if same(each):
-                return Trouble("stale", "It returns the result of the call before." if age == 1 else f"It returns the result of {age} calls before.")
-    if expected.has_new_nan:
+    for place, each in enumerate(inputs):
+        if actual.size > 1 and each.shape == actual.shape and each.dtype == actual.dtype and each.tobytes() == actual.tobytes():
+            return Trouble("input", f"It returns its input {place}.")
+    if age is not None:
+        return Trouble("stale", "It returns the result of the call before." if age == 1 else f"It returns the result of {age} calls before.")
+    if found.has_new_nan:
         return Trouble("nan", f"It returns NaN where numbers are expected. {words}")
     return Trouble("values", words)

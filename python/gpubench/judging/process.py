@@ -207,7 +207,10 @@ class CellProcess:
             if not select.select([self._channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 self.kill()
                 raise Trouble("time-limit", f"It did not answer within {self.limits.seconds:g} s.")
-            part = self._channel.recv(count - len(parts))
+            try:
+                part = self._channel.recv(count - len(parts))
+            except OSError:
+                part = b""
             if not part:
                 self._died_or("crash", "Its process has ended.")
             parts += part

@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from .cell import layout
+from .checks import Earlier
 from .memory import Poison, Spec
 from .process import CellProcess, Limits, Timed, slots_of
 from .verdict import Trouble
@@ -24,6 +25,7 @@ class Side:
         self.slots: list[dict[str, Any]] = []
         self.process = CellProcess(limits, hidden)
         self.loaded = False
+        self.earlier = Earlier()
 
     def start(self, input_bytes: int, output_bytes: int) -> None:
         """Starts the process with memory of these sizes, and loads what it runs."""

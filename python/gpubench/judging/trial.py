@@ -20,7 +20,6 @@ from .verdict import Result, Trouble
 
 _BATCH_BYTES = 64 << 20
 _SHOWN_PROBES = 3
-_KEPT_OUTPUTS = 8  #: of earlier calls, by which stale results are known
 _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
 
 
@@ -173,7 +172,6 @@ class Trial:
 
     def check(self, side: Side, result: Result) -> None:
         """All probes, one call each. Throws Trouble."""
-        earlier: list[list[Any]] = []
         worst: dict[str, Any] = {}
         # In an order of its own each time: what is shown is not always tried first
         order = [*range(_SHOWN_PROBES), *(np.random.default_rng().permutation(len(self.probes) - _SHOWN_PROBES) + _SHOWN_PROBES)]
@@ -183,15 +181,14 @@ class Trial:
             try:
                 side.run()
                 outputs = side.outputs(0)
-                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error, earlier)
+                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
             except Trouble as trouble:
-                if probe.kind and trouble.code in ("values", "nan", "error", "unwritten", "check", "shape", "crash"):
+                if probe.kind and trouble.code in ("values", "nan", "error", "unwritten", "check", "shape", "crash", "stale", "input"):
                     raise Trouble(probe.kind, f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}': {trouble.text}") from None
                 self._name_precision(probe, side, trouble)
                 raise
             result.calls_checked += 1
-            earlier.append(outputs)
-            del earlier[:-_KEPT_OUTPUTS]
+            side.earlier.add(outputs)
             if not probe.kind:
                 self._note_precision(probe, outputs, worst)
         result.precision = worst
@@ -205,28 +202,27 @@ class Trial:
             raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
 
     def _precision_words(self, worst: dict[str, Any]) -> str:
-        return (f"{worst['inside'].upper()} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}.")
+        return (f"{worst['inside'].upper().replace(' OR ', ' or ')} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}.")
 
     def _note_precision(self, probe: Probe, outputs: list[Any], worst: dict[str, Any]) -> None:
-        if probe.exact is None:
-            return
-        for output, expected, exact, spec in zip(outputs, probe.expected, probe.exact, probe.outputs):
-            if not checks.is_float(spec["dtype"]):
+        for which, (output, expected, spec) in enumerate(zip(outputs, probe.expected, probe.outputs)):
+            if not checks.is_float(spec["dtype"]) or (probe.exact is None and spec["dtype"] != "float64"):
                 continue
-            values = checks.as_float(output, spec["dtype"])
-            error, own = checks.norm_error(values, exact), checks.norm_error(checks.as_float(expected, spec["dtype"]), exact)
+            values, own_values = checks.as_float(output, spec["dtype"]), checks.as_float(expected, spec["dtype"])
+            exact = own_values if probe.exact is None else probe.exact[which]  # nothing is more precise than the reference itself
+            error, own = checks.norm_error(values, exact), checks.norm_error(own_values, exact)
             if error is None or own is None:
                 continue
             if error >= worst.get("error", -1.0):
                 worst.update(error=error, reference_error=own, ulps=checks.ulp_error(values, exact, spec["dtype"]),
                              asked=self.problem.precision or {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}.get(spec["dtype"], spec["dtype"]))
             inside = checks.less_precise(error, own, spec["dtype"], self.problem.precision)
-            if inside:
+            if inside and checks.is_spread(values, exact):
                 worst["inside"] = inside
 
     def _name_precision(self, probe: Probe, side: Side, trouble: Trouble) -> None:
         """Wrong values that lower precision explains are named so."""
-        if trouble.code != "values" or probe.kind or probe.exact is None:
+        if trouble.code != "values" or probe.kind:
             return
         worst: dict[str, Any] = {}
         self._note_precision(probe, side.outputs(0), worst)
@@ -234,7 +230,7 @@ class Trial:
             raise Trouble("precision", self._precision_words(worst))
 
     def _compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                 own_error: Sequence[float], earlier: Sequence[list[Any]]) -> None:
+                 own_error: Sequence[float]) -> None:
         problem = self.problem
         if problem.compare is not None:
             shares = [side.unwritten(slot, which, each) for which, each in enumerate(outputs)]
@@ -244,16 +240,16 @@ class Trial:
             wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
             if not wrong:
                 return
-            self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
+            self._differences(side, slot, inputs, outputs, expected, specs, own_error)
             raise Trouble("check", f"The problem's own check says: {wrong[:300]}")
-        self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
+        self._differences(side, slot, inputs, outputs, expected, specs, own_error)
 
     def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                     own_error: Sequence[float], earlier: Sequence[list[Any]]) -> None:
+                     own_error: Sequence[float]) -> None:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which])
             if found:
-                raise checks.diagnose(output, spec, found, side.unwritten(slot, which, output), inputs, [each[which] for each in earlier])
+                raise checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
 
     # Timing
 
@@ -290,6 +286,7 @@ class Trial:
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
                 each.fill(0, arrays)
                 samples.append(each.run().undisturbed)
+            side.earlier.add(side.outputs(0))
         return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, _BATCH_BYTES), settings.min_blocks,
                            budget_seconds=settings.time_budget / settings.rounds, narrow=settings.narrow)
 
@@ -303,7 +300,6 @@ class Trial:
         case = problem.cases[0]
         for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
-        earlier: list[list[Any]] = []
         trees: dict[int, Any] = {}
         random = np.random.default_rng()
         share = min(1.0, _SMALL_BYTES / max(self._call_bytes(probe) * plan.calls, 1))
@@ -321,13 +317,12 @@ class Trial:
             outputs, expected = both
             if share == 1.0 or random.random() < share:
                 try:
-                    self._compare(side, slot, trees.get(id(inputs)), inputs, outputs, expected, probe.outputs, probe.own_error, earlier)
+                    self._compare(side, slot, trees.get(id(inputs)), inputs, outputs, expected, probe.outputs, probe.own_error)
                 except Trouble as trouble:
                     raise Trouble(trouble.code, f"Right when it was checked, wrong in timed call {result.calls_timed + 1}: {trouble.text}") from None
                 result.calls_checked += 1
             result.calls_timed += 1
-            earlier.append(outputs)
-            del earlier[:-_KEPT_OUTPUTS]
+            side.earlier.add(outputs)
 
         times = timing.take_turns(reference, side, self.nothing, plan, fresh, check)
         self._refuse_changes(side)

@@ -40,7 +40,8 @@ class Trouble(Exception):
     def __init__(self, code: str, text: str):
         super().__init__(text)
         self.code = code if code in REASONS else "error"
-        self.text = text
+        text = text.strip()
+        self.text = text if text.endswith((".", "?", "!")) else text + "."
 
 
 @dataclass

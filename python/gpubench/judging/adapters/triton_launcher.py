@@ -3,17 +3,16 @@
 what the reference returns. It needs a GPU."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Callable
 
 
 def matches(file: Path) -> bool:
-    from ... import _core
-    from . import names_of
-    try:
-        return {"triton", "launch"} <= names_of(file)
-    except _core.UsageError:  # it will be said of the candidate when it is loaded
-        return False
+    """By the text alone: a candidate is not parsed in the judge's process."""
+    with open(file, encoding="utf-8", errors="replace") as stream:
+        text = stream.read(1 << 20)
+    return bool(re.search(r"^(import|from) triton\b", text, re.M) and re.search(r"^def launch\b", text, re.M))
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
