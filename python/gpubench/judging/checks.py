@@ -123,7 +123,7 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
         unit = 2.0**-(has + 1) / math.sqrt(3.0)
         if has < bits and unit / 4.0 < error < 3.0 * unit:
             return name
-    return "less" if error < 1e-3 else None
+    return None
 
 
 def is_spread(actual: Any, exact: Any) -> bool:

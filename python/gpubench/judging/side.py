@@ -52,7 +52,7 @@ class Side:
     def place(self, skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int, precise: str = "") -> None:
         """Makes places for `count` calls of this kind. No contents are there yet."""
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
-        self.process.ask("prepare", slots=self.slots, precise=precise, mutable=self._mutable)
+        self.process.ask("prepare", slots=self.slots, precise=precise)
 
     def fill(self, slot: int, arrays: Sequence[Any]) -> None:
         """The inputs of one call."""

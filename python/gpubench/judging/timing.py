@@ -14,7 +14,17 @@ import numpy as np
 from .. import _core
 from .verdict import Interval, Trouble
 
-Check = Callable[[int, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what was expected
+
+
+@dataclass
+class Inputs:
+    """Of one call: as the problem made them, and as plain arrays."""
+
+    tree: Any
+    arrays: list[Any]
+
+
+Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what it returned, what was expected
 
 
 @dataclass
@@ -125,24 +135,24 @@ class Flush:
         self._memory += 1
 
 
-def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], list[Any]], check: Check) -> Times:
+def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check) -> Times:
     """`reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
     times = Times()
     start = time.monotonic()
 
-    def turn(side: Any, inputs: Sequence[list[Any]]) -> Any:
-        for slot, arrays in enumerate(inputs):
-            side.fill(slot, arrays)
+    def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
+        for slot, each in enumerate(inputs):
+            side.fill(slot, each.arrays)
         return side.run()
 
     def expected_of() -> list[list[Any]]:
         return [reference.outputs(slot) for slot in range(plan.calls)]
 
-    def judge_batch(results: list[list[Any]], inputs: Sequence[list[Any]], expected: list[list[Any]]) -> None:
+    def judge_batch(results: list[list[Any]], inputs: Sequence[Inputs], expected: list[list[Any]]) -> None:
         for slot in range(plan.calls):
-            check(slot, inputs[slot], [results[slot], expected[slot]])
+            check(slot, inputs[slot], results[slot], expected[slot])
 
-    def candidate_turn(inputs: Sequence[list[Any]]) -> tuple[Any, list[list[Any]]]:
+    def candidate_turn(inputs: Sequence[Inputs]) -> tuple[Any, list[list[Any]]]:
         timed = turn(candidate, inputs)
         # The last call's outputs first: what is still being written shows there.
         last = candidate.outputs(plan.calls - 1)
@@ -183,14 +193,14 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     return times
 
 
-def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], list[Any]], flush: Flush, repeats: int = 5) -> float | None:
+def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flush: Flush, repeats: int = 5) -> float | None:
     """Of one call whose inputs are in no cache, less the call that does nothing under the same conditions. The sides have a place for one call."""
     taken = []
     for _ in range(repeats):
-        arrays = fresh()
+        inputs = fresh()
         pair = []
         for side in (nothing, candidate):
-            side.fill(0, arrays)
+            side.fill(0, inputs.arrays)
             flush()
             pair.append(side.run().undisturbed)
         taken.append(pair[1] - pair[0])

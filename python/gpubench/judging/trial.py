@@ -237,7 +237,10 @@ class Trial:
             if max(shares, default=0.0) == 1.0:
                 raise Trouble("unwritten", "It wrote no output at all.")
             results = [layout.as_framework(each, spec) for each, spec in zip(outputs, specs)]
-            wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            try:
+                wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
+                wrong = f"{type(error).__name__}: {error}"
             if not wrong:
                 return
             self._differences(side, slot, inputs, outputs, expected, specs, own_error)
@@ -280,7 +283,7 @@ class Trial:
         samples, make_seconds = [], 0.0
         for _ in range(3):
             start = time.perf_counter()
-            arrays = arrays_of(self._inputs(self.problem.cases[0]))[2]
+            arrays = self._fresh().arrays
             make_seconds = max(make_seconds, time.perf_counter() - start)
             for each in (side, self.reference):
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
@@ -296,44 +299,36 @@ class Trial:
 
     def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result) -> timing.Times:
         """One process of each side."""
-        problem, probe = self.problem, self.probes[0]
-        case = problem.cases[0]
+        probe = self.probes[0]
         for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
-        trees: dict[int, Any] = {}
         random = np.random.default_rng()
         share = min(1.0, _SMALL_BYTES / max(self._call_bytes(probe) * plan.calls, 1))
 
-        def fresh() -> list[Any]:
-            tree = self._inputs(case)
-            arrays = arrays_of(tree)[2]
-            if problem.compare is not None:
-                trees[id(arrays)] = tree
-                if len(trees) > 4 * plan.calls:
-                    trees.pop(next(iter(trees)))
-            return list(arrays) if problem.compare is None else arrays
-
-        def check(slot: int, inputs: list[Any], both: list[Any]) -> None:
-            outputs, expected = both
+        def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
             if share == 1.0 or random.random() < share:
                 try:
-                    self._compare(side, slot, trees.get(id(inputs)), inputs, outputs, expected, probe.outputs, probe.own_error)
+                    self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, probe.own_error)
                 except Trouble as trouble:
                     raise Trouble(trouble.code, f"Right when it was checked, wrong in timed call {result.calls_timed + 1}: {trouble.text}") from None
                 result.calls_checked += 1
             result.calls_timed += 1
             side.earlier.add(outputs)
 
-        times = timing.take_turns(reference, side, self.nothing, plan, fresh, check)
+        times = timing.take_turns(reference, side, self.nothing, plan, self._fresh, check)
         self._refuse_changes(side)
         return times
+
+    def _fresh(self) -> timing.Inputs:
+        tree = self._inputs(self.problem.cases[0])
+        return timing.Inputs(tree, arrays_of(tree)[2])
 
     def _time_cold(self, side: Side, result: Result) -> None:
         probe = self.probes[0]
         self._flush = self._flush or timing.Flush()
         for each in (side, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, 1)
-        result.cold_seconds = timing.cold_seconds(side, self.nothing, lambda: arrays_of(self._inputs(self.problem.cases[0]))[2], self._flush)
+        result.cold_seconds = timing.cold_seconds(side, self.nothing, self._fresh, self._flush)
         if result.cold_seconds is None:
             result.notes.append("There is no cold time: a call is too short for the clock.")
 

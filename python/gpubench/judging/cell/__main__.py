@@ -30,15 +30,15 @@ class Cell:
         self.inputs = self.outputs = memoryview(b"")
         self.function: Callable[..., Any] = lambda *arguments: None
         self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
+        self.copies = False
         self.before: Any = {}
         self.hooks_before: set[str] = set()
 
     def map(self, request: dict[str, Any]) -> None:
-        """Inputs for reading alone, unless the problem lets them be changed: then this process has a copy of its own."""
+        """Inputs for reading alone. Where the problem lets them be changed, each call has copies."""
         self.plan = []
-        private = request["mutable"]
-        self.inputs = memoryview(mmap.mmap(self.settings["inputs"], request["input_bytes"], mmap.MAP_PRIVATE if private else mmap.MAP_SHARED,
-                                           mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)))
+        self.copies = request["mutable"]
+        self.inputs = memoryview(mmap.mmap(self.settings["inputs"], request["input_bytes"], mmap.MAP_SHARED, mmap.PROT_READ))
         self.outputs = memoryview(mmap.mmap(self.settings["outputs"], request["output_bytes"]))
 
     def load(self, request: dict[str, Any]) -> None:
@@ -62,8 +62,6 @@ class Cell:
         return tree if isinstance(tree, tuple) else (tree,)
 
     def prepare(self, request: dict[str, Any]) -> None:
-        if request["mutable"]:  # pages that a call has changed would not follow the judge's any more
-            self.map({"input_bytes": len(self.inputs), "output_bytes": len(self.outputs), "mutable": True})
         if request.get("precise") and hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
         self.plan = [(self.arguments(slot), [layout.as_framework(layout.view(self.outputs, spec), spec) for spec in slot["outputs"]])
@@ -75,6 +73,10 @@ class Cell:
             for arguments, outputs in self.plan:
                 function(arguments, outputs)
             return
+        if self.copies:
+            for arguments, outputs in self.plan:
+                store(function(*copies_of(arguments)), outputs)
+            return
         for arguments, outputs in self.plan:
             store(function(*arguments), outputs)
 
@@ -84,8 +86,14 @@ class Cell:
 
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
-        _, leaves = layout.flatten(self.function(*self.plan[0][0]))
+        _, leaves = layout.flatten(self.function(*copies_of(self.plan[0][0])))
         return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
+
+
+def copies_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments that a call may change."""
+    skeleton, leaves = layout.flatten(arguments)
+    return layout.unflatten(skeleton, [each.clone() if hasattr(each, "clone") else each.copy() for each in leaves])  # type: ignore[no-any-return]
 
 
 def store(result: Any, outputs: list[Any]) -> None:

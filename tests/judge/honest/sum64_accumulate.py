@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# Problem: sum64
+import numpy as np
+
+
+def candidate(x):
+    return np.add.accumulate(x)
