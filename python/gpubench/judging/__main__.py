@@ -8,10 +8,10 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
-from .adapters import problem_of
+from .adapters import benchmark_program, problem_of
 from .contest import Judge, candidates_of, rank, stored_calibration
 from .page import lines_of, page_of
 from .process import Limits
@@ -65,22 +65,30 @@ def _write(file: str, results: Sequence[Result], notes: Sequence[str]) -> None:
     print(f"wrote {file}", file=sys.stderr)
 
 
+def _results(chosen: Any) -> tuple[Iterator[Result], Callable[[], list[str]], int]:
+    """The results as they come, what is to be noted of the problem when they have come, and how many there will be."""
+    parts = benchmark_program.parts_of(chosen.problem)
+    if parts is not None:
+        return benchmark_program.results(*parts, chosen.candidates, chosen.time_budget, chosen.time_limit), lambda: [], len(chosen.candidates)
+    files = candidates_of(chosen.candidates)
+    judge = Judge(problem_of(Path(chosen.problem)), _settings(chosen), Store(Path(chosen.resume)) if chosen.resume else None)
+    return judge.results(files), lambda: judge.notes, len(files)
+
+
 def _run(chosen: Any) -> int:
     for file in chosen.out:
         if Path(file).suffix not in _FORMATS:
             raise _core.UsageError(f"{file} is of no format that is known; give one of {', '.join(_FORMATS)}.")
         if not os.access(Path(file).absolute().parent, os.W_OK):
             raise _core.UsageError(f"{file} cannot be written: its folder is not there, or not yours.")
-    files = candidates_of(chosen.candidates)
-    store = Store(Path(chosen.resume)) if chosen.resume else None
-    judge = Judge(problem_of(Path(chosen.problem)), _settings(chosen), store)
+    found, notes, count = _results(chosen)
     results = []
-    for result in judge.results(files):
+    for result in found:
         results.append(result)
         if chosen.json:
             print(json.dumps(result.to_dict()), flush=True)
         elif not chosen.quiet and sys.stderr.isatty():
-            print(f"{len(results)} of {len(files)}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
+            print(f"{len(results)} of {count}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
     ordered = rank(results)
     if not chosen.json and not chosen.quiet:
         print(lines_of(ordered, chosen.width or shutil.get_terminal_size((100, 24)).columns), end="")
@@ -88,10 +96,10 @@ def _run(chosen: Any) -> int:
         missing = {name: why for each in results for name, why in each.isolation_missing.items()}
         for name, why in missing.items():
             print(f"note: candidates were not shut off from {name}: {why}.", file=sys.stderr)
-        for note in dict.fromkeys([*judge.notes, *(note for each in results for note in each.notes)]):
+        for note in dict.fromkeys([*notes(), *(note for each in results for note in each.notes)]):
             print(f"note: {note}", file=sys.stderr)
     for file in chosen.out:
-        _write(file, ordered, judge.notes)
+        _write(file, ordered, notes())
     return _FINE if all(each.verdict == "right" for each in results) else _NOT_RIGHT
 
 

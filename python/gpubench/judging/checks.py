@@ -115,7 +115,7 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
     if error is None or own is None or dtype not in ("float64", "float32"):
         return None
     bits = {"fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}.get(allowed or "", _MANTISSA_BITS[dtype])
-    if error <= 30.0 * max(own, 2.0**-(bits + 1)):
+    if error <= max(30.0 * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):
         return None
     if bits > 23 and 1e-9 < error < 1e-5:
         return "fp32"

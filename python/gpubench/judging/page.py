@@ -32,7 +32,8 @@ def time_of(seconds: float | None) -> str:
 def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
     if speedup is None:
         return ""
-    return f"{speedup.value:.3g}x [{speedup.low:.3g}, {speedup.high:.3g}]" + (" tie" if tie else "")
+    value, low, high = (f"{each:.2f}" if each < 100 else f"{each:.4g}" for each in (speedup.value, speedup.low, speedup.high))
+    return f"{value}x [{low}, {high}]" + (" tie" if tie else "")
 
 
 def names_of(results: Sequence[Result]) -> list[str]:

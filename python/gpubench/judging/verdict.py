@@ -23,6 +23,7 @@ REASONS = {
     "hidden-case": "wrong",
     "hidden-strides": "wrong",
     "check": "wrong",  # the problem's own comparison
+    "unchecked": "refused",  # nothing says what is right
     "guard": "refused",  # it wrote beside its outputs
     "precision": "refused",  # it calculates in less than was asked
     "late": "refused",  # it wrote results after it had answered

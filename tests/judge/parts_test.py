@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's mathematics, memory and readers, on known answers."""
+import math
+import mmap
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+except ImportError:
+    print(f"skipped: {sys.executable} has no numpy")
+    sys.exit(77)
+
+from gpubench.judging import checks, floor, rank, timing
+from gpubench.judging.adapters import c_library, gpu_mode
+from gpubench.judging.cell import layout
+from gpubench.judging.contents import CONTENTS, Strided
+from gpubench.judging.memory import Poison, Region
+from gpubench.judging.problem import upcast
+from gpubench.judging.store import Store
+from gpubench.judging.verdict import REASONS, Interval, Result, Trouble
+
+RANDOM = np.random.default_rng(1)
+
+
+def difference(actual, expected, **how):
+    return checks.difference(np.asarray(actual), np.asarray(expected), str(np.asarray(expected).dtype), how.pop("tolerance", None), how.pop("nan_equal", True), **how)
+
+
+class Checks(unittest.TestCase):
+    def test_what_agrees(self):
+        x = RANDOM.standard_normal(100, dtype=np.float32)
+        self.assertIsNone(difference(x, x))
+        self.assertIsNone(difference(x * np.float32(1 + 1e-6), x))
+        self.assertIsNone(difference(np.array([np.nan, np.inf, 1], np.float32), np.array([np.nan, np.inf, 1], np.float32)))
+        self.assertIsNone(difference(np.zeros(0, np.float32), np.zeros(0, np.float32)))
+        self.assertIsNone(difference(np.zeros(3, np.float32), np.full(3, 1e-40, np.float32)), "denormals may be flushed")
+
+    def test_what_differs(self):
+        x = RANDOM.standard_normal(100, dtype=np.float32)
+        y = x.copy()
+        y[7] += 0.1
+        found = difference(y, x)
+        self.assertEqual((found.wrong, found.worst), (1, 7))
+        self.assertIn("Element (7,)", found.words((100,)))
+        for bad in (np.nan, np.inf, -np.inf):
+            y[7] = bad
+            self.assertEqual(difference(y, x).worst, 7)
+            self.assertEqual(difference(y, x).has_new_nan, math.isnan(bad))
+        self.assertIsNotNone(difference(np.full(3, np.nan), np.full(3, np.nan), nan_equal=False))
+        self.assertIsNotNone(difference(np.float32([1, 2]), np.float32([1, np.nan])))
+        self.assertIsNotNone(difference(np.float32([np.inf]), np.float32([-np.inf])))
+
+    def test_whole_numbers_must_be_equal(self):
+        self.assertIsNone(difference([1, 2], [1, 2]))
+        self.assertEqual(difference([1, 3], [1, 2]).worst, 1)
+        self.assertIsNotNone(difference([True], [False]))
+
+    def test_a_tolerance_that_is_named_holds(self):
+        self.assertIsNone(difference(np.float32([1.05]), np.float32([1]), tolerance=(0.1, 0)))
+        self.assertIsNotNone(difference(np.float32([1.05]), np.float32([1]), tolerance=(0.01, 0)))
+        self.assertIsNone(difference(np.float32([0.05]), np.float32([0]), tolerance=(0, 0.1)))
+
+    def test_bfloat16_is_read_by_its_bits(self):
+        self.assertEqual(checks.as_float(np.array([0x3F80, 0xC000], np.uint16), "bfloat16").tolist(), [1.0, -2.0])
+
+    def test_precisions_are_told_by_their_errors(self):
+        a, b = (RANDOM.standard_normal((200, 200)) for _ in range(2))
+
+        def error(bits):
+            unit = [2.0**(np.floor(np.log2(np.abs(each))) - bits) for each in (a, b)]
+            rounded = [np.round(each / size) * size for each, size in zip((a, b), unit)]
+            return checks.norm_error(rounded[0] @ rounded[1], a @ b)
+
+        for bits, name in ((3, "fp8 or int8"), (7, "bf16"), (10, "tf32 or fp16"), (23, None)):
+            self.assertEqual(checks.less_precise(error(bits), 2e-7, "float32", None), name)
+        self.assertIsNone(checks.less_precise(error(10), 2e-7, "float32", "tf32"), "what is allowed is not named")
+        self.assertEqual(checks.less_precise(error(7), 2e-7, "float32", "tf32"), "bf16")
+        self.assertIsNone(checks.less_precise(error(10), 2e-4, "float32", None), "the reference itself is as far off")
+        self.assertEqual(checks.less_precise(5e-8, 1e-16, "float64", None), "fp32")
+        self.assertIsNone(checks.less_precise(4e-15, 0.0, "float64", None))
+        self.assertIsNone(checks.less_precise(None, 1e-7, "float32", None))
+
+    def test_errors_in_few_places_are_no_rounding(self):
+        exact = RANDOM.standard_normal(1000)
+        self.assertTrue(checks.is_spread(exact * (1 + 1e-4 * RANDOM.standard_normal(1000)), exact))
+        tile = exact.copy()
+        tile[:20] = 0
+        self.assertFalse(checks.is_spread(tile, exact))
+
+    def test_units_in_the_last_place(self):
+        one = np.array([1.0])
+        self.assertEqual(checks.ulp_error(one + 2.0**-23, one, "float32"), 1.0)
+        self.assertEqual(checks.ulp_error(2 * one + 2.0**-22, 2 * one, "float32"), 1.0)
+
+    def test_diagnoses(self):
+        x, y = np.float32([1, 2, 3]), np.float32([4, 5, 6])
+        earlier = checks.Earlier()
+        earlier.add([x])
+        earlier.add([y])
+
+        def code(actual, unwritten=0.0, inputs=()):
+            found = difference(actual, np.float32([7, 8, 9]))
+            return checks.diagnose(actual, found, unwritten, inputs, earlier.age(0, actual))
+
+        self.assertEqual(code(x, 1.0).code, "unwritten")
+        self.assertIn("50 %", code(x, 0.5).text)
+        self.assertEqual(code(x, inputs=[x]).code, "input")
+        self.assertIn("2 calls before", code(x).text)
+        self.assertIn("the call before", code(y).text)
+        self.assertEqual(code(np.float32([np.nan, 1, 2])).code, "nan")
+        self.assertEqual(code(np.float32([0, 1, 2])).code, "values")
+
+    def test_each_reason_makes_a_verdict(self):
+        self.assertEqual(set(REASONS.values()), {"wrong", "refused"})
+        self.assertEqual(Trouble("no such", "x").code, "error")
+        self.assertEqual(Trouble("values", "x").text, "x.")
+
+
+class Layout(unittest.TestCase):
+    def test_structures_come_back(self):
+        x, y = np.zeros(2), np.ones((3, 1))
+        tree = (x, [1, 2.5, None, "a", True], {"y": y, "z": (x,)})
+        skeleton, leaves = layout.flatten(tree)
+        back = layout.unflatten(skeleton, leaves)
+        self.assertEqual(back[1], tree[1])
+        self.assertIs(back[2]["y"], y)
+        self.assertIsInstance(back[2]["z"], tuple)
+        self.assertRaises(TypeError, layout.flatten, {"x": object()})
+
+    def test_places_have_guards_between_them(self):
+        specs, end = layout.place([layout.spec_of(np.zeros((3, 5), np.float32)), layout.spec_of(np.zeros(7))], 0)
+        first, second = (each["offset"] for each in specs)
+        self.assertGreaterEqual(first, layout.GUARD_BYTES)
+        self.assertGreaterEqual(second, first + 60 + 2 * layout.GUARD_BYTES)
+        self.assertGreaterEqual(end, second + 56 + layout.GUARD_BYTES)
+        self.assertEqual(first % layout.ALIGNMENT, 0)
+
+    def test_views_with_holes(self):
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)
+        wide = Strided()(x)
+        self.assertTrue((wide == x).all())
+        spec, = layout.place([layout.spec_of(wide)], 0)[0]
+        self.assertEqual(spec["strides"], [8, 2])
+        view = layout.view(bytearray(4096), spec)
+        view[...] = wide
+        self.assertTrue((view == x).all())
+        self.assertFalse(view.flags.c_contiguous)
+
+
+class Memory(unittest.TestCase):
+    def test_poison_is_seen_and_guards_hold(self):
+        for dtype in ("float32", "float64", "float16", "int64", "int8", "bool", "complex64"):
+            poison, region = Poison(), Region(1 << 14, False)
+            specs, _ = layout.place([layout.spec_of(np.zeros(100, dtype))], 0)
+            poison.apply(region, specs)
+            array = region.view(specs[0])
+            self.assertEqual(poison.unwritten(array, specs[0]), 1.0, dtype)
+            if dtype.startswith("float"):
+                self.assertTrue(np.isnan(array).all())
+            array[:25] = 0
+            self.assertEqual(poison.unwritten(array, specs[0]), 0.75, dtype)
+            self.assertTrue(poison.guards_hold(region, specs))
+            region.bytes[specs[0]["offset"] - 1] ^= 1
+            self.assertFalse(poison.guards_hold(region, specs))
+
+    def test_sealed_memory_cannot_be_written_by_others(self):
+        region = Region(4096, True)
+        region.bytes[0] = 7
+        number = os.open(f"/proc/self/fd/{region.descriptor}", os.O_RDONLY)
+        self.assertEqual(mmap.mmap(number, 4096, mmap.MAP_SHARED, mmap.PROT_READ)[0], 7)
+        with self.assertRaises(OSError):
+            os.pwrite(region.descriptor, b"x", 0)
+        with self.assertRaises(OSError):
+            mmap.mmap(region.descriptor, 4096)
+
+
+class Contents(unittest.TestCase):
+    def test_each_is_of_the_same_kind(self):
+        x = RANDOM.standard_normal((5, 6), dtype=np.float32)
+        for name, change in CONTENTS.items():
+            made = change(x)
+            self.assertEqual((made.shape, made.dtype), (x.shape, x.dtype), name)
+            self.assertFalse(np.array_equal(made, x), name)
+            whole = np.arange(5)
+            self.assertIs(change(whole), whole, "whole numbers are indices for all that is known")
+        self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
+        self.assertIs(CONTENTS["signs"](whole := np.float32([1, 2])), whole)
+
+    def test_64_bits(self):
+        x = np.float32([0.1])
+        wide = upcast((x, 3, np.arange(2)))
+        self.assertEqual(wide[0].dtype, np.float64)
+        self.assertEqual(wide[2].dtype, np.arange(2).dtype)
+        self.assertIsNone(upcast((np.zeros(2),)))
+
+
+def times(pairs, nothing=1e-6):
+    return timing.Times([timing.Block((one, one), (two, two), (nothing, nothing)) for one, two in pairs])
+
+
+class Timing(unittest.TestCase):
+    def test_batches_follow_the_fastest_sample(self):
+        self.assertEqual(timing.calls_of_batch([1e-3, 1e-5, 1.0], 1e-6, 100, 1 << 20, 1e-3), 100)
+        self.assertEqual(timing.calls_of_batch([1.0], 1e-6, 100, 1 << 20), 1)
+        self.assertEqual(timing.calls_of_batch([1e-6], 1e-6, 1 << 19, 1 << 20), 2, "no more than fit")
+        self.assertEqual(timing.calls_of_batch([1e-6], 0.2, 1, 1 << 20), 2, "no more than can be made")
+
+    def test_a_speed_up_and_its_interval(self):
+        pairs = [(20e-6 * (1 + 0.001 * i), 11e-6 * (1 + 0.001 * (7 * i % 5))) for i in range(20)]
+        speedup, _ = timing.Summary([times(pairs)]).speedup()
+        self.assertAlmostEqual(speedup.value, 1.9, delta=0.01)
+        self.assertLess(speedup.low, speedup.value)
+        self.assertGreater(speedup.high, speedup.value)
+        self.assertLess(speedup.high / speedup.low, 1.05)
+
+    def test_what_slows_single_batches_does_not_matter(self):
+        pairs = [(20e-6, 11e-6 * (50 if i % 3 == 0 else 1)) for i in range(24)]
+        self.assertAlmostEqual(timing.Summary([times(pairs)]).speedup()[0].value, 1.9, delta=0.01)
+
+    def test_processes_that_differ_make_a_wide_interval(self):
+        steady = [times([(20e-6, 20e-6)] * 8) for _ in range(3)]
+        self.assertAlmostEqual(timing.Summary(steady).speedup()[0].high, 1.0)
+        one_slow = [*steady[:2], times([(60e-6, 20e-6)] * 8)]
+        speedup, _ = timing.Summary(one_slow).speedup()
+        self.assertAlmostEqual(speedup.value, 1.0)
+        self.assertGreater(speedup.high, 2.0)
+
+    def test_too_short_has_a_reason(self):
+        speedup, why = timing.Summary([times([(1e-6, 1e-6)] * 8)]).speedup()
+        self.assertIsNone(speedup)
+        self.assertIn("too short", why)
+
+    def test_work_between_calls_is_refused(self):
+        quiet = times([(1e-3, 1e-3)] * 10)
+        quiet.cpu, quiet.idle_cpu = 0.1, 0.001
+        self.assertIsNone(timing.clocks_agree([quiet]))
+        quiet.idle_cpu = 0.09
+        self.assertEqual(timing.clocks_agree([quiet]).code, "idle-work")
+        quiet.reference_idle_cpu = 0.05
+        self.assertIsNone(timing.clocks_agree([quiet]), "the reference's own library does the same")
+
+
+CEILINGS = {"created_utc": "2026", "ceilings": [{"resource": "dram-read", "value": 1e10, "ci95": [9e9, 1.1e10]}, {"resource": "l2", "value": 1e11},
+                                                {"resource": "gemm-fp32", "value": 1e12, "ci95": [1e12, 2e12]}],
+            "levels": [{"resource": "l2", "capacity_bytes": 1e6, "capacity_ci95": [9e5, 1.1e6]}]}
+
+
+class Floor(unittest.TestCase):
+    def test_the_higher_of_memory_and_arithmetic(self):
+        found = floor.floor_of(CEILINGS, "", 1.1e7, 2e6, {"fp32": 2e6})
+        self.assertEqual((found.limiter, found.seconds), ("dram-read", 1e-3))
+        found = floor.floor_of(CEILINGS, "", 1e3, 2e6, {"fp32": 2e9})
+        self.assertEqual((found.limiter, found.seconds), ("gemm-fp32", 1e-3))
+
+    def test_a_cache_that_holds_the_batch_serves_it(self):
+        self.assertEqual(floor.floor_of(CEILINGS, "", 1e5, 1e6, {}).limiter, "l2")
+
+    def test_without_ceilings_there_is_none_and_a_reason(self):
+        found = floor.floor_of(None, "there is no calibration", 1, 1, {})
+        self.assertEqual((found.seconds, found.basis), (None, "there is no calibration"))
+        self.assertIsNone(floor.floor_of({"ceilings": []}, "", 1, 1, {}).seconds)
+
+
+class Ranks(unittest.TestCase):
+    def test_ties_share_a_rank(self):
+        def result(name, value, half, verdict="right"):
+            return Result(name, verdict, speedup=Interval(value, value * (1 - half), value * (1 + half)) if half else None)
+        ordered = rank([result("c", 1.5, 0.01), result("a", 2.0, 0.05), result("w", 9, 0, "wrong"), result("b", 1.96, 0.05), result("r", 8, 0, "refused")])
+        self.assertEqual([(each.candidate, each.rank) for each in ordered], [("a", 1), ("b", 1), ("c", 3), ("r", None), ("w", None)])
+
+
+class Readers(unittest.TestCase):
+    def test_cases_of_a_task(self):
+        found = gpu_mode.cases_of('tests:\n  - {"size": 4, "seed": 1}\n  - {m: 3, causal: true}\n  - not one\n  - {bad\nbenchmarks:\n- {"size": 8}\nother:\n- {"size": 9}\n')
+        self.assertEqual(found, {"tests": [{"size": 4, "seed": 1}, {"m": 3, "causal": True}], "benchmarks": [{"size": 8}]})
+
+    def test_a_description_says_what_is_wrong_with_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "x.toml"
+            for text, words in (('symbol = "f"', "arguments"), ('symbol = "f"\narguments = []', "source"), ("x = 1", "none of"), ("=", "Invalid")):
+                file.write_text(text)
+                with self.assertRaisesRegex(ValueError, words):
+                    c_library.description(file)
+            file.write_text('symbol = "f"\narguments = []\nsource = "../../etc/passwd"')
+            self.assertEqual(c_library.files(file), [], "only what lies beside it is copied")
+
+    def test_what_a_store_cannot_read_is_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = Store(Path(folder))
+            result = Result("a.py", "right", speedup=Interval(2, 1, 3), key="k")
+            store.keep(result)
+            self.assertEqual(store.find("k"), result)
+            for text in ("", "[]", '{"key": "k", "speedup": 3}', '{"key": "other"}', "\0"):
+                (Path(folder) / "k.json").write_text(text)
+                self.assertIsNone(store.find("k"), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
