@@ -26,6 +26,8 @@ _CANDIDATE_SUFFIXES = (".py", ".toml")
 def candidates_of(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """Files, and those in folders, in their order."""
     found: list[Path] = []
+    if not paths:
+        raise _core.UsageError("There is no candidate; give files, or folders of them.")
     for each in map(Path, paths):
         if each.is_dir():
             inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and one.is_file())

@@ -102,7 +102,7 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     head = (f"<style>{_STYLE}</style><main><h1>Candidates for {problem}</h1><p>{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie. "
             f"{html.escape(f'Floor: {basis}.' if basis else '')}</p>"
             "<div class=scroll><table><thead><tr><th>Rank<th>Candidate<th>Verdict<th>Speed-up<th>Time<th>Cold<th>Of the floor<th>What to know</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(f'<p>{html.escape(each)}</p>' for each in notes)}</main>")
+            f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(f'<p>{html.escape(printable(each))}</p>' for each in notes)}</main>")
     page = _core.chart_html(json.dumps(chart_of(results)))
     page = re.sub("<title>.*?</title>", lambda _: f"<title>Candidates for {problem}</title>", page, count=1)
     page = page.replace('content="light">', 'content="light">\n<meta name="viewport" content="width=device-width">', 1)

@@ -94,7 +94,9 @@ class Trial:
 
     def _inputs(self, case: Case, **how: Any) -> Any:
         try:
-            return self.problem.inputs(case, **how)
+            tree = self.problem.inputs(case, **how)
+            layout.flatten(tree)
+            return tree
         except Exception as error:  # noqa: BLE001: the problem's own
             raise ProblemError(f"{self.problem.name} cannot make inputs{f' for {dict(case)}' if case else ''}: {type(error).__name__}: {error}") from None
 

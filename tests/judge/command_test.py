@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench judge as its users call it."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print(f"skipped: {sys.executable} has no numpy")
+    sys.exit(77)
+
+from gpubench.judging import Settings
+from gpubench.judging.adapters import problem_of
+from gpubench.judging.contest import Judge
+from gpubench.judging.page import page_of
+from gpubench.judging.process import Limits
+from gpubench.judging.verdict import Interval, Result
+
+HERE = Path(__file__).resolve().parent
+MATMUL = HERE / "problems" / "matmul.py"
+SAME, ZEROS = HERE / "honest" / "matmul_same.py", HERE / "exploits" / "zeros.py"
+QUICK = ("--time-budget=0.1", "--no-cold")
+CALIBRATION = HERE.parent / "python" / "cpu-calibration.json"
+
+
+def judge(*words, **environment):
+    return subprocess.run([os.environ["GPUBENCH"], "judge", *map(str, words)], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def put(self, name, text):
+        file = self.folder / name
+        file.write_text(text)
+        return file
+
+    def refused(self, result, *words):
+        """One sentence on stderr, and the exit code of wrong usage."""
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_each_candidate_is_one_line_of_json(self):
+        result = judge(MATMUL, SAME, ZEROS, "--json", *QUICK)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(each["candidate"], each["verdict"]) for each in lines], [(str(SAME), "right"), (str(ZEROS), "wrong")])
+        self.assertEqual(lines[1]["reason"], "values")
+        self.assertGreater(lines[0]["calls_timed"], 0)
+
+    def test_all_right_is_0_and_the_table_fits(self):
+        result = judge(MATMUL, SAME, "--width=80", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("matmul_same.py", result.stdout)
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 90)
+
+    def test_ceilings_make_a_floor(self):
+        result = judge(MATMUL, SAME, "--json", f"--calibration={CALIBRATION}", *QUICK)
+        one = json.loads(result.stdout)
+        self.assertEqual(one["limiter"], "fp32")
+        self.assertAlmostEqual(one["floor_seconds"], 2 * 96 * 80 * 112 / 510e9, delta=1e-9)
+        self.assertIn("FLOP", one["floor_basis"])
+
+    def test_what_is_faster_than_the_ceilings_is_refused(self):
+        slow = json.loads(CALIBRATION.read_text())
+        for each in slow["ceilings"]:
+            if each["unit"] == "FLOP/s":
+                each["value"], each["ci95"] = 1e6, [0.9e6, 1.1e6]
+        file = self.put("slow.json", json.dumps(slow))
+        one = json.loads(judge(MATMUL, SAME, "--json", f"--calibration={file}", *QUICK).stdout)
+        self.assertEqual((one["verdict"], one["reason"]), ("refused", "floor"))
+        self.assertIsNone(one["speedup"])
+
+    def test_verdicts_are_kept_by_content(self):
+        mine = self.put("mine.py", SAME.read_text())
+        store = self.folder / "verdicts"
+        first = judge(MATMUL, mine, "--json", f"--resume={store}", *QUICK)
+        self.assertEqual(first.stdout, judge(MATMUL, mine, "--json", f"--resume={store}", *QUICK).stdout)
+        mine.write_text(SAME.read_text() + "\n")
+        again = judge(MATMUL, mine, "--json", f"--resume={store}", *QUICK)
+        self.assertNotEqual(first.stdout, again.stdout)
+        self.assertEqual(len(list(store.iterdir())), 2)
+
+    def test_a_folder_is_a_page(self):
+        (self.folder / "all").mkdir()
+        for name in ("a.py", "<b>&'.py"):
+            (self.folder / "all" / name).write_text(SAME.read_text())
+        (self.folder / "all" / "notes.txt").write_text("no candidate")
+        page, lines = self.folder / "page.html", self.folder / "lines.jsonl"
+        result = judge(MATMUL, self.folder / "all", f"--out={page}", f"--out={lines}", "--jobs=2", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = page.read_text()
+        self.assertTrue("&lt;b&gt;&amp;" in text)
+        self.assertFalse("<b>&" in text)
+        self.assertTrue("2 judged: 2 right, 0 wrong, 0 refused" in text)
+        self.assertEqual(len(lines.read_text().splitlines()), 2)
+
+    def test_hostile_words_stay_text(self):
+        evil = "</script><script>alert(1)</script>\x1b[31m"
+        results = [Result(f"{evil}.py", "right", text=evil, problem=evil, speedup=Interval(2, 1, 3), seconds=1e-3), Result("b.py", "wrong", "values", evil)]
+        page = page_of(results, [evil])
+        for bad in ("<script>alert", "\x1b"):
+            self.assertFalse(bad in page, "a page is too long to be shown")
+
+    def test_wrong_usage(self):
+        self.refused(judge(MATMUL, self.folder / "nothing.py"), "There is no candidate")
+        self.refused(judge(self.folder / "nothing.py", SAME), "There is no problem")
+        self.refused(judge(MATMUL, self.folder), "has no candidate")
+        self.refused(judge(SAME, SAME), "is no problem")
+        self.refused(judge(MATMUL, SAME, "--out=x.pdf"), "x.pdf")
+        self.refused(judge(MATMUL, SAME, "--jobs=0"), "--jobs")
+        self.refused(judge(MATMUL, SAME, GPUBENCH_PYTHON="/nowhere/python"), "/nowhere/python")
+        self.assertEqual(judge(MATMUL).returncode, 64)
+
+    def test_problems_that_do_not_work(self):
+        for name, text, words in (
+                ("syntax.py", "def reference(", "no Python that can be read"),
+                ("raises.py", "def reference(): pass\ndef inputs(random): pass\n1 / 0", "does not import: ZeroDivisionError"),
+                ("exits.py", "def reference(): pass\ndef inputs(random): pass\nraise SystemExit(3)", "does not import"),
+                ("no_inputs.py", "def reference(x): return x\ndef inputs(random): return 1 / 0", "cannot make inputs"),
+                ("wrong.py", "import numpy as np\ndef reference(x): return x @ x\ndef inputs(random): return np.zeros((2, 3))", "does not work"),
+                ("object.py", "def reference(x): return x\ndef inputs(random): return object()", "neither an array")):
+            with self.subTest(problem=name):
+                self.refused(judge(self.put(name, text), SAME), words)
+
+    def test_a_reference_that_is_wrong_on_hidden_inputs_is_not_held_against_candidates(self):
+        problem = self.put("log.py", "import numpy as np\ndef reference(x): return np.log(x)\ndef inputs(random): return random.random(100, dtype=np.float32) + 1\n")
+        mine = self.put("mine.py", "import numpy as np\ndef candidate(x): return np.log(x)\n")
+        result = judge(problem, mine, *QUICK)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("Not tried with hidden contents 'zeros'", result.stderr)
+
+    def test_one_that_crashes_costs_one(self):
+        crash = HERE / "exploits" / "ends_well.py"
+        lines = [json.loads(line) for line in judge(MATMUL, crash, SAME, "--json", *QUICK).stdout.splitlines()]
+        self.assertEqual([each["reason"] for each in lines], ["crash", None])
+
+    def test_what_was_not_shut_off_is_said(self):
+        one = json.loads(judge(MATMUL, SAME, "--json", "--no-namespaces", *QUICK).stdout)
+        self.assertIn("namespaces", one["isolation_missing"])
+
+    def test_operations_of_a_program(self):
+        program = os.environ["JUDGED_OPERATIONS"]
+        result = judge(f"{program}:sums", "sums_again", "sums_cached", "sums_unchecked", "--json", "--time-budget=0.1")
+        found = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(each["candidate"], each["verdict"], each["reason"]) for each in found],
+                         [("sums_again", "right", None), ("sums_cached", "wrong", "values"), ("sums_unchecked", "refused", "unchecked")])
+        self.refused(judge(f"{program}:nothing", "sums", "--time-budget=0.1"), "nothing")
+
+    def test_a_pipe_that_closes_is_no_error(self):
+        process = subprocess.Popen([os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", *QUICK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.close()
+        self.assertNotIn("Traceback", process.stderr.read())
+        process.wait()
+        process.stderr.close()
+
+
+class FromPython(unittest.TestCase):
+    def test_results_come_in_the_candidates_order(self):
+        import gpubench
+        seen = []
+        results = gpubench.judge(MATMUL, [ZEROS, SAME], settings=Settings(time_budget=0.1, rounds=1, cold=False), on_result=seen.append)
+        self.assertEqual([each.verdict for each in results], ["wrong", "right"])
+        self.assertEqual(seen, results)
+        self.assertRaises(gpubench.UsageError, gpubench.judge, MATMUL, [])
+
+    def test_a_limit_of_time_costs_one(self):
+        settings = Settings(time_budget=0.1, rounds=1, cold=False, limits=Limits(seconds=2.0))
+        result, = Judge(problem_of(HERE / "problems" / "saxpy.py"), settings).results([HERE / "exploits" / "hangs.py"])
+        self.assertEqual(result.reason, "time-limit")
+
+
+if __name__ == "__main__":
+    unittest.main()
