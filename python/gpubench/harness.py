@@ -329,6 +329,11 @@ class State:
         the result is wrong. The point then fails and is not timed."""
         self._core.verify(lambda: _outcome(check))
 
+    def inputs(self, pool: int, fill: Callable[[int], Any]) -> None:
+        """`fill(i)` puts set i of `pool` (at least 2) into the operation's inputs, untimed. Set 0 is timed; after timing another,
+        drawn at random, is filled in, executed once and checked: a result kept from an earlier execution does not pass."""
+        self._core.inputs(pool, fill)
+
     def reset(self, function: Operation) -> None:
         """Called before each execution, untimed: restores what an operation in place has changed."""
         self._reset = function, _takes_stream(function, "reset")

@@ -181,6 +181,17 @@ void set_check(StateHandle& handle, nb::object function) {
   });
 }
 
+void set_inputs(StateHandle& handle, std::int64_t pool, nb::object fill) {
+  handle.get().inputs(pool, [kept = shared(std::move(fill))](std::int64_t set) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      (*kept)(set);
+    } catch (nb::python_error& error) {
+      rethrow(error, nullptr);
+    }
+  });
+}
+
 Pipe pipe_of(const std::string& name) {
   const auto found = std::ranges::find(pipe_names, name);
   if (found == pipe_names.end()) {
@@ -295,6 +306,7 @@ void bind_benchmarks(nb::module_& module) {
       .def("label", on_state<Text>([](State& s, Text text) { s.label(text); }), "text"_a)
       .def("skip", on_state<Text>([](State& s, Text reason) { s.skip(reason); }), "reason"_a)
       .def("verify", &set_check, "check"_a)
+      .def("inputs", &set_inputs, "pool"_a, "fill"_a)
       .def("reset", &set_reset, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a)
       .def("measure", &measure, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a);
   module.def("register", &register_operation, "name"_a, "kind"_a, "texts"_a, "number_names"_a, "numbers"_a,

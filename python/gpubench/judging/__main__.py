@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
 from .adapters import benchmark_program, problem_of
-from .contest import Judge, candidates_of, rank, stored_calibration
+from .contest import Judge, candidates_of, rank
 from .page import lines_of, page_of
 from .process import Limits
 from .store import Store
@@ -43,10 +43,6 @@ def _settings(chosen: Any) -> Settings:
         if not texts:
             raise _core.ReadError(f"{chosen.calibration} has no calibration.")
         settings.calibration = json.loads(texts[0])
-    else:
-        settings.calibration, why = stored_calibration("cpu")
-        if settings.calibration is None:
-            settings.why_no_calibration = f"There is no calibration of this CPU ({why}): gpubench --calibrate measures one."
     return settings
 
 

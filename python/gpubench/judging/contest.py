@@ -181,15 +181,11 @@ def judge(problem: str | os.PathLike[str] | Problem, candidates: str | os.PathLi
     """Judges candidates of a problem, each in a process of its own, and returns their results in the candidates' order.
 
     `problem` and `candidates` are files or folders, in the forms that docs/judge.md names. `time_budget` is seconds of timing for a candidate. `resume` is
-    a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one that of the CPU is used, where it is
-    stored. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
+    a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one the stored one of the
+    device is used. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
     chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
     if calibration is not None:
         chosen.calibration = calibration.data
-    elif chosen.calibration is None:
-        chosen.calibration, why = stored_calibration("cpu")
-        if why:
-            chosen.why_no_calibration = f"There is no floor: {why}"
     paths = [candidates] if isinstance(candidates, (str, os.PathLike)) else candidates
     files = candidates_of(paths)
     if isinstance(problem, (str, os.PathLike)):
@@ -201,9 +197,3 @@ def judge(problem: str | os.PathLike[str] | Problem, candidates: str | os.PathLi
             on_result(result)
     rank(list(found.values()))
     return [found[str(file)] for file in files]
-
-
-def stored_calibration(device: str) -> tuple[Any, str]:
-    """The ceilings of a device in the cache, or why there are none."""
-    text, why = _core.stored_calibration(device)
-    return (json.loads(text), "") if text is not None else (None, why)

@@ -193,19 +193,18 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     return times
 
 
-def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flush: Flush, repeats: int = 5) -> float | None:
-    """Of one call whose inputs are in no cache, less the call that does nothing under the same conditions. The sides have a place for one call."""
-    taken = []
+def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flush: Flush, repeats: int = 9) -> float | None:
+    """Of one call whose inputs are in no cache, less the call that does nothing under the same conditions; None where that is the longer part. The sides
+    have a place for one call."""
+    taken: dict[Any, list[float]] = {candidate: [], nothing: []}
     for _ in range(repeats):
         inputs = fresh()
-        pair = []
-        for side in (nothing, candidate):
+        for side, seconds in taken.items():
             side.fill(0, inputs.arrays)
             flush()
-            pair.append(side.run().undisturbed)
-        taken.append(pair[1] - pair[0])
-    middle = float(np.median(taken))
-    return middle if middle > 0.0 else None
+            seconds.append(side.run().undisturbed)
+    gross, empty = (float(np.quantile(taken[side], _QUANTILE)) for side in (candidate, nothing))
+    return gross - empty if gross > 2.0 * empty else None
 
 
 def clocks_agree(rounds: Sequence[Times]) -> Trouble | None:

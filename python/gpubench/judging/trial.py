@@ -2,9 +2,10 @@
 """One problem with its reference running: candidates are checked against it, then timed beside it."""
 from __future__ import annotations
 
+import json
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -34,8 +35,7 @@ class Settings:
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
     limits: Limits = field(default_factory=Limits)
-    calibration: Mapping[str, Any] | None = None
-    why_no_calibration: str = "There is no calibration of this device: gpubench --calibrate measures one."
+    calibration: Mapping[str, Any] | None = None  #: None: the stored one of the device
 
 
 @dataclass
@@ -54,6 +54,12 @@ class Probe:
     own_error: list[float]  #: the reference's largest error against that, by output
 
 
+def stored_calibration(device: str) -> tuple[Mapping[str, Any] | None, str]:
+    """The ceilings of a device in the cache, or why there are none."""
+    text, why = _core.stored_calibration(device)
+    return (json.loads(text), "") if text is not None else (None, f"there is no calibration of {device} ({why}): gpubench --calibrate --device={device} measures one")
+
+
 class ProblemError(_core.UsageError):  # type: ignore[misc]
     """The problem itself does not work."""
 
@@ -67,6 +73,10 @@ class Trial:
         self.notes: list[str] = []
         self._flush: timing.Flush | None = None
         self._nothing_kind: Any = None
+        self.device = "cuda:0" if any("device" in spec for spec in arrays_of(self._inputs(problem.cases[0]))[1]) else "cpu"
+        if self.device != "cpu":  # CUDA reserves far more addresses than memory
+            self.settings = settings = replace(settings, limits=replace(settings.limits, memory_bytes=None))
+        self._calibration, self._why_no_calibration = (settings.calibration, "") if settings.calibration is not None else stored_calibration(self.device)
         self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(settings.rounds)]
         self.reference = self.references[0]
         self.nothing = self.side(None, "", {}, hidden=False)
@@ -238,7 +248,7 @@ class Trial:
             shares = [side.unwritten(slot, which, each) for which, each in enumerate(outputs)]
             if max(shares, default=0.0) == 1.0:
                 raise Trouble("unwritten", "It wrote no output at all.")
-            results = [layout.as_framework(each, spec) for each, spec in zip(outputs, specs)]
+            results = [layout.on_device(layout.as_framework(each, spec), spec) for each, spec in zip(outputs, specs)]
             try:
                 wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
             except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
@@ -356,7 +366,7 @@ class Trial:
         result.seconds, result.reference_seconds = times.seconds("candidate"), times.seconds("reference")
         declared = self.problem.work(probe.tree) if self.problem.work is not None else None
         moved, flops = floor.work_of(probe.expected, probe.arrays, declared)
-        least = floor.floor_of(self.settings.calibration, self.settings.why_no_calibration, moved,
+        least = floor.floor_of(self._calibration, self._why_no_calibration, moved,
                                floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops)
         result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
         if least.seconds is not None and result.seconds is not None:
@@ -367,7 +377,7 @@ class Trial:
         nothing = times.gross("nothing")
         result.next_step = floor.next_step(least, result.seconds, nothing)
         if timing.load_average() > 1.2:
-            result.notes.append(f"The machine is busy (load {timing.load_average():.1f} for each processor): the interval is wide for it.")
+            result.notes.append("The machine was busy, so intervals are wide: more programs than processors wanted to run.")
 
 
 __all__ = ["Probe", "ProblemError", "Settings", "Trial"]

@@ -30,14 +30,16 @@ class Cell:
         self.inputs = self.outputs = memoryview(b"")
         self.function: Callable[..., Any] = lambda *arguments: None
         self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
-        self.copies = False
+        self.input_specs: list[dict[str, Any]] = []
+        self.output_specs: list[dict[str, Any]] = []
+        self.mutable = self.copies = False
         self.before: Any = {}
         self.hooks_before: set[str] = set()
 
     def map(self, request: dict[str, Any]) -> None:
         """Inputs for reading alone. Where the problem lets them be changed, each call has copies."""
         self.plan = []
-        self.copies = request["mutable"]
+        self.mutable = request["mutable"]
         self.inputs = memoryview(mmap.mmap(self.settings["inputs"], request["input_bytes"], mmap.MAP_SHARED, mmap.PROT_READ))
         self.outputs = memoryview(mmap.mmap(self.settings["outputs"], request["output_bytes"]))
 
@@ -46,7 +48,7 @@ class Cell:
             importlib.import_module(name)
         self.before, self.hooks_before = audit.snapshot(), audit.hooks()
         if request["adapter"] is None:  # the cost of a call that does nothing
-            made = [layout.as_framework(layout.view(bytearray(extent), {**spec, "offset": 0}), spec) for spec, extent in request["returns"]]
+            made = [layout.on_device(layout.as_framework(layout.view(bytearray(extent), {**spec, "offset": 0}), spec), spec) for spec, extent in request["returns"]]
             result: Any = made[0] if len(made) == 1 else tuple(made)
             self.function = lambda *arguments: result
             return
@@ -66,19 +68,24 @@ class Cell:
             self.function.precise(request["precise"])
         self.plan = [(self.arguments(slot), [layout.as_framework(layout.view(self.outputs, spec), spec) for spec in slot["outputs"]])
                      for slot in request["slots"]]
+        self.input_specs, self.output_specs = request["slots"][0]["inputs"], request["slots"][0]["outputs"]
+        self.copies = self.mutable or any("device" in spec for spec in self.input_specs)
 
     def run(self) -> None:
         function = self.function
         if getattr(function, "writes_into", False):
             for arguments, outputs in self.plan:
-                function(arguments, outputs)
-            return
-        if self.copies:
-            for arguments, outputs in self.plan:
-                store(function(*copies_of(arguments)), outputs)
+                function(self.own(arguments) if self.copies else arguments, outputs)
             return
         for arguments, outputs in self.plan:
-            store(function(*arguments), outputs)
+            store(function(*(self.own(arguments) if self.copies else arguments)), outputs, self.output_specs)
+
+    def own(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copies of arguments that a call may change, or that it wants on a GPU. They are made in the timed window, for the call that does nothing as well."""
+        skeleton, leaves = layout.flatten(arguments)
+        copies = [layout.on_device(each, spec) if "device" in spec else each.clone() if hasattr(each, "clone") else each.copy()
+                  for each, spec in zip(leaves, self.input_specs)]
+        return layout.unflatten(skeleton, copies)  # type: ignore[no-any-return]
 
     def changes(self, request: dict[str, Any]) -> list[str]:
         """What the candidate has replaced in this process."""
@@ -86,17 +93,11 @@ class Cell:
 
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
-        _, leaves = layout.flatten(self.function(*copies_of(self.plan[0][0])))
+        _, leaves = layout.flatten(self.function(*self.own(self.plan[0][0])))
         return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
 
 
-def copies_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments that a call may change."""
-    skeleton, leaves = layout.flatten(arguments)
-    return layout.unflatten(skeleton, [each.clone() if hasattr(each, "clone") else each.copy() for each in leaves])  # type: ignore[no-any-return]
-
-
-def store(result: Any, outputs: list[Any]) -> None:
+def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
     """Copies what was returned into the judge's memory."""
     if len(outputs) == 1 and type(result) is type(outputs[0]):
         leaves = [result]
@@ -107,7 +108,7 @@ def store(result: Any, outputs: list[Any]) -> None:
             raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
     if len(leaves) != len(outputs):
         raise Mismatch("shape", f"It returns {len(leaves)} arrays in place of {len(outputs)}.")
-    for leaf, output in zip(leaves, outputs):
+    for leaf, output, spec in zip(leaves, outputs, specs):
         if type(leaf) is not type(output):
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
         if leaf.dtype != output.dtype:
@@ -115,7 +116,9 @@ def store(result: Any, outputs: list[Any]) -> None:
         if tuple(leaf.shape) != tuple(output.shape):
             raise Mismatch("shape", f"It returns the shape {tuple(leaf.shape)} in place of {tuple(output.shape)}.")
         if hasattr(output, "copy_"):
-            output.copy_(leaf)
+            if leaf.device.type != spec.get("device", "cpu"):
+                raise Mismatch("type", f"It returns a tensor on {leaf.device} in place of one on {spec.get('device', 'cpu')}.")
+            output.copy_(leaf)  # waits for the GPU's stream
         else:
             output[...] = leaf
 

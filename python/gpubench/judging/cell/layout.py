@@ -56,6 +56,8 @@ def spec_of(array: Any) -> dict[str, Any]:
     """Type and shape of an array or tensor; its strides, in elements, where it is not contiguous."""
     framework = framework_of(array)
     spec = {"dtype": str(array.dtype).removeprefix("torch."), "shape": [int(each) for each in array.shape], "framework": framework}
+    if framework == "torch" and array.is_cuda:
+        spec["device"] = "cuda"
     dense = array.is_contiguous() if framework == "torch" else array.flags.c_contiguous
     if not dense:
         strides = list(array.stride()) if framework == "torch" else [each // array.itemsize for each in array.strides]
@@ -111,6 +113,11 @@ def as_framework(array: Any, spec: dict[str, Any]) -> Any:
         warnings.simplefilter("ignore")  # that the array is read-only is the point of it
         tensor = torch.from_numpy(array)
     return tensor.view(getattr(torch, spec["dtype"])) if spec["dtype"] in _WIDE else tensor
+
+
+def on_device(array: Any, spec: dict[str, Any]) -> Any:
+    """A tensor of host memory where its spec has it: a copy on a GPU, or itself."""
+    return array.to(spec["device"]) if "device" in spec else array
 
 
 def as_numpy(array: Any) -> Any:
