@@ -3,6 +3,7 @@
 """gpubench judge as its users call it."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from gpubench.judging.adapters import problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.page import page_of
 from gpubench.judging.process import Limits
-from gpubench.judging.verdict import Interval, Result
+from gpubench.judging.verdict import REASONS, Interval, Result
 
 HERE = Path(__file__).resolve().parent
 MATMUL = HERE / "problems" / "matmul.py"
@@ -150,6 +151,18 @@ class Command(unittest.TestCase):
     def test_what_was_not_shut_off_is_said(self):
         one = json.loads(judge(MATMUL, SAME, "--json", "--no-namespaces", *QUICK).stdout)
         self.assertIn("namespaces", one["isolation_missing"])
+
+    def test_the_examples_of_the_page(self):
+        page = (HERE.parent.parent / "docs" / "judge.md").read_text()
+        problem, candidate = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        description = next(each for each in re.findall(r"^```text\n(.*?)^```", page, re.M | re.S) if each.startswith("symbol"))
+        problem = self.put("matmul.py", problem.replace("512", "64"))
+        self.assertEqual(judge(problem, self.put("candidate.py", candidate), *QUICK).returncode, 0)
+        self.put("saxpy.c", (HERE / "honest" / "c_plain.c").read_text())
+        result = judge(HERE / "problems" / "saxpy.py", self.put("saxpy.toml", description), *QUICK)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        for reason in REASONS:
+            self.assertIn(f"`{reason}`", page)
 
     def test_operations_of_a_program(self):
         program = os.environ["JUDGED_OPERATIONS"]

@@ -309,3 +309,27 @@ print(os.waitpid(child, 0)[1], len(gpubench.run(fine, **OPTIONS)))
 def test_a_forked_process_is_told_that_it_cannot_measure(quick):
     done = subprocess.run([sys.executable, "-c", OPTIONS % str(quick["calibration"]) + FORKED], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.split() == ["0", "1"], done.stderr
+
+
+def test_other_inputs_show_a_result_that_was_kept(quick):
+    filled = []
+
+    @gpubench.benchmark(kept=[0, 1])
+    def doubled(state, kept):
+        now = {}
+
+        def fill(number):
+            filled.append(number)
+            now["in"] = number
+
+        def work():
+            if not kept or "out" not in now:
+                now["out"] = 2 * now["in"]
+
+        state.inputs(4, fill)
+        state.verify(lambda: now["out"] == 2 * now["in"])
+        state.measure(work)
+
+    run = gpubench.run(doubled, **quick)
+    assert run[0].seconds() and filled[0] == 0 and filled[1] in (1, 2, 3)
+    assert "right before timing, wrong after it for inputs" in run[1].failure
