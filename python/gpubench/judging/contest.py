@@ -188,10 +188,9 @@ def judge(problem: str | os.PathLike[str] | Problem, candidates: str | os.PathLi
         chosen.calibration = calibration.data
     paths = [candidates] if isinstance(candidates, (str, os.PathLike)) else candidates
     files = candidates_of(paths)
-    if isinstance(problem, (str, os.PathLike)):
-        problem = problem_of(Path(problem))
+    read: Problem = problem if isinstance(problem, Problem) else problem_of(Path(problem))
     found = {}
-    for result in Judge(problem, chosen, Store(Path(resume)) if resume is not None else None).results(files):
+    for result in Judge(read, chosen, Store(Path(resume)) if resume is not None else None).results(files):
         found[result.candidate] = result
         if on_result is not None:
             on_result(result)

@@ -117,8 +117,8 @@ class Trial:
         shown = [problem.cases[0]] * _SHOWN_PROBES + list(problem.cases[1:])
         probes = []
         for case in shown:
-            probe = self._probe("", str(dict(case)) if case else "", self._inputs(case))
-            probes.append(probe)
+            probes.append(self._probe("", str(dict(case)) if case else "", self._inputs(case)))
+        hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
         hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
         hidden += [("hidden-strides", "every second element", problem.cases[0], {"strided": True})] if problem.strides else []

@@ -89,7 +89,7 @@ class Cell:
 
     def changes(self, request: dict[str, Any]) -> list[str]:
         """What the candidate has replaced in this process."""
-        return audit.changes(self.before, self.hooks_before)[:10]
+        return list(audit.changes(self.before, self.hooks_before)[:10])
 
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""

@@ -77,7 +77,7 @@ def extent(spec: dict[str, Any]) -> int:
     if 0 in spec["shape"]:
         return 0
     if "strides" in spec:
-        return 1 + sum((size - 1) * stride for size, stride in zip(spec["shape"], spec["strides"]))
+        return int(1 + sum((size - 1) * stride for size, stride in zip(spec["shape"], spec["strides"])))
     return math.prod(spec["shape"])
 
 
