@@ -4,22 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
-#include <unordered_map>
 
 #include "core/base/units.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
 #include "timeline/range_tree.h"
+#include "timeline/repeats.h"
 
 namespace gpubench::timeline {
 namespace {
 
 constexpr std::size_t min_repeats = 3;
 constexpr double min_cover = 0.5;  // of the time in which the process launches
-constexpr double min_equal = 0.9;  // of the places of a repeating sequence
-constexpr std::size_t max_anchors = 64;
+constexpr std::int64_t max_weight = std::numeric_limits<std::uint32_t>::max();
 
 /// Ranges of one stem on one thread.
 struct StemRanges {
@@ -49,66 +48,34 @@ struct Sequence {
   std::vector<std::uint32_t> names, slices;
 };
 
-bool repeats_at(const std::vector<std::uint32_t>& names, std::size_t period) {
-  if (period == 0 || period * min_repeats > names.size()) return false;
-  const std::size_t pairs = names.size() - period;
-  std::size_t may_differ = pairs - static_cast<std::size_t>(std::ceil(min_equal * static_cast<double>(pairs)));
-  for (std::size_t i = 0; i + period < names.size(); ++i)
-    if (names[i] != names[i + period] && may_differ-- == 0) return false;
-  return true;
-}
-
-/// The shortest period at which a sequence repeats itself; 0 for none. Anchors are names that come back at one
-/// distance, the rare ones first; of the rarest, which may stand several times in one period, also each second, third
-/// and so on.
-std::size_t period_of(const std::vector<std::uint32_t>& names) {
-  std::unordered_map<std::uint32_t, std::vector<std::size_t>> places;
-  for (std::size_t i = 0; i < names.size(); ++i) places[names[i]].push_back(i);
-  std::vector<const std::vector<std::size_t>*> anchors;
-  for (const auto& [name, at] : places)
-    if (at.size() >= min_repeats) anchors.push_back(&at);
-  std::ranges::sort(anchors, [](const auto* a, const auto* b) {
-    return std::pair(a->size(), a->front()) < std::pair(b->size(), b->front());
-  });
-  if (anchors.size() > max_anchors) anchors.resize(max_anchors);
-  constexpr std::size_t rarest = 4, most_in_period = 16;
-  for (std::size_t step = 1; step <= most_in_period; ++step)
-    for (std::size_t k = 0; k < std::min(anchors.size(), step == 1 ? max_anchors : rarest); ++k) {
-      const auto& at = *anchors[k];
-      if (at.size() < min_repeats * step) continue;
-      std::vector<std::size_t> distances;
-      for (std::size_t i = step; i < at.size(); ++i) distances.push_back(at[i] - at[i - step]);
-      const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-      std::ranges::nth_element(distances, middle);
-      if (repeats_at(names, *middle)) return *middle;
-    }
-  return 0;
-}
-
 Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
   Iterations result;
-  const std::size_t period = period_of(sequence.names);
-  if (period == 0) return result;
-  // The first place from which a whole period repeats.
-  std::size_t first = 0, equal = 0;
-  for (std::size_t i = 0; i + period < sequence.names.size() && equal < period; ++i) {
-    equal = sequence.names[i] == sequence.names[i + period] ? equal + 1 : 0;
-    first = i + 1 - equal;
+  // Kernels tell what repeats; copies weigh next to nothing, as uploads at the start may take longer than all else.
+  std::vector<std::uint32_t> weights;
+  for (const std::uint32_t i : sequence.slices) {
+    const Slice& slice = timeline.slices[i];
+    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
+    weights.push_back(is_kernel ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice.duration_ns, 1, max_weight))
+                                : 1);
   }
-  for (std::size_t at = first; at + period <= sequence.names.size(); at += period) {
+  const std::vector<Repeat> turns = repeats(sequence.names, weights);
+  if (turns.empty()) return result;
+  std::size_t end = 0;  // of the turn before
+  for (const Repeat& turn : turns) {
     Iteration iteration;
-    iteration.start_ns = timeline.slices[sequence.slices[at]].start_ns;
-    for (std::size_t i = at; i < at + period; ++i) {
+    iteration.start_ns = timeline.slices[sequence.slices[turn.first]].start_ns;
+    for (std::size_t i = turn.first; i < turn.end(); ++i) {
       const Slice& slice = timeline.slices[sequence.slices[i]];
       iteration.end_ns = std::max(iteration.end_ns, slice.end_ns());
       iteration.work_ns += slice.duration_ns;
       ++iteration.works;
     }
-    if (!result.all.empty()) result.all.back().end_ns = iteration.start_ns;
+    if (!result.all.empty() && turn.first == end) result.all.back().end_ns = iteration.start_ns;
     result.all.push_back(iteration);
+    end = turn.end();
   }
-  if (result.all.size() < min_repeats) return {};
-  result.by = fmt::format("{} kernels, copies and fills that repeat", period);
+  const std::size_t size = turns[turns.size() / 2].size;
+  result.by = size == 1 ? "a kernel that repeats" : fmt::format("{} kernels, copies and fills that repeat", size);
   result.of_work = true;
   return result;
 }
