@@ -11,6 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "timeline/correlations.h"
 #include "timeline/range_tree.h"
 
 namespace gpubench::profile {
@@ -36,22 +37,41 @@ class Grouping {
     for (const RecordedDevice& device : recordings.devices) devices_of_tracks(device);
   }
 
-  std::vector<KernelGroup> groups(timeline::StringPool& path_names) {
+  std::vector<KernelGroup> groups(timeline::StringPool& path_names, std::vector<std::uint32_t>* of_slice) {
     const std::vector<std::uint32_t> paths = timeline::range_paths(timeline_, path_names);
+    if (of_slice != nullptr) of_slice->assign(timeline_.slices.size(), timeline::none);
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i)
-      if (timeline::occupies_gpu(timeline_.slices[i].kind)) add(timeline_.slices[i], paths[i], path_names);
+      if (timeline::occupies_gpu(timeline_.slices[i].kind)) {
+        const std::uint32_t group = add(timeline_.slices[i], paths[i], path_names);
+        if (of_slice != nullptr) (*of_slice)[i] = group;
+      }
     for (KernelGroup& group : groups_) {
-      group.counted = static_cast<std::int64_t>(group.counted_durations_ns.size());
       group.total_ns =
           std::reduce(group.durations_ns.begin(), group.durations_ns.end(), std::int64_t{0}) +
           std::reduce(group.counted_durations_ns.begin(), group.counted_durations_ns.end(), std::int64_t{0});
     }
     borrow_counters();
-    std::ranges::stable_sort(groups_, std::ranges::greater(), &KernelGroup::total_ns);
-    return std::move(groups_);
+    return sorted(of_slice);
   }
 
  private:
+  /// By falling time, without those that did nothing in the windows.
+  std::vector<KernelGroup> sorted(std::vector<std::uint32_t>* of_slice) {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < groups_.size(); ++i)
+      if (groups_[i].launches() > 0) order.push_back(i);
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::uint32_t i) { return groups_[i].total_ns; });
+    std::vector<std::uint32_t> places(groups_.size(), timeline::none);
+    std::vector<KernelGroup> result;
+    for (const std::uint32_t i : order) {
+      places[i] = static_cast<std::uint32_t>(result.size());
+      result.push_back(std::move(groups_[i]));
+    }
+    if (of_slice != nullptr)
+      for (std::uint32_t& group : *of_slice) group = group == timeline::none ? group : places[group];
+    return result;
+  }
+
   void devices_of_tracks(const RecordedDevice& device) {
     const std::string uuid = device.text("uuid");
     for (std::size_t i = 0; i < run_.devices.size(); ++i) {
@@ -80,10 +100,10 @@ class Grouping {
     for (const auto& [key, members] : alike)
       for (const std::size_t i : members) {
         KernelGroup& group = groups_[i];
-        if (group.counted > 0) continue;
+        if (group.counted > 0 || group.launches() == 0) continue;
         for (const std::size_t other : members)
           if (const KernelGroup& donor = groups_[other];
-              donor.counted > 0 && !donor.counted_in &&
+              donor.counted > 0 && donor.launches() > 0 && !donor.counted_in &&
               std::abs(median(group) / median(donor) - 1.0) < same_work_difference) {
             group.counters = donor.counters;
             group.counted_in = donor.key.path;
@@ -102,13 +122,14 @@ class Grouping {
     return options_.range.empty() || ("/" + path + "/").find("/" + options_.range + "/") != std::string::npos;
   }
 
-  void add(const Slice& slice, std::uint32_t path, const timeline::StringPool& path_names) {
+  /// The place of its group; `none` where it has none.
+  std::uint32_t add(const Slice& slice, std::uint32_t path, const timeline::StringPool& path_names) {
     const auto [kept, fresh] = kept_.try_emplace({slice.name, path}, false);
     if (fresh) kept->second = keeps_name(timeline_.names.text(slice.name)) && keeps_path(path_names.text(path));
-    if (!kept->second) return;
+    if (!kept->second) return timeline::none;
     const timeline::Track& track = timeline_.tracks[slice.track];
     const auto device = run_devices_.find({track.process, static_cast<int>(track.device)});
-    if (device == run_devices_.end()) return;
+    if (device == run_devices_.end()) return timeline::none;
     GroupKey key;
     key.device = device->second.first;
     key.kind = slice.kind;
@@ -118,19 +139,19 @@ class Grouping {
       key.bytes = slice.detail;
     else if (slice.detail >= 0)
       key.shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
-    const auto [place, is_new] = places_.try_emplace(key, groups_.size());
+    const auto [place, is_new] = places_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) groups_.emplace_back().key = key;
     KernelGroup& group = groups_[place->second];
     if (group.device == nullptr) group.device = device->second.second;
     const auto counted = counted_.find(launch_key(track.process, slice.correlation));
-    if (counted == counted_.end() || is_command(slice.kind)) {
-      group.durations_ns.push_back(slice.duration_ns);
-      return;
+    const bool is_counted = counted != counted_.end() && !is_command(slice.kind);
+    if (timeline::holds(options_.windows, track.process, slice.start_ns))
+      (is_counted ? group.counted_durations_ns : group.durations_ns).push_back(slice.duration_ns);
+    if (is_counted) {
+      ++group.counted;
+      for (const auto& [name, value] : counted->second->values) group.counters[name].add({value, 1});
     }
-    group.counted_durations_ns.push_back(slice.duration_ns);
-    for (const auto& [name, value] : counted->second->values) {
-      group.counters[name].add({value, 1});
-    }
+    return place->second;
   }
 
   const Timeline& timeline_;
@@ -140,14 +161,14 @@ class Grouping {
   std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> kept_;  ///< by name and path
   std::vector<KernelGroup> groups_;
-  std::map<GroupKey, std::size_t> places_;
+  std::map<GroupKey, std::uint32_t> places_;
 };
 
 }  // namespace
 
 std::vector<KernelGroup> kernel_groups(const Recordings& recordings, const GroupOptions& options, const Run& run,
-                                       timeline::StringPool& path_names) {
-  return Grouping(recordings, options, run).groups(path_names);
+                                       timeline::StringPool& path_names, std::vector<std::uint32_t>* of_slice) {
+  return Grouping(recordings, options, run).groups(path_names, of_slice);
 }
 
 std::string lasting_key(const KernelGroup& group, const timeline::Timeline& timeline, const timeline::StringPool& paths,

@@ -13,6 +13,7 @@
 #include "bench/counters/metrics.h"
 #include "core/model/run.h"
 #include "profile/recording_reader.h"
+#include "timeline/windows.h"
 
 namespace gpubench::profile {
 
@@ -42,6 +43,10 @@ struct GroupOptions {
   std::vector<bench::ResolvedMetric> metrics;
   std::vector<AbsentCounter> absent_metrics;
   std::size_t max_groups = 500;
+  /// The report is of the steady state, where the program has one, or of the ranges of `range` with what runs in them.
+  bool steady = false;
+  /// Only what began in them counts; counters are of all launches. `add_program` sets them where `steady` is.
+  timeline::WindowsOf windows = {};
   std::vector<FurtherCounters> further = {};  ///< of more runs
 };
 
@@ -64,7 +69,7 @@ struct GroupKey {
 struct KernelGroup {
   GroupKey key;
   std::vector<std::int64_t> durations_ns;  ///< in the order of starts
-  std::int64_t counted = 0;
+  std::int64_t counted = 0;                ///< launches with counters, also outside of GroupOptions::windows
   std::vector<std::int64_t> counted_durations_ns;
   std::map<std::uint32_t, CounterSum> counters;  ///< by the counter's name in Timeline::names
   std::optional<std::uint32_t> counted_in;       ///< the path of the group that the counters were borrowed from
@@ -87,9 +92,11 @@ struct KernelGroup {
   }
 };
 
-/// By falling time. `path_names` gets the names of their ranges; `run.devices` are those of `devices_of`.
+/// By falling time. `path_names` gets the names of their ranges; `run.devices` are those of `devices_of`. `of_slice`
+/// gets of each slice of the timeline the place of its group; `timeline::none`.
 std::vector<KernelGroup> kernel_groups(const Recordings& recordings, const GroupOptions& options, const Run& run,
-                                       timeline::StringPool& path_names);
+                                       timeline::StringPool& path_names,
+                                       std::vector<std::uint32_t>* of_slice = nullptr);
 
 /// What tells a group apart from others in any run of the program.
 std::string lasting_key(const KernelGroup& group, const timeline::Timeline& timeline, const timeline::StringPool& paths,

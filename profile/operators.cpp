@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "classifier/classifier.h"
 #include "core/base/text.h"
@@ -166,6 +167,28 @@ Measurement measurement_of(const Group& group, const Timeline& timeline, const C
   return measurement;
 }
 
+/// Of work the group of the call that launched it.
+timeline::Roofs roofs_of(const timeline::Linked& linked, const std::vector<Group>& groups, const Run& run) {
+  timeline::Roofs roofs;
+  std::unordered_map<std::uint32_t, std::uint32_t> of_call;  // by the operator's slice
+  for (std::uint32_t i = 0; i < groups.size(); ++i) {
+    const Measurement& measurement = run.points[i].measurement;
+    roofs.groups.push_back(
+        {fmt::format("{} {}", measurement.operation, *measurement.arguments[0].text), roof_share(run.points[i])});
+    for (const timeline::OperatorCall& call : groups[i].calls) of_call.emplace(call.slice, i);
+  }
+  const timeline::Operators found = timeline::operators(linked);
+  roofs.of_slice.assign(linked.timeline.slices.size(), timeline::none);
+  for (std::uint32_t i = 0; i < roofs.of_slice.size(); ++i) {
+    const std::uint32_t operation =
+        linked.works(linked.timeline.slices[i]) ? found.of_work(linked.links, i) : timeline::none;
+    if (operation == timeline::none) continue;
+    if (const auto group = of_call.find(found.all[operation].slice); group != of_call.end())
+      roofs.of_slice[i] = group->second;
+  }
+  return roofs;
+}
+
 /// What the verdicts of operators cover, and why the rest has none.
 std::string rest_of(const OperatorShare& share, const Timeline& timeline, const Calibration& calibration) {
   std::string other;
@@ -197,7 +220,7 @@ std::string rest_of(const OperatorShare& share, const Timeline& timeline, const 
 
 }  // namespace
 
-WorkVerdicts operator_verdicts(const Timeline& timeline, const Calibration& calibration) {
+WorkVerdicts operator_verdicts(const Timeline& timeline, const Calibration& calibration, timeline::Roofs* roofs) {
   OperatorShare share;
   WorkVerdicts verdicts;
   std::vector<Group> groups = groups_with_work(timeline, share);
@@ -218,6 +241,7 @@ WorkVerdicts operator_verdicts(const Timeline& timeline, const Calibration& cali
   }
   if (!groups.empty()) classifier::classify(verdicts.run);
   verdicts.rest = rest_of(share, timeline, calibration);
+  if (roofs != nullptr) *roofs = roofs_of(timeline, groups, verdicts.run);
   return verdicts;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "profile/verdicts.h"
 #include "timeline/program/findings.h"
 #include "timeline/program/program.h"
+#include "timeline/steps.h"
 
 namespace gpubench::profile {
 namespace {
@@ -189,7 +191,7 @@ ProgramKernel facts_of(const KernelGroup& group, const std::string& point, const
   kernel.point = point;
   kernel.range = paths.text(group.key.path);
   kernel.launches = group.launches();
-  kernel.counted = group.counted;
+  kernel.counted = static_cast<std::int64_t>(group.counted_durations_ns.size());
   kernel.total_seconds = seconds_of(group.total_ns);
   std::vector<double> durations;
   for (const std::int64_t duration : group.timed_ns()) durations.push_back(seconds_of(duration));
@@ -291,10 +293,47 @@ std::vector<Device> devices_of(const Recordings& recordings, const std::vector<D
   return devices;
 }
 
-void add_program(const Recordings& recordings, const GroupOptions& options, Run& run) {
-  run.program = timeline::analyze(recordings.timeline);  // first: it takes much memory for a while
+namespace {
+
+/// What of the program is judged, and what its parts are.
+struct Judged {
+  explicit Judged(const timeline::Timeline& timeline) : linked(timeline) {}
+  timeline::Linked linked;
+  std::vector<timeline::Steps> steps;
+  std::vector<std::uint32_t> group_of_slice;
+};
+
+/// Fills GroupOptions::windows and what the program says of its phases.
+timeline::WindowsOf find_steps(Judged& judged, GroupOptions& options, Program& program) {
+  const bool asked = !options.range.empty();
+  judged.steps = asked ? timeline::steps_in_ranges(judged.linked, options.range) : timeline::steps(judged.linked);
+  timeline::SteadyWindows steady = timeline::steady_windows(judged.linked, judged.steps, asked);
+  for (const timeline::Steps& one : judged.steps)
+    std::ranges::move(timeline::phases(judged.linked, one), std::back_inserter(program.phases));
+  program.steady_reason = steady.why_not;
+  if (steady.windows.empty()) return {};
+  SteadyState& state = program.steady.emplace();
+  state.by = judged.steps.front().by;
+  state.kernel_share = steady.kernel_share;
+  for (const timeline::Steps& one : judged.steps) {
+    state.steps += static_cast<std::int64_t>(one.all.size());
+    state.seconds = std::max(state.seconds, seconds_of(one.total_ns()));
+  }
+  if (!asked) options.windows = steady.windows;  // of ranges the launches decide, not when they ran
+  return steady.windows;
+}
+
+void add_program(const Recordings& recordings, GroupOptions options, Judged& judged, Run& run) {
+  Program told;
+  timeline::AnalysisOptions analysis;
+  if (options.steady) analysis.windows = find_steps(judged, options, told);
+  run.program = timeline::analyze(judged.linked, analysis);  // first: it takes much memory for a while
+  run.program->phases = std::move(told.phases);
+  run.program->steady = std::move(told.steady);
+  run.program->steady_reason = std::move(told.steady_reason);
   timeline::StringPool paths;
-  std::vector<KernelGroup> groups = kernel_groups(recordings, options, run, paths);
+  std::vector<KernelGroup> groups =
+      kernel_groups(recordings, options, run, paths, options.steady ? &judged.group_of_slice : nullptr);
   std::int64_t all_ns = 0;
   for (const KernelGroup& group : groups) all_ns += group.total_ns;
   keep_largest(options.max_groups, all_ns, groups, run);
@@ -310,6 +349,24 @@ void add_program(const Recordings& recordings, const GroupOptions& options, Run&
     run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
   }
   describe_recording(recordings, options, run);
+}
+
+/// What the steps of the program are made of, by the verdicts of its kernels, which are the run's points.
+void add_steps(Judged& judged, Run& run) {
+  if (judged.steps.empty()) return;
+  timeline::Roofs roofs;
+  for (const Point& point : run.points) roofs.groups.push_back({point.measurement.operation, roof_share(point)});
+  roofs.of_slice = std::move(judged.group_of_slice);
+  for (std::uint32_t& group : roofs.of_slice)
+    if (group >= roofs.groups.size()) group = timeline::none;  // of those that are not listed
+  run.program->steps = timeline::step_times(judged.linked, judged.steps, run.calibrations.empty() ? nullptr : &roofs);
+}
+
+}  // namespace
+
+void add_program(const Recordings& recordings, const GroupOptions& options, Run& run) {
+  Judged judged(recordings.timeline);
+  add_program(recordings, options, judged, run);
 }
 
 namespace {
@@ -356,9 +413,11 @@ void find_fusible(Run& run) {
 
 Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options) {
   options.metrics = counted_metrics(recordings, options.further);
-  add_program(recordings, options, ceilings);
+  Judged judged(recordings.timeline);
+  add_program(recordings, std::move(options), judged, ceilings);
   classifier::classify(ceilings);
   find_fusible(ceilings);
+  add_steps(judged, ceilings);
   return ceilings;
 }
 

@@ -67,4 +67,15 @@ std::vector<Timing> timings_of(const RecordedTimes& times, const std::optional<F
   return {std::move(device), std::move(stream)};
 }
 
+std::optional<double> roof_share(const Point& point) {
+  if (!point.verdict || point.verdict->regime == Regime::unknown) return std::nullopt;
+  if (point.verdict->regime == Regime::overhead) return 1.0;
+  const auto device = std::ranges::find(point.measurement.timings, TimingMode::device, &Timing::clock);
+  if (!point.verdict->achieved || device == point.measurement.timings.end() || !device->seconds) return std::nullopt;
+  const double overhead = device->kernel_overhead_seconds ? std::max(device->kernel_overhead_seconds->value, 0.0) : 0.0;
+  const double recorded = overhead + device->seconds->median;
+  if (!(recorded > 0.0)) return std::nullopt;
+  return (overhead + device->seconds->median * std::clamp(*point.verdict->achieved, 0.0, 1.0)) / recorded;
+}
+
 }  // namespace gpubench::profile

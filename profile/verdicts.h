@@ -5,6 +5,7 @@
 
 #include "core/model/run.h"
 #include "profile/kernel_groups.h"
+#include "timeline/correlations.h"
 
 namespace gpubench::profile {
 
@@ -44,12 +45,18 @@ struct RecordedTimes {
 /// The device's time, less the costs of records, and what a stream takes for it at least.
 std::vector<Timing> timings_of(const RecordedTimes& times, const std::optional<FixedCosts>& costs);
 
+/// Of the recorded time of a point the share that it would take at its roof: the overhead of starting its kernels, and
+/// of the rest what it reaches of its limiter's ceiling. 1 of what overhead limits; absent without a verdict.
+std::optional<double> roof_share(const Point& point);
+
 /// Verdicts of a program's kernel groups. `ceilings`: a run with the devices of `devices_of`, and the calibrations that
 /// there are of them. Counted are all metrics that the recordings and `options.further` make up.
 Run verdicts_of(const Recordings& recordings, Run ceilings, GroupOptions options = {});
 
 /// Of operators whose work the shapes in a trace tell: a point for each with each shape of its inputs, by falling time
-/// of all its calls. `calibration` is that of each GPU.
-WorkVerdicts operator_verdicts(const timeline::Timeline& timeline, const Calibration& calibration);
+/// of all its calls. `calibration` is that of each GPU. `roofs` gets their points as groups, by what their calls
+/// launched.
+WorkVerdicts operator_verdicts(const timeline::Timeline& timeline, const Calibration& calibration,
+                               timeline::Roofs* roofs = nullptr);
 
 }  // namespace gpubench::profile

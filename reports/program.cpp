@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "classifier/model/model.h"
@@ -16,6 +17,7 @@ namespace gpubench::reports {
 namespace {
 
 constexpr double min_shown_share = 0.001;
+constexpr std::size_t max_step_kernel = 40;  // columns of a kernel's name
 constexpr double min_told_recording = 0.02;  // of the wall time
 constexpr std::int64_t min_shown_bytes = std::int64_t{1} << 20U;
 
@@ -134,6 +136,70 @@ std::string idle_text(const GpuTime& gpu) {
   });
   return fmt::format("{} idle{}{}", of_wall(wall - gpu.busy_seconds, gpu), shown.empty() ? "" : ": ",
                      joined(shown, ", ", part));
+}
+
+std::vector<PhaseLine> phase_lines(const Program& program) {
+  std::vector<PhaseLine> lines;
+  for (std::size_t i = 0; i < program.phases.size(); ++i) {
+    const ProgramPhase& phase = program.phases[i];
+    if (i == 0 || phase.process != program.phases[i - 1].process)
+      lines.push_back({phase.process.empty() ? "phases" : "phases of " + phase.process, ""});
+    std::string& text = lines.back().text;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", text_of(phase.kind), format_seconds(phase.seconds));
+    if (phase.steps > 0) text += fmt::format(" ({})", plural(phase.steps, "step"));
+  }
+  return lines;
+}
+
+std::string steady_text(const Program& program) {
+  if (program.steady)
+    return fmt::format("The report is of the steady state: {} ({}), {} with {} of the kernels' time.",
+                       plural(program.steady->steps, "step"), program.steady->by,
+                       format_seconds(program.steady->seconds), format_percent(program.steady->kernel_share));
+  return program.steady_reason.empty() ? "" : "The report is of the whole program. " + program.steady_reason;
+}
+
+std::vector<StepPart> joined_parts(const StepTime& step) {
+  std::vector<StepPart> parts;
+  for (const StepPart& part : step.parts)
+    if (!parts.empty() && parts.back().kind == part.kind)
+      parts.back().seconds += part.seconds;
+    else
+      parts.push_back({part.kind, "", part.seconds});
+  return parts;
+}
+
+std::string step_text(const StepTime& step) {
+  std::vector<StepPart> parts = joined_parts(step);
+  std::erase_if(parts, [&](const StepPart& part) { return part.seconds < min_shown_share * step.seconds; });
+  std::ranges::stable_sort(parts, std::greater(), &StepPart::seconds);
+  return fmt::format("{} ({}) of {}{}{}", plural(step.steps, "step"), step.by, format_seconds(step.seconds),
+                     parts.empty() ? "" : ": ", joined(parts, ", ", [&](const StepPart& part) {
+                       return fmt::format("{} {}", text_of(part.kind), format_percent(part.seconds / step.seconds));
+                     }));
+}
+
+std::vector<std::string> step_notes(const StepTime& step) {
+  std::vector<std::string> notes;
+  std::vector<std::string> could;
+  const auto add = [&](const std::optional<double>& seconds, std::string_view what) {
+    if (seconds) could.push_back(fmt::format("{} {}", format_seconds(*seconds), what));
+  };
+  add(step.at_roof_seconds, "if every kernel ran at its roof");
+  add(step.free_launch_seconds, "if launches were free");
+  add(step.both_seconds, "with both");
+  if (!could.empty()) notes.push_back(fmt::format("It would take {}.", joined(could, ", ")));
+  std::vector<std::string> above;
+  constexpr std::size_t max_named = 3;
+  for (const StepPart& part : step.parts)
+    if (part.kind == StepPartKind::above_roof && !part.name.empty() && above.size() < max_named &&
+        part.seconds >= min_shown_share * step.seconds)
+      above.push_back(fmt::format("{} {}", shorten(part.name, max_step_kernel), format_seconds(part.seconds)));
+  if (!above.empty()) notes.push_back(fmt::format("Most above the roof: {}.", joined(above, ", ")));
+  if (!step.roof_reason.empty())
+    notes.push_back(
+        fmt::format("What it would take with its kernels at their roof is not known: {}.", step.roof_reason));
+  return notes;
 }
 
 std::vector<ProgramMemory> shown_memory(const Program& program) {

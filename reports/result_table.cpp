@@ -134,10 +134,34 @@ std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
   return text;
 }
 
+/// Of a stacked table the shares of rows with one first value.
+nlohmann::json bars_of(const ResultTable& table) {
+  auto bars = nlohmann::json::array();
+  const auto share = std::ranges::find(table.columns, "share", &ValueColumn::title) - table.columns.begin();
+  const auto shown = std::ranges::find_if(table.columns.begin() + 2, table.columns.end(),
+                                          [](const ValueColumn& column) {
+                                            return column.kind == ValueKind::text && !column.title.empty();
+                                          }) -
+                     table.columns.begin();
+  if (!table.stacked || share >= std::ssize(table.columns) || shown >= std::ssize(table.columns)) return bars;
+  for (const auto& row : table.rows) {
+    const auto* const part = std::get_if<double>(&row[static_cast<std::size_t>(share)]);
+    if (part == nullptr || !(*part > 0.0)) continue;
+    if (bars.empty() || bars.back()["name"] != text_in(row[0]))
+      bars.push_back({{"name", text_in(row[0])}, {"parts", nlohmann::json::array()}});
+    bars.back()["parts"].push_back(
+        {{"look", text_in(row[1])},
+         {"text", fmt::format("{}: {}", text_in(row[static_cast<std::size_t>(shown)]), format_percent(*part))},
+         {"part", fmt::format("{:.6f}", *part)}});
+  }
+  return bars;
+}
+
 std::string html(const ResultTable& table) {
   using nlohmann::json;
   const Shown shown = shown_of(table);
-  json values = {{"title", table.title}, {"text", ""}, {"none", ""}, {"notes", json::array()}};
+  json values = {
+      {"title", table.title}, {"text", ""}, {"none", ""}, {"bars", bars_of(table)}, {"notes", json::array()}};
   if (shown.rows == 0) {
     values["none"] = table.none;
   } else if (table.name.empty()) {

@@ -16,6 +16,7 @@ Working work_of(SliceKind kind) {
 /// A sweep over slices by start. Each kind runs until the latest end seen so far.
 class Sweep {
  public:
+  explicit Sweep(const Windows* windows) : windows_(windows) {}
   void add(const Slice& slice) {
     if (now_ == never) part_.start_ns = now_ = slice.start_ns;
     until(slice.start_ns);
@@ -40,10 +41,11 @@ class Sweep {
         kinds |= std::size_t{1} << i;
         next = std::min(next, ends_[i]);
       }
-      part_.by_work_ns[kinds] += next - now_;
+      part_.by_work_ns[kinds] += windows_ == nullptr ? next - now_ : windows_->within(now_, next);
       now_ = next;
     }
   }
+  const Windows* windows_;  // null: all
   Breakdown part_;
   std::int64_t now_ = never;
   std::array<std::int64_t, 3> ends_ = {never, never, never};
@@ -51,9 +53,10 @@ class Sweep {
 
 }  // namespace
 
-std::vector<Breakdown> breakdowns(const Linked& linked) {
+std::vector<Breakdown> breakdowns(const Linked& linked, const WindowsOf& windows) {
   const Correlations& links = linked.links;
-  std::vector<Sweep> sweeps(links.gpus.size());
+  std::vector<Sweep> sweeps;
+  for (const auto& [process, device] : links.gpus) sweeps.emplace_back(windows.empty() ? nullptr : &windows[process]);
   std::vector<bool> worked(sweeps.size());
   for (const Slice& slice : linked.timeline.slices) {
     const std::uint32_t gpu = linked.gpu_of(slice);

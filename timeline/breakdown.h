@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "timeline/correlations.h"
+#include "timeline/windows.h"
 
 namespace gpubench::timeline {
 
@@ -53,8 +54,9 @@ struct Breakdown {
   [[nodiscard]] std::int64_t exposed_communication_ns() const { return communication_ns() - overlap_ns(); }
 };
 
-/// Of each GPU that worked, in the order of their tracks. Throws std::invalid_argument as `analyze`.
-std::vector<Breakdown> breakdowns(const Linked& linked);
+/// Of each GPU that worked, in the order of their tracks; what ran and what was idle in the windows alone. Throws
+/// std::invalid_argument as `analyze`.
+std::vector<Breakdown> breakdowns(const Linked& linked, const WindowsOf& windows = {});
 /// The sums over GPUs: GPU-seconds, from the first start to the last end of any.
 Breakdown together(const std::vector<Breakdown>& parts);
 

@@ -17,9 +17,10 @@
 #include "core/base/text.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
+#include "timeline/breakdown.h"
+#include "timeline/correlations.h"
 #include "timeline/input/common.h"
 #include "timeline/names.h"
-#include "timeline/operators.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -35,16 +36,17 @@ bool has_part(std::string_view name, std::string_view part) { return name.find(p
 
 /// What was captured between the begin and the end of one capture, in order.
 struct CaptureWindow {
-  std::vector<std::string_view> works;    ///< what its works are called; empty where that is not told
-  std::vector<std::uint32_t> operations;  ///< the innermost of each, in Capture::found
+  std::vector<std::string_view> works;  ///< what its works are called; empty where that is not told
+  std::vector<std::vector<std::uint32_t>>
+      makers;  ///< of each the modules and operators around it, the outer ones first
 };
 
 struct Capture {
   fs::path file;
   std::int64_t batch = 0;
   bool is_read = false;
-  Timeline timeline;
-  Operators found;
+  Timeline own;                        ///< of a file
+  const Timeline* timeline = nullptr;  ///< this file's, or the trace itself
   std::vector<CaptureWindow> windows;
   std::size_t next = 0;  ///< the window that a program's next launch is likely of
 };
@@ -56,32 +58,42 @@ std::string_view name_of_work(const Timeline& timeline, const Slice& work) {
   return work.kind == SliceKind::fill || has_part(name, "fillBuffer") ? "fill" : name;
 }
 
-void find_windows(Capture& capture) {
-  const Timeline& timeline = capture.timeline;
-  const Linked linked(timeline);
-  capture.found = operators(linked);
-  const auto begins = timeline.names.where([](std::string_view name) { return has_part(name, "StreamBeginCapture"); });
+bool begins_capture(std::string_view name) { return has_part(name, "StreamBeginCapture"); }
+
+void find_windows(const Linked& linked, std::vector<CaptureWindow>& windows) {
+  const Timeline& timeline = linked.timeline;
+  const auto begins = timeline.names.where(begins_capture);
   const auto ends = timeline.names.where([](std::string_view name) { return has_part(name, "StreamEndCapture"); });
   const auto fills = timeline.names.where([](std::string_view name) { return has_part(name, "Memset"); });
-  std::vector<std::size_t> open(linked.links.threads.size(), SIZE_MAX);
+  const auto others = timeline.names.where(
+      [](std::string_view name) { return is_python_frame(name) && !name.starts_with("nn.Module: "); });
+  struct Thread {
+    std::size_t window = SIZE_MAX;  // that is open
+    std::vector<std::uint32_t> makers;
+  };
+  std::vector<Thread> threads(linked.links.threads.size());
   auto call = linked.links.calls.begin();
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
     const bool is_call = call != linked.links.calls.end() && call->slice == i;
-    const auto number = is_call ? static_cast<std::size_t>(call++ - linked.links.calls.begin()) : 0;
-    const std::uint32_t thread = linked.links.thread_of_track[slice.track];
-    if (thread == none) continue;
+    if (is_call) ++call;
+    if (linked.links.thread_of_track[slice.track] == none) continue;
+    Thread& thread = threads[linked.links.thread_of_track[slice.track]];
+    auto& makers = thread.makers;
+    while (!makers.empty() && timeline.slices[makers.back()].end_ns() <= slice.start_ns) makers.pop_back();
+    if (slice.kind == SliceKind::other && !others[slice.name] && makers.size() < max_depth_of_operators)
+      makers.push_back(i);
     if (begins[slice.name]) {
-      open[thread] = capture.windows.size();
-      capture.windows.emplace_back();
+      thread.window = windows.size();
+      windows.emplace_back();
     }
-    if (ends[slice.name]) open[thread] = SIZE_MAX;
-    if (!is_call || open[thread] == SIZE_MAX) continue;
-    CaptureWindow& window = capture.windows[open[thread]];
+    if (ends[slice.name]) thread.window = SIZE_MAX;
+    if (!is_call || thread.window == SIZE_MAX) continue;
+    CaptureWindow& window = windows[thread.window];
     window.works.emplace_back(slice.kind == SliceKind::transfer ? (fills[slice.name] ? "fill" : "copy")
                               : slice.detail < 0                ? std::string_view()
                                                  : timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
-    window.operations.push_back(capture.found.of_call[number]);
+    window.makers.push_back(makers);
   }
 }
 
@@ -200,33 +212,28 @@ class Joiner {
  public:
   explicit Joiner(Timeline& timeline) : timeline_(timeline) {}
 
-  /// `operations` of the launch's works.
-  void add(const GraphLaunch& launch, const Capture& capture, const std::vector<std::uint32_t>& operations) {
+  /// `places` in the window of the launch's works.
+  void add(const GraphLaunch& launch, const Timeline& captured, const CaptureWindow& window,
+           const std::vector<std::size_t>& places) {
     struct Open {
-      std::uint32_t operation;
+      std::uint32_t made;  // in the capture
       std::size_t slice;
     };
     std::map<std::uint32_t, std::vector<Open>> open;  // by stream
-    std::vector<std::uint32_t> chain;
     for (std::size_t i = 0; i < launch.works.size() && timeline_.slices.size() < max_slices; ++i) {
       const Slice work = timeline_.slices[launch.works[i]];
-      chain.clear();
-      for (std::uint32_t at = operations[i]; at != none && chain.size() < max_depth_of_operators;
-           at = capture.found.all[at].parent)
-        chain.push_back(at);
-      std::ranges::reverse(chain);
+      const auto& chain = window.makers[places[i]];
       auto& stack = open[work.track];
       std::size_t same = 0;
-      while (same < std::min(stack.size(), chain.size()) && stack[same].operation == chain[same]) ++same;
+      while (same < std::min(stack.size(), chain.size()) && stack[same].made == chain[same]) ++same;
       stack.resize(same);
       for (std::size_t k = same; k < chain.size(); ++k) {
-        const Slice& made = capture.timeline.slices[capture.found.all[chain[k]].slice];
-        const bool has_inputs =
-            made.detail >= 0 && made.detail < static_cast<std::int64_t>(capture.timeline.names.size());
-        const std::int64_t inputs = has_inputs ? std::int64_t{name_of(capture.timeline, made.detail)} : -1;
+        const Slice made = captured.slices[chain[k]];  // of this timeline, which grows, it may be
+        const bool has_inputs = made.detail >= 0 && made.detail < static_cast<std::int64_t>(captured.names.size());
+        const std::int64_t inputs = has_inputs ? std::int64_t{name_of(captured, made.detail)} : -1;
         stack.push_back({chain[k], timeline_.slices.size()});
         timeline_.slices.push_back({.start_ns = work.start_ns,
-                                    .name = name_of(capture.timeline, made.name),
+                                    .name = name_of(captured, made.name),
                                     .track = track_of(work.track),
                                     .duration_ns = work.duration_ns,
                                     .correlation = work.correlation,
@@ -265,15 +272,25 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
   std::error_code error;
   fs::path list = trace.parent_path() / captures_list;
   if (!fs::is_regular_file(list, error)) list = trace.parent_path() / captures_folder / captures_list;
-  if (!fs::is_regular_file(list, error)) return;
+  const bool has_list = fs::is_regular_file(list, error);
+  const auto begins = timeline.names.where(begins_capture);
+  const bool has_own = std::ranges::any_of(timeline.slices, [&](const Slice& slice) { return begins[slice.name]; });
+  if (!has_list && !has_own) return;
   const Linked linked(timeline);
   const auto launches = graph_launches(linked);
   if (launches.empty()) return;
   std::optional<std::int64_t> rank;
   for (const Process& process : timeline.processes)
     if (process.rank) rank = process.rank;
-  std::vector<Capture> captures = listed(list, rank, timeline.warnings);
+  std::vector<Capture> captures;
+  if (has_list) captures = listed(list, rank, timeline.warnings);
+  if (has_own) {
+    Capture& own = captures.emplace_back();
+    find_windows(linked, own.windows);
+    own.is_read = true;
+  }
   if (captures.empty()) return;
+  for (Capture& capture : captures) capture.timeline = capture.is_read ? &timeline : &capture.own;
   std::size_t tries = 0, unmatched = 0;
   Joiner joiner(timeline);
   for (const auto& [slice, launch] : launches) {
@@ -289,8 +306,8 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
     for (Capture* const capture : order) {
       if (found) break;
       if (!std::exchange(capture->is_read, true)) try {
-          capture->timeline = read(capture->file);
-          find_windows(*capture);
+          capture->own = read(capture->file);
+          find_windows(Linked(capture->own), capture->windows);
         } catch (const storage::ReadError& problem) {
           timeline.warnings.push_back(fmt::format("Left out: {}.", problem.what()));
         }
@@ -304,9 +321,7 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
           if (!fit) continue;
           found = true;
           capture->next = (place + 1) % windows;
-          std::vector<std::uint32_t> operations;
-          for (const std::size_t at : *fit) operations.push_back(window.operations[at]);
-          joiner.add(launch, *capture, operations);
+          joiner.add(launch, *capture->timeline, window, *fit);
         }
     }
     if (!found) ++unmatched;
@@ -315,7 +330,7 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
   if (unmatched > 0)
     timeline.warnings.push_back(
         fmt::format("{}: of {} launches of graphs {} fit no capture in {}; their operators are not known.",
-                    trace.string(), launches.size(), unmatched, list.string()));
+                    trace.string(), launches.size(), unmatched, has_list ? list.string() : "the trace"));
 }
 
 }  // namespace gpubench::timeline

@@ -13,10 +13,11 @@ namespace gpubench::timeline {
 
 inline constexpr std::string_view captures_list = "execution_details.json", captures_folder = "capture_traces";
 
-/// Adds the operators of captures to the works of graphs, as slices of tracks of kind `operators`, if the list lies
-/// beside the trace or in `captures_folder` there. A capture fits a launch whose works have the names of its kernels;
-/// of those that fit, the one of the batch that a range around the launch names comes first. `read` reads a capture and
-/// may throw storage::ReadError. What does not fit gets no operators, and that is said.
+/// Adds the modules and operators of captures to the works of graphs, as slices of tracks of kind `operators`: of
+/// captures in the trace itself, and in the files of the list, if it lies beside the trace or in `captures_folder`
+/// there. A capture fits a launch whose works have the names of its kernels; of those that fit, the one of the batch
+/// that a range around the launch names comes first. `read` reads a capture and may throw storage::ReadError. What does
+/// not fit gets no operators, and that is said.
 void add_captured_operators(Timeline& timeline, const std::filesystem::path& trace,
                             const std::function<Timeline(const std::filesystem::path&)>& read);
 

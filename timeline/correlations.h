@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -64,11 +66,22 @@ struct Correlations {
 /// Throws std::invalid_argument for a timeline that is not sorted, or whose slices name tracks that it does not have.
 Correlations link(const Timeline& timeline);
 
+/// Groups of work whose fastest time on this GPU is known. A share of 0.4: at its roof the group takes 0.4 of its time.
+struct Roofs {
+  struct Group {
+    std::string name;
+    std::optional<double> share;  ///< absent: it has no verdict
+  };
+  std::vector<Group> groups;
+  std::vector<std::uint32_t> of_slice;  ///< of each of Timeline::slices its group; `none`
+};
+
 /// A timeline and its links. Whatever takes one takes a plain timeline too, and links it.
 struct Linked {
   Linked(const Timeline& of) : timeline(of), links(link(of)) {}  // NOLINT(google-explicit-constructor)
   const Timeline& timeline;
   Correlations links;
+  const Roofs* roofs = nullptr;  ///< of its kernels, where somebody judged them
 
   /// The GPU that this slice keeps busy, in Correlations::gpus; `none` for what occupies none that is known.
   [[nodiscard]] std::uint32_t gpu_of(const Slice& slice) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gpubench::timeline {
@@ -17,5 +18,7 @@ struct Distribution {
 };
 Distribution distribution_of(std::vector<double> values);
 Distribution distribution_of(const std::vector<std::int64_t>& values);
+/// The middle one, the upper of two; absent for none.
+std::optional<std::int64_t> upper_median_of(std::vector<std::int64_t> values);
 
 }  // namespace gpubench::timeline

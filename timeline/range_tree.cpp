@@ -48,7 +48,8 @@ bool is_of_memory(std::string_view name) {
 
 class TreeBuilder {
  public:
-  TreeBuilder(const Timeline& timeline, const Correlations& links) : timeline_(timeline), links_(links) {
+  TreeBuilder(const Timeline& timeline, const Correlations& links, const WindowsOf& windows)
+      : timeline_(timeline), links_(links), windows_(windows) {
     tree_.nodes.resize(timeline.processes.size());
     for (std::uint32_t i = 0; i < tree_.nodes.size(); ++i) tree_.nodes[i].process = i;
     tree_.of_call.assign(links.calls.size(), none);
@@ -75,7 +76,8 @@ class TreeBuilder {
     place_memory();
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
-      if ((slice.kind != SliceKind::kernel && slice.kind != SliceKind::communication) || links_.call_of[i] == none)
+      if ((slice.kind != SliceKind::kernel && slice.kind != SliceKind::communication) || links_.call_of[i] == none ||
+          !holds(windows_, timeline_.tracks[slice.track].process, slice.start_ns))
         continue;
       RangeTree::Node& node = tree_.nodes[tree_.of_call[links_.call_of[i]]];
       node.own_kernel_ns += slice.duration_ns;
@@ -106,8 +108,10 @@ class TreeBuilder {
     if (tree_.nodes.size() >= 2 * max_range_nodes) return;
     if (tree_.nodes[parent].name == others_ && tree_.nodes[parent].depth >= 0) return;
     const std::uint32_t node = child(parent, name);
-    ++tree_.nodes[node].count;
-    tree_.nodes[node].host_ns += slice.duration_ns;
+    const std::int64_t within =
+        windows_.empty() ? slice.duration_ns : windows_[process].within(slice.start_ns, slice.end_ns());
+    tree_.nodes[node].count += windows_.empty() || within > 0 ? 1 : 0;
+    tree_.nodes[node].host_ns += within;
     open.push({node, slice.end_ns()});
     if (auto& threads = with_ranges_[process]; threads.size() <= max_threads_with_ranges) threads.insert(thread);
   }
@@ -148,6 +152,7 @@ class TreeBuilder {
 
   const Timeline& timeline_;
   const Correlations& links_;
+  const WindowsOf& windows_;
   RangeTree tree_;
   std::uint32_t others_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
@@ -189,8 +194,8 @@ std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& 
   return result;
 }
 
-RangeTree range_tree(const Linked& linked, bool join_numbered) {
-  return TreeBuilder(linked.timeline, linked.links).build(join_numbered);
+RangeTree range_tree(const Linked& linked, bool join_numbered, const WindowsOf& windows) {
+  return TreeBuilder(linked.timeline, linked.links, windows).build(join_numbered);
 }
 
 std::vector<std::uint32_t> range_paths(const Linked& linked, StringPool& paths) {
@@ -231,6 +236,8 @@ std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std
     const std::uint32_t i = todo.back();
     const RangeTree::Node& node = tree.nodes[i];
     todo.pop_back();
+    put(children[i]);
+    if (node.count == 0 && launches[i] == 0) continue;
     result.push_back({.process = labels[node.process],
                       .path = path_of(tree, node),
                       .depth = node.depth,
@@ -242,7 +249,6 @@ std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std
                       .allocations = node.allocations,
                       .allocated_bytes = node.allocated_bytes,
                       .peak_bytes = node.peak_bytes});
-    put(children[i]);
   }
   return result;
 }

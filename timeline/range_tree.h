@@ -10,6 +10,7 @@
 
 #include "core/model/program.h"
 #include "timeline/correlations.h"
+#include "timeline/windows.h"
 
 namespace gpubench::timeline {
 
@@ -40,8 +41,9 @@ struct RangeTree {
   std::vector<std::uint32_t>
       of_memory;  ///< of each of Timeline::memory the node of its call; `none` where that is not known
 };
-/// `join_numbered`: as `names_in_paths`.
-RangeTree range_tree(const Linked& linked, bool join_numbered = true);
+/// `join_numbered`: as `names_in_paths`. Counted are ranges that reach into the windows, their time there, and work
+/// that began there; memory always.
+RangeTree range_tree(const Linked& linked, bool join_numbered = true, const WindowsOf& windows = {});
 std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std::string>& labels);
 
 /// Of each slice of the timeline the range path in which it was launched ("step/forward"), as a number in `paths`; 0

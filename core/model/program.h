@@ -154,6 +154,89 @@ struct ProgramTrack {
   friend bool operator==(const ProgramTrack&, const ProgramTrack&) = default;
 };
 
+/// What a stretch of a program was for. `start`: before the first work on a GPU: imports, loading. `weights`: work on
+/// the GPU that is mostly copies to it. `compilation`: the GPU had nothing to do for long, while code was loaded.
+/// `setup`: other work before the steps. `warm_up`: the first steps, where they took longer. `steady`: the steps.
+/// `between`: other work between steps. `end`: what comes after the last one.
+enum class PhaseKind { start, weights, compilation, setup, warm_up, steady, between, end };
+inline constexpr auto phase_kind_names = std::to_array<std::string_view>(
+    {"start", "weights", "compilation", "setup", "warm-up", "steady", "between", "end"});
+constexpr const auto& names_of(PhaseKind) { return phase_kind_names; }
+/// In words: "steady state".
+constexpr std::string_view text_of(PhaseKind kind) {
+  constexpr std::array<std::string_view, phase_kind_names.size()> texts = {
+      "start", "weights", "compilation", "set-up", "warm-up", "steady state", "other work", "end"};
+  return texts[static_cast<std::size_t>(kind)];
+}
+
+struct ProgramPhase {
+  PhaseKind kind = PhaseKind::start;
+  std::string process;  ///< as in GpuTime
+  double start_seconds = 0.0;
+  double seconds = 0.0;
+  std::int64_t steps = 0;  ///< of warm-up and steady state
+  friend bool operator==(const ProgramPhase&, const ProgramPhase&) = default;
+};
+
+/// The part of a program that its report is of.
+struct SteadyState {
+  std::string by;           ///< "range step", "314 kernels, copies and fills that repeat"
+  std::int64_t steps = 0;   ///< of all processes
+  double seconds = 0.0;     ///< of the process in which it lasts longest
+  double kernel_share = 0;  ///< of the time of all kernels of the program, 0 to 1
+  friend bool operator==(const SteadyState&, const SteadyState&) = default;
+};
+
+/// What a step's time goes to. `roof`: what its kernels would take at their roofs, with the overhead of starting them.
+/// `above_roof`: what they take beyond. `no_verdict`: kernels whose roof is not known. `collectives` and `copies`: what
+/// of them no kernel hides. `launch`: the GPU waited for a launch, or started one queued kernel after another. `host`:
+/// the host did other work. `waiting`: the host had waited for the GPU or a copy, or work that was launched waited.
+enum class StepPartKind { roof, above_roof, no_verdict, collectives, copies, launch, host, waiting, unknown };
+inline constexpr auto step_part_kind_names = std::to_array<std::string_view>(
+    {"roof", "above-roof", "no-verdict", "collectives", "copies", "launch", "host", "waiting", "unknown"});
+constexpr const auto& names_of(StepPartKind) { return step_part_kind_names; }
+/// In words: "launch gaps".
+constexpr std::string_view text_of(StepPartKind kind) {
+  constexpr std::array<std::string_view, step_part_kind_names.size()> texts = {"kernels at their roof",
+                                                                               "above the roof",
+                                                                               "kernels without a verdict",
+                                                                               "collectives, not during kernels",
+                                                                               "copies and fills, not during kernels",
+                                                                               "launch gaps",
+                                                                               "host at other work",
+                                                                               "waiting",
+                                                                               "cause not known"};
+  return texts[static_cast<std::size_t>(kind)];
+}
+
+struct StepPart {
+  StepPartKind kind = StepPartKind::unknown;
+  std::string name;      ///< of the kernel, above the roof; empty: several
+  double seconds = 0.0;  ///< of a step, on average
+  friend bool operator==(const StepPart&, const StepPart&) = default;
+};
+
+/// The mean step of one GPU, without what the recording took. Its parts add up to it.
+struct StepTime {
+  std::string device;  ///< as in GpuTime, as is the next
+  std::string process;
+  std::string by;  ///< as in SteadyState
+  std::int64_t steps = 0;
+  double seconds = 0.0;
+  double recording_seconds = 0.0;             ///< that the recording took of a step, beside it
+  std::vector<StepPart> parts;                ///< by kind, then by falling time
+  std::optional<double> at_roof_seconds;      ///< of a step whose kernels run at their roofs; others as they do
+  std::optional<double> free_launch_seconds;  ///< of a step without launch gaps
+  std::optional<double> both_seconds;
+  std::string roof_reason;  ///< why the first and the last are absent
+  friend bool operator==(const StepTime&, const StepTime&) = default;
+};
+
+/// As of a GpuTime.
+inline std::string name_of(const StepTime& step) {
+  return step.process.empty() ? step.device : step.device + " of " + step.process;
+}
+
 /// What the recording itself cost.
 struct SelfCost {
   std::string what;  ///< "a kernel launch, recorded"
@@ -166,7 +249,7 @@ struct Program {
   GPUBENCH_DECLARE_VALUE(Program)
   std::vector<std::string> command;
   std::string ended;          ///< "exit code 0", "signal 9 (Killed)"
-  double wall_seconds = 0.0;  ///< from the first to the last thing recorded
+  double wall_seconds = 0.0;  ///< from the first to the last thing recorded, also where there is a steady state
   std::vector<GpuTime> gpus;
   std::vector<Finding> findings;       ///< by falling gain
   std::vector<ProgramKernel> kernels;  ///< by falling time
@@ -179,11 +262,15 @@ struct Program {
   std::int64_t kernel_launches = 0;  ///< kernels that ran, those of graphs each
   std::int64_t counted_launches = 0;
   std::int64_t dropped_records = 0;
-  std::string counters_reason;  ///< why kernels have no counters; empty where they have, or none were asked for
+  std::string counters_reason;        ///< why kernels have no counters; empty where they have, or none were asked for
+  std::vector<ProgramPhase> phases;   ///< by process, then by time; none where no steps were found
+  std::optional<SteadyState> steady;  ///< absent: GPUs, findings, kernels and ranges are of the whole
+  std::string steady_reason;          ///< why it is absent, where it was looked for
+  std::vector<StepTime> steps;        ///< of each GPU that worked in steps
   friend bool operator==(const Program&, const Program&) = default;
 };
 
-/// Of its longest GPU.
+/// Of its longest GPU: what shares are of.
 inline double undisturbed_seconds(const Program& program) {
   double seconds = program.gpus.empty() ? program.wall_seconds : 0.0;
   for (const GpuTime& gpu : program.gpus) seconds = std::max(seconds, undisturbed_seconds(gpu));

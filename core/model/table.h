@@ -57,7 +57,10 @@ struct ResultTable {
   std::string none = {};                      ///< what people read where there are no rows; empty: nothing of it
   std::vector<std::string> notes = {};        ///< sentences for people, below it
   std::size_t shown = 20;                     ///< rows that people see; 0: it is for files alone
-  std::vector<int> tones = {};                ///< of each row 1: worse, -1: better, 0: neither; empty: of none
+  /// Rows with one first value are parts of one whole, which pages draw as a bar by the column titled `share`. The
+  /// second value is the key of the part.
+  bool stacked = false;
+  std::vector<int> tones = {};  ///< of each row 1: worse, -1: better, 0: neither; empty: of none
 
   /// A row that begins with these; the rest follows.
   std::vector<Value>& add(std::vector<Value> values) { return rows.emplace_back(std::move(values)); }

@@ -336,12 +336,18 @@ void describe(auto& visit, is_a<ProgramTrack> auto& it) {
                 "starts_seconds", "does not have as many entries as lengths_seconds, kinds and names");
 }
 
+PLAIN(ProgramPhase, OF(kind), OF(process), OF(start_seconds), OF(seconds), OF(steps))
+PLAIN(SteadyState, OF(by), OF(steps), OF(seconds), SHARE(kernel_share))
+PLAIN(StepPart, OF(kind), FILLED(name), OF(seconds))
+PLAIN(StepTime, OF(device), OF(process), OF(by), OF(steps), OF(seconds), OF(recording_seconds), OF(parts),
+      OF(at_roof_seconds), OF(free_launch_seconds), OF(both_seconds), FILLED(roof_reason))
 PLAIN(SelfCost, OF(what), OF(count), OF(seconds_each))
 
 void describe(auto& visit, is_a<Program> auto& it) {
   fields(visit, OF(command), OF(ended), OF(wall_seconds), OF(gpus), OF(findings), OF(kernels), OF(ranges), OF(memory),
          OF(never_freed), OF(overview), OF(overview_names), OF(self_cost), OF(kernel_launches), OF(counted_launches),
-         OF(dropped_records), FILLED(counters_reason));
+         OF(dropped_records), FILLED(counters_reason), FILLED(phases), OF(steady), FILLED(steady_reason),
+         FILLED(steps));
   for (const ProgramTrack& track : it.overview)
     visit.require(std::ranges::all_of(track.names,
                                       [&](std::int64_t name) {

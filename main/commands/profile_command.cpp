@@ -34,6 +34,7 @@ struct ProfileOptions : Options, CeilingOptions, PictureOptions, profile::Inject
   int metrics_runs = 1;
   std::string kept_kernels;  ///< a regular expression
   std::string kept_range;
+  bool whole = false;  ///< not the steady state alone
   std::optional<std::string> keep_folder;
   std::optional<std::string> recording_folder;  ///< of an earlier recording
 };
@@ -175,6 +176,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   profile::GroupOptions groups;
   groups.keeps = filter_of(options.kept_kernels);
   groups.range = options.kept_range;
+  groups.steady = !options.whole;
   for (const std::filesystem::path& further : further_folders(folder))
     groups.further.push_back(profile::further_counters(profile::read_recordings(further), groups, run));
   groups.absent_metrics = absent;
@@ -271,8 +273,14 @@ OptionRows own_rows() {
        "that "
        "kernels are told by the module that launched them. The program is not changed.",
        use::set(&profile::InjectionOptions::torch_ranges)},
-      {"--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
+      {"--range", "NAME", "", "", common, once,
+       "Judge only what was launched in NVTX ranges of this name, as the steps of the program.",
        use::text(&ProfileOptions::kept_range)},
+      {"--whole", "", "", "", common, once,
+       "Judge all of the program: imports, compilation, weights and warm-up too. Else the report is of its steps, "
+       "where "
+       "it repeats itself.",
+       use::set(&ProfileOptions::whole)},
       {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
        use::number(&profile::InjectionOptions::start_after_seconds, 0.0, 1e6)},
       {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",

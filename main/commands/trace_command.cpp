@@ -27,6 +27,7 @@
 #include "timeline/difference.h"
 #include "timeline/replay.h"
 #include "timeline/selection.h"
+#include "timeline/steps.h"
 #include "timeline/writers.h"
 
 namespace gpubench {
@@ -95,7 +96,7 @@ void put(const TraceOptions& options, std::string_view name, const std::vector<R
 }
 
 /// By the ceilings in this file.
-WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& file) {
+WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& file, timeline::Roofs& roofs) {
   Device gpu;
   gpu.kind = DeviceKind::gpu;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
@@ -104,12 +105,20 @@ WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& 
         fmt::format("--calibration={} has the ceilings of a CPU. Give those of the GPU of the trace.", file));
   if (const auto reason = calibrate::why_not_acceptable(calibration))
     throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
-  return profile::operator_verdicts(timeline, calibration);
+  return profile::operator_verdicts(timeline, calibration, &roofs);
 }
 
 std::string replay_of(const timeline::Linked& linked, const TraceOptions& options) {
   try {
     return timeline::replay_script(linked, options.by);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: {}.", fmt::join(options.inputs, ", "), error.what()));
+  }
+}
+
+std::vector<ResultTable> steps_in(const timeline::Linked& linked, const TraceOptions& options) {
+  try {
+    return timeline::step_tables(linked, options.range);
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("{}: {}.", fmt::join(options.inputs, ", "), error.what()));
   }
@@ -124,12 +133,16 @@ int trace_analysis(const TraceOptions& options) {
           "--out=FILE.svg is the roofline of the operators. Give --calibration=FILE with the ceilings too.");
     reports::check_can_draw();
   }
-  timeline::Timeline timeline = read_for(options);
+  // Ranges are the steps themselves, of which nothing is cut away.
+  const bool steps_are_ranges = analysis.name == "steps" && !options.range.empty() && !options.iteration;
+  TraceOptions selection = options;
+  if (steps_are_ranges) selection.range.clear();
+  timeline::Timeline timeline = read_for(selection);
   if (!has_gpu_work(timeline) && (analysis.name == "summary" || (analysis.needs_gpu && options.by != "operator"))) {
     say(why_no_gpu(timeline));
     if (analysis.needs_gpu) return exit_codes::operation_failed;
   }
-  const timeline::Linked linked(timeline);
+  timeline::Linked linked(timeline);
   const reports::AboutTrace about = about_trace(options.inputs, timeline);
   if (is_flame) {
     const timeline::FlameGraph graph = timeline::flame(linked, options);
@@ -142,10 +155,15 @@ int trace_analysis(const TraceOptions& options) {
         });
     return exit_codes::fine;
   }
-  std::vector<ResultTable> tables = timeline::tables_of(linked, analysis.name, options.by);
   WorkVerdicts verdicts;
+  timeline::Roofs roofs;
   if (options.calibration_file) {
-    verdicts = verdicts_of(timeline, *options.calibration_file);
+    verdicts = verdicts_of(timeline, *options.calibration_file, roofs);
+    linked.roofs = &roofs;
+  }
+  std::vector<ResultTable> tables =
+      steps_are_ranges ? steps_in(linked, options) : timeline::tables_of(linked, analysis.name, options.by);
+  if (options.calibration_file) {
     verdicts.run.context.gpubench_version = about.version;
     for (const Calibration& one : verdicts.run.calibrations) verdicts.run.context.created_utc = one.created_utc;
     std::ranges::move(reports::verdict_tables(verdicts), std::back_inserter(tables));
@@ -256,10 +274,11 @@ extern const CommandFile trace_command{
       std::vector<Command> commands = {
           Command{"trace", "Say where the time of a recorded program went, from its traces"}};
       for (const timeline::Analysis* const one : timeline::analyses()) {
-        const bool is_flame = one->name == "flame", is_summary = one->name == "summary";
+        const bool is_flame = one->name == "flame", is_summary = one->name == "summary",
+                   is_steps = one->name == "steps";
         OptionRows own = {as_json};
         if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
-        if (is_summary) own.insert(own.begin(), ceilings.front());
+        if (is_summary || is_steps) own.insert(own.begin(), ceilings.front());
         const bool of_operator = one->by == timeline::Analysis::any_operator;
         if (of_operator)
           own.insert(own.begin(), {"--operator", "NAME", "", "", common, once, std::string(one->by_help),
@@ -273,10 +292,10 @@ extern const CommandFile trace_command{
                                                                                         "--operator=aten::cudnn_convolution --out=convolution.py"
                                                 : is_flame || one->name == "timeline" ? "trace.json.gz --out=page.html"
                                                                                       : "trace.json.gz"),
-                                    is_flame      ? ".json .csv .html .svg .folded"
-                                    : of_operator ? ".json .csv .html .py"
-                                    : is_summary  ? ".json .csv .html .svg"
-                                                  : ".json .csv .html",
+                                    is_flame                 ? ".json .csv .html .svg .folded"
+                                    : of_operator            ? ".json .csv .html .py"
+                                    : is_summary || is_steps ? ".json .csv .html .svg"
+                                                             : ".json .csv .html",
                                     own, trace_analysis);
         command.defaults = [one] {
           auto options = std::make_unique<TraceOptions>();

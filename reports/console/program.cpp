@@ -80,14 +80,28 @@ std::string paragraphs(std::string_view lead, const std::vector<std::string>& te
 
 std::string program_text(const Run& run, const ConsoleStyle& style) {
   const Program& program = *run.program;
-  std::string text = "\n" + paragraph("", printable(joined(program.command, " ")), color::bold, style) +
-                     paragraph("", printable(ran_text(program)), color::none, style);
+  std::string text = "\n";
+  if (!program.command.empty()) text += paragraph("", printable(joined(program.command, " ")), color::bold, style);
+  text += paragraph("", printable(ran_text(program)), color::none, style);
+  text += lines(
+      phase_lines(program),
+      [&](const PhaseLine& line) { return paragraph(printable(line.lead) + ": ", line.text, color::none, style); },
+      style);
+  if (const std::string of = steady_text(program); !of.empty())
+    text += paragraph("", printable(of), color::none, style);
   const auto gpu_lines = [&](const GpuTime& gpu) {
     const std::string lead = printable(name_of(gpu)) + ": ";
     return paragraph(lead, busy_text(gpu), color::none, style) +
            paragraph(std::string(display_width(lead), ' '), idle_text(gpu), color::none, style);
   };
-  text += lines(program.gpus, gpu_lines, style) + "\n" + kernel_table(run, style);
+  const auto step_lines = [&](const StepTime& step) {
+    std::string all =
+        paragraph("a step of " + printable(name_of(step)) + ": ", printable(step_text(step)), color::none, style);
+    for (const std::string& note : step_notes(step)) all += paragraph("  ", printable(note), color::none, style);
+    return all;
+  };
+  text +=
+      lines(program.gpus, gpu_lines, style) + lines(program.steps, step_lines, style) + "\n" + kernel_table(run, style);
   if (!program.counters_reason.empty())
     text += paragraph(
         "", (program.counted_launches > 0 ? "counters: " : "no counters: ") + printable(program.counters_reason),

@@ -92,9 +92,15 @@ std::string program_text(const Run& run) {
   const Program& program = *run.program;
   std::string text = fmt::format("- program: {}\n- {}\n", markdown_text(joined(program.command, " ")),
                                  markdown_text(ran_text(program)));
+  for (const PhaseLine& line : phase_lines(program))
+    text += fmt::format("- {}: {}\n", markdown_text(line.lead), markdown_text(line.text));
+  if (const std::string of = steady_text(program); !of.empty()) text += fmt::format("- {}\n", markdown_text(of));
   for (const GpuTime& gpu : program.gpus)
     text += fmt::format("- {}: {}; {}\n", markdown_text(name_of(gpu)), markdown_text(busy_text(gpu)),
                         markdown_text(idle_text(gpu)));
+  for (const StepTime& step : program.steps)
+    text += fmt::format("- a step of {}: {}. {}\n", markdown_text(name_of(step)), markdown_text(step_text(step)),
+                        markdown_text(joined(step_notes(step), " ")));
   for (const ProgramMemory& memory : program.memory)
     text += fmt::format("- {} memory: {}\n", markdown_text(name_of(memory)), markdown_text(memory_text(memory)));
   if (!program.counters_reason.empty())

@@ -51,23 +51,60 @@ std::vector<Part> parts_of(const GpuTime& gpu) {
   return parts;
 }
 
-json gpu_card(const GpuTime& gpu) {
+/// A bar of parts of a whole, and what they are.
+std::string card(const std::string& name, const std::string& what, const std::vector<Part>& of, double whole) {
   json parts = json::array();
-  const double wall = undisturbed_seconds(gpu);
-  for (const Part& part : parts_of(gpu))
+  for (const Part& part : of)
     parts.push_back({{"look", part.look},
                      {"text", part.text},
-                     {"part", fmt::format("{:.6f}", part.seconds / wall)},
-                     {"share", format_percent(part.seconds / wall)},
+                     {"part", fmt::format("{:.6f}", part.seconds / whole)},
+                     {"share", format_percent(part.seconds / whole)},
                      {"time", format_seconds(part.seconds)}});
+  return markup::part("card", {{"name", name}, {"what", what}, {"parts", std::move(parts)}});
+}
+
+std::string gpu_card(const GpuTime& gpu) {
+  const double wall = undisturbed_seconds(gpu);
   std::string facts =
       fmt::format("{} launch{}", format_count(static_cast<double>(gpu.launches)), gpu.launches == 1 ? "" : "es");
   if (gpu.launch_call_seconds) facts += fmt::format(", {} a call", format_seconds(*gpu.launch_call_seconds));
   if (gpu.launch_period_seconds) facts += fmt::format(", one every {}", format_seconds(*gpu.launch_period_seconds));
-  return {{"name", name_of(gpu)},
-          {"busy", fmt::format("{} busy of {}", format_percent(gpu.busy_seconds / wall), wall_text(gpu))},
-          {"facts", std::move(facts)},
-          {"parts", std::move(parts)}};
+  return card(name_of(gpu),
+              fmt::format("{} busy of {}. {}.", format_percent(gpu.busy_seconds / wall), wall_text(gpu), facts),
+              parts_of(gpu), wall);
+}
+
+/// The phases of each process as a strip.
+std::string phase_cards(const Program& program) {
+  std::string html;
+  for (std::size_t i = 0; i < program.phases.size();) {
+    std::vector<Part> parts;
+    double whole = 0.0;
+    const std::string& process = program.phases[i].process;
+    for (; i < program.phases.size() && program.phases[i].process == process; ++i) {
+      const ProgramPhase& phase = program.phases[i];
+      whole += phase.seconds;
+      parts.push_back({name_of(phase.kind),
+                       phase.steps > 0 ? fmt::format("{}, {}", text_of(phase.kind), plural(phase.steps, "step"))
+                                       : std::string(text_of(phase.kind)),
+                       phase.seconds});
+    }
+    html += card(process.empty() ? "Phases" : "Phases of " + process, steady_text(program), parts, whole);
+  }
+  return html;
+}
+
+std::string step_card(const StepTime& step) {
+  std::vector<Part> parts;
+  for (const StepPart& part : step.parts)
+    parts.push_back(
+        {name_of(part.kind),
+         part.name.empty() ? std::string(text_of(part.kind)) : fmt::format("{}: {}", text_of(part.kind), part.name),
+         part.seconds});
+  return card("A step of " + name_of(step),
+              fmt::format("{} ({}) of {}. {}", plural(step.steps, "step"), step.by, format_seconds(step.seconds),
+                          joined(step_notes(step), " ")),
+              parts, step.seconds);
 }
 
 std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
@@ -180,14 +217,19 @@ std::string tables(const Program& program) {
 std::string program(const Run& run) {
   if (!run.program) return {};
   const Program& program = *run.program;
-  json gpus = json::array(), memories = json::array();
-  for (std::size_t i = 0; i < std::min(program.gpus.size(), shown_gpus); ++i) gpus.push_back(gpu_card(program.gpus[i]));
+  std::string cards;
+  for (std::size_t i = 0; i < std::min(program.steps.size(), shown_gpus); ++i) cards += step_card(program.steps[i]);
+  for (std::size_t i = 0; i < std::min(program.gpus.size(), shown_gpus); ++i) cards += gpu_card(program.gpus[i]);
+  json memories = json::array();
   for (const ProgramMemory& memory : shown_memory(program))
     if (json curve = memory_curve(program, memory); !curve.is_null()) memories.push_back(std::move(curve));
   return markup::part("program",
                       {{"command", joined(program.command, " ")},
                        {"ran", ran_text(program)},
-                       {"gpus", std::move(gpus)},
+                       {"phases", phase_cards(program)},
+                       {"of", program.phases.empty() ? steady_text(program) : ""},
+                       {"cards", std::move(cards)},
+                       {"no_gpus", program.gpus.empty()},
                        {"more_gpus", text_of_rest(program.gpus.size(), shown_gpus)},
                        {"no_counters", program.counters_reason},
                        {"counters_title", program.counted_launches > 0 ? "Counters" : "No counters"},

@@ -64,6 +64,16 @@ class OfAnyProgram(unittest.TestCase):
         self.assertEqual(result.returncode, 143)
         self.assertIn("signal 15", result.stderr)
 
+    def test_programs_that_fork_exec_or_leave_in_haste_do_as_alone(self):
+        for program, code in (("import os\nif os.fork() == 0: os._exit(5)\nraise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))", 5),
+                              ("import os; print('in haste', flush=True); os._exit(11)", 11),
+                              ("import os; os.execvp('sh', ['sh', '-c', 'echo another; exit 9'])", 9),
+                              ("import os; os.closerange(0, 256); os._exit(12)", 12),
+                              ("import os; os.abort()", 134)):
+            alone = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+            result = gpubench("--", sys.executable, "-c", program)
+            self.assertEqual((result.returncode, result.stdout), (code, alone.stdout), program)
+
     def test_a_program_that_is_not_there(self):
         result = gpubench("--", "no-such-program-anywhere")
         self.assertEqual(result.returncode, 64)

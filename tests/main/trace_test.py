@@ -48,6 +48,33 @@ class Trace(unittest.TestCase):
         self.assertEqual(self.fine("trace", KINETO), self.fine("trace", "summary", KINETO))
         self.assertIn("this is a trace: gpubench trace", self.refused("report", KINETO))
 
+    def test_a_step_is_a_stack_that_adds_up(self):
+        for traces, gpus in (([DATA / "train.json.gz"], 1), ([DATA / "compiled.json.gz"], 1), ([DATA / "graph.json.gz"], 1),
+                             ([DATA / f"ddp_rank{rank}.json.gz" for rank in (0, 1)], 2)):
+            for ceilings in ([], [f"--calibration={CALIBRATION}"]):
+                told = json.loads(self.fine("trace", "steps", *traces, *ceilings, "--json"))
+                self.assertEqual(len(told["steps"]), gpus)
+                for step in told["steps"]:
+                    parts = [part for part in told["step_parts"] if part["gpu"] == step["gpu"]]
+                    self.assertAlmostEqual(sum(part["seconds"] for part in parts) / step["seconds"], 1.0, delta=0.02)
+                    self.assertAlmostEqual(sum(part["share"] for part in parts), 1.0, delta=0.02)
+                    self.assertLess(step["free_launch_seconds"], step["seconds"])
+                    has_roofs = bool(ceilings) and traces[0].name != "graph.json.gz" and traces[0].name != "compiled.json.gz"
+                    self.assertEqual(step["at_roof_seconds"] is not None, has_roofs, traces)
+                    if has_roofs:
+                        self.assertLessEqual(step["both_seconds"], step["at_roof_seconds"])
+                        self.assertTrue(any(part["part"] == "above-roof" and part["kernel"].startswith("aten::") for part in parts))
+        self.assertIn("the ceilings of this GPU are not known", self.fine("trace", "steps", DATA / "train.json.gz"))
+
+    def test_a_step_is_drawn_and_may_be_a_range(self):
+        train, page = DATA / "train.json.gz", self.folder / "steps.html"
+        self.fine("trace", "steps", train, f"--calibration={CALIBRATION}", f"--out={page}")
+        self.assertRegex(page.read_text(), r'<span class="part-above-roof" style="flex-grow:0\.\d+"')
+        told = json.loads(self.fine("trace", "steps", train, "--range=Optimizer.step#AdamW.step", "--json"))
+        self.assertEqual([(step["by"], step["count"]) for step in told["steps"]], [("range Optimizer.step#AdamW.step", 3)])
+        self.assertIn("there is no range 'no such'", self.refused("trace", "steps", train, "--range=no such"))
+        self.assertIn("No steps were found", self.fine("trace", "steps", KINETO))
+
     def test_parts_are_selected_for_every_action(self):
         train = str(DATA / "train.json.gz")
         whole = json.loads(self.fine("trace", "kernels", train, "--json"))["kernels"]

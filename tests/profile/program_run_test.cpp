@@ -56,6 +56,34 @@ TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_cou
   EXPECT_THAT(chosen.points, IsEmpty());
 }
 
+/// Of what began in the windows are times, counters of all launches; what did nothing there is left out.
+TEST_F(Recording, of_a_steady_state_has_its_times_and_the_counters_of_all) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Recordings recordings = read_recordings(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(recordings, {});
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  options.windows.resize(1);
+  options.windows[0].add(1000, 6000);  // the first launch alone; the second is the counted one
+  add_program(recordings, options, run);
+  ASSERT_THAT(run.points, SizeIs(1));
+  ASSERT_THAT(run.points[0].measurement.counters, SizeIs(1));
+  EXPECT_DOUBLE_EQ(run.points[0].measurement.counters[0].value, 4096.0);
+  EXPECT_EQ(run.program->kernels.at(0).launches, 1);
+  EXPECT_EQ(run.program->kernels.at(0).counted, 0);
+  timeline::StringPool paths;
+  std::vector<std::uint32_t> of_slice;
+  const auto groups = kernel_groups(recordings, options, run, paths, &of_slice);
+  ASSERT_THAT(groups, SizeIs(1));
+  ASSERT_EQ(of_slice.size(), recordings.timeline.slices.size());
+  for (std::size_t i = 0; i < of_slice.size(); ++i)
+    EXPECT_EQ(of_slice[i] == 0, recordings.timeline.slices[i].kind == timeline::SliceKind::kernel) << i;
+}
+
 TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_as_long) {
   {
     RecordingWriter writer(file(), header, 1 << 20);

@@ -47,5 +47,23 @@ TEST(RecordedTimings, KeepEverySoManiethSample) {
   EXPECT_EQ(timings_of(times, costs)[0].samples_seconds.size(), max_samples);
 }
 
+/// 3 us of which 1 us is the overhead of a kernel, and the rest at 0.4 of the ceiling.
+TEST(RecordedTimings, AtTheRoofKeepTheOverheadOfTheirKernels) {
+  Point point;
+  point.measurement.timings = timings_of({.durations_ns = {3000}, .kernels = 2, .method = ""}, costs);
+  EXPECT_FALSE(roof_share(point));
+  Verdict& verdict = point.verdict.emplace();
+  EXPECT_FALSE(roof_share(point));
+  verdict.regime = Regime::memory;
+  EXPECT_FALSE(roof_share(point));
+  verdict.achieved = 0.4;
+  EXPECT_NEAR(roof_share(point).value(), (1.0 + 2.0 * 0.4) / 3.0, 1e-9);
+  verdict.achieved = 1.03;
+  EXPECT_DOUBLE_EQ(roof_share(point).value(), 1.0);
+  verdict.regime = Regime::overhead;
+  verdict.achieved.reset();
+  EXPECT_DOUBLE_EQ(roof_share(point).value(), 1.0);
+}
+
 }  // namespace
 }  // namespace gpubench::profile

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 #include "core/storage/storage.h"
 
@@ -50,6 +51,45 @@ TEST(KeptRecording, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_
   ASSERT_THAT(run.program->memory, testing::Not(IsEmpty()));
   EXPECT_EQ(run.program->memory[0].kind, "device");
   EXPECT_GE(run.program->memory[0].peak_bytes, std::int64_t{4} << 28);
+}
+
+/// Its steps are the ranges "step"; the first two have counters around most launches, and are warm-up.
+TEST(KeptRecording, has_phases_and_a_step_that_adds_up) {
+  Recordings recordings;
+  read_recording(GPUBENCH_KEPT_RECORDING, recordings);
+  timeline::sort(recordings.timeline);
+  gpubench::Run ceilings;
+  ceilings.devices = devices_of(recordings, {});
+  Calibration calibration = storage::read_calibration_for(GPUBENCH_KEPT_CALIBRATION, ceilings.devices);
+  calibration.device = ceilings.devices[0];
+  ceilings.calibrations.push_back(calibration);
+  for (const std::string range : {"", "step"}) {
+    GroupOptions options;
+    options.steady = true;
+    options.range = range;
+    const gpubench::Run run = verdicts_of(recordings, ceilings, options);
+    ASSERT_TRUE(run.program && run.program->steady);
+    EXPECT_EQ(run.program->steady->by, "range step");
+    EXPECT_GT(run.program->steady->kernel_share, 0.5);
+    ASSERT_THAT(run.program->steps, SizeIs(1));
+    const StepTime& step = run.program->steps[0];
+    EXPECT_EQ(step.steps, run.program->steady->steps);
+    double sum = 0.0, unjudged = 0.0, kernels = 0.0;
+    for (const StepPart& part : step.parts) {
+      sum += part.seconds;
+      if (part.kind <= StepPartKind::no_verdict) kernels += part.seconds;
+      if (part.kind == StepPartKind::no_verdict) unjudged += part.seconds;
+    }
+    EXPECT_NEAR(sum, step.seconds, 1e-6 * step.seconds);
+    EXPECT_LT(unjudged, 0.05 * kernels);
+    ASSERT_TRUE(step.at_roof_seconds && step.both_seconds);
+    EXPECT_LT(*step.at_roof_seconds, step.seconds);
+    EXPECT_LE(*step.both_seconds, *step.at_roof_seconds + 1e-9);
+    EXPECT_NEAR(undisturbed_seconds(*run.program), step.seconds * static_cast<double>(step.steps),
+                1e-6 + 0.001 * step.seconds);
+    EXPECT_EQ(run.program->phases.front().kind, PhaseKind::start);
+    for (const ProgramKernel& kernel : run.program->kernels) EXPECT_NE(kernel.point, "tiny/grid:2/block:64");
+  }
 }
 
 /// The same recording as one without counters and one that has them.

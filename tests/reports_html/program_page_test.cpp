@@ -38,6 +38,32 @@ TEST(ProgramPage, shows_all_that_is_known_of_the_program) {
   EXPECT_THAT(html, HasSubstr("a range</th><td class=\"number\" data-title=\"times\">80</td>"));
 }
 
+TEST(ProgramPage, has_the_phases_as_a_strip_above_all_else) {
+  const std::string html = sections::program(program_run());
+  const auto strip = html.find("<h3>Phases of python3 (rank 0)</h3>");
+  ASSERT_NE(strip, std::string::npos);
+  EXPECT_LT(strip, html.find("class=\"kernels\""));
+  EXPECT_THAT(html,
+              HasSubstr("<span class=\"part-compilation\" style=\"flex-grow:0.182927\" title=\"compilation: 18 %\">"));
+  EXPECT_THAT(html, HasSubstr("steady state, 20 steps</dt><dd>56 % <small>9.20 ms</small>"));
+  EXPECT_THAT(html, HasSubstr("The report is of the steady state: 40 steps (range step), 9.20 ms with 93 %"));
+  gpubench::Run whole = program_run();
+  whole.program->phases.clear();
+  whole.program->steady.reset();
+  whole.program->steady_reason = "Nothing repeats itself often enough to be steps.";
+  EXPECT_THAT(sections::program(whole), HasSubstr("<p>The report is of the whole program. Nothing repeats"));
+}
+
+TEST(ProgramPage, draws_what_a_step_is_made_of) {
+  const std::string html = sections::program(program_run());
+  EXPECT_THAT(html, HasSubstr("<h3>A step of cuda:0 of python3 (rank 0)</h3>"));
+  EXPECT_THAT(html, HasSubstr("<span class=\"part-above-roof\" style=\"flex-grow:0.134146\" "
+                              "title=\"above the roof: gemm_kernel: 13 %\">"));
+  EXPECT_THAT(html, HasSubstr("It would take 700 us if every kernel ran at its roof, 620 us if launches were free, "
+                              "430 us with both."));
+  EXPECT_THAT(html, HasSubstr("is not known: no kernel of the step has a verdict."));
+}
+
 TEST(ProgramPage, of_a_run_of_no_program_has_no_such_section) {
   EXPECT_EQ(sections::program(testing::synthetic_run()), "");
   EXPECT_THAT(html(testing::synthetic_run()), Not(HasSubstr("id=\"program\"")));
@@ -58,6 +84,12 @@ TEST(ProgramPage, takes_no_text_of_the_program_for_markup) {
   for (NeverFreed& left : program.never_freed) left.source = left.kind = hostile;
   for (SelfCost& cost : program.self_cost) cost.what = hostile;
   for (ProgramKernel& kernel : program.kernels) kernel.point = kernel.range = hostile;
+  for (ProgramPhase& phase : program.phases) phase.process = hostile;
+  for (StepTime& step : program.steps) {
+    step.device = step.process = step.by = step.roof_reason = hostile;
+    for (StepPart& part : step.parts) part.name = hostile;
+  }
+  program.steady->by = program.steady_reason = hostile;
   EXPECT_THAT(sections::program(run), AllOf(Not(HasSubstr("<img")), Not(HasSubstr("<script")), HasSubstr("&lt;img")));
   EXPECT_THAT(html(run), HasSubstr(markup::script_json(sections::overview_data(program))));
 }

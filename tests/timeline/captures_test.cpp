@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "timeline/analysis.h"
 #include "timeline/flame.h"
 #include "timeline/operators.h"
 #include "timeline/readers.h"
@@ -138,6 +139,32 @@ TEST_F(Captures, FitByTheNamesOfTheirKernelsAndTheirBatch) {
     if (all.names.text(all.slices[call.slice].name) == "aten::mm") {
       EXPECT_THAT(all.names.text(static_cast<std::uint32_t>(all.slices[call.slice].detail)), HasSubstr("[[32,8]"));
     }
+}
+
+/// The trace has all: a module that calls aten::linear while a stream is captured, and launches of the graph.
+TEST_F(Captures, LieInTheTraceItself) {
+  const std::string own = capture("gemm", "[[32,8],[8,4]]", false);
+  const std::string made = own.substr(own.find('[') + 1, own.rfind(']') - own.find('[') - 1) + ",";
+  const Timeline all = timeline::read_timeline(
+      file("own.json", trace(made + event("python_function", "nn.Module: Net_0", 8, 75, "\"a\":1") +
+                             launch(21, 200, "step 0") + launch(22, 400, "step 1"))));
+  EXPECT_THAT(all.warnings, IsEmpty());
+  EXPECT_THAT(gpu_self(all),
+              ElementsAre(Pair("aten::linear", 10'000), Pair("aten::mm", 60'000), Pair("aten::sum", 20'000)));
+  const timeline::FlameGraph flame = timeline::flame(all, {});
+  EXPECT_THAT(timeline::folded(flame, timeline::FlameWeight::gpu),
+              HasSubstr("hipGraphLaunch;nn.Module: Net_0;aten::linear;aten::mm;gemm"));
+  // A graph that was captured before the recording began.
+  const Timeline other = timeline::read_timeline(file(
+      "other.json",
+      trace(made + launch(21, 200, "step 0") + event("cuda_runtime", "hipGraphLaunch", 400, 10, "\"correlation\":99") +
+            event("kernel", "unknown", 420, 30, "\"correlation\":99"))));
+  EXPECT_THAT(other.warnings, ElementsAre(HasSubstr("of 2 launches of graphs 1 fit no capture in the trace")));
+  const auto tables = timeline::tables_of(other, "operators");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_NEAR(std::get<double>(tables[1].rows[0][0]), 45.0 / 75.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(tables[1].rows[0][1]), 30.0 / 75.0, 1e-9);
+  EXPECT_THAT(tables[0].notes.back(), HasSubstr("Record from before the capture on"));
 }
 
 TEST_F(Captures, WithoutNamesOfKernelsTheirOrderDecides) {

@@ -85,7 +85,7 @@ struct Candidate {
 
 class Rules {
  public:
-  Rules(const Linked& linked, const Program& program) : linked_(linked) {
+  Rules(const Linked& linked, const Program& program, const WindowsOf& windows) : linked_(linked), windows_(windows) {
     gather();
     // Program::gpus leaves out those that did nothing; of the others the order is kept.
     std::size_t shown = 0;
@@ -116,6 +116,7 @@ class Rules {
       const Slice& slice = timeline_.slices[call.slice];
       const std::uint32_t process = timeline_.tracks[slice.track].process;
       const std::int64_t start = slice.start_ns;
+      if (!holds(windows_, process, start)) continue;
       first[process] = std::min(first[process], start);
       last[process] = std::max(last[process], start);
       if (call.waits == 1) add(calls_[process].copies, slice);
@@ -129,13 +130,15 @@ class Rules {
     for (const Slice& slice : timeline_.slices) {
       const std::uint32_t process = timeline_.tracks[slice.track].process;
       const std::uint32_t gpu = linked_.gpu_of(slice);
+      if (gpu != none && (windows_.empty() || windows_[process].within(slice.start_ns, slice.end_ns()) > 0))
+        worked_[gpu] = true;
+      if (!holds(windows_, process, slice.start_ns)) continue;
       if (slice.kind == SliceKind::synchronization && links_.thread_of_track[slice.track] != none)
         add(calls_[process].waits, slice);
       if (slice.kind == SliceKind::call && allocating[slice.name] && slice.start_ns > first[process] &&
           slice.start_ns < last[process])
         add(calls_[process].allocations, slice);
       if (gpu == none) continue;
-      worked_[gpu] = true;
       if (slice.kind == SliceKind::kernel) {
         ++tiny_[gpu].all;
         if (of_layout[slice.name]) {
@@ -178,7 +181,7 @@ class Rules {
     std::int64_t end = never, from = 0, to = 0;
     for (const Slice& slice : timeline_.slices) {
       if (linked_.gpu_of(slice) != gpu) continue;
-      if (end != never && slice.start_ns - end > to - from) {
+      if (end != never && slice.start_ns - end > to - from && holds(windows_, links_.gpus[gpu].first, end)) {
         from = end;
         to = slice.start_ns;
       }
@@ -326,6 +329,7 @@ class Rules {
   const Linked& linked_;
   const Timeline& timeline_ = linked_.timeline;
   const Correlations& links_ = linked_.links;
+  const WindowsOf& windows_;
   std::vector<Calls> calls_;
   std::vector<TinyKernels> tiny_;
   std::vector<bool> worked_;
@@ -354,6 +358,8 @@ void sort_by_gain(std::vector<Finding>& findings) {
                            [](const Finding& finding) { return finding.gain_seconds.value_or(-1.0); });
 }
 
-std::vector<Finding> findings(const Linked& linked, const Program& program) { return Rules(linked, program).result(); }
+std::vector<Finding> findings(const Linked& linked, const Program& program, const WindowsOf& windows) {
+  return Rules(linked, program, windows).result();
+}
 
 }  // namespace gpubench::timeline

@@ -9,6 +9,7 @@
 
 #include "core/model/program.h"
 #include "timeline/correlations.h"
+#include "timeline/windows.h"
 
 namespace gpubench::timeline {
 
@@ -19,7 +20,7 @@ Finding make_finding(std::string_view code, std::optional<double> gain, double w
                      std::string advice, std::string threshold, bool says_gain = true);
 void sort_by_gain(std::vector<Finding>& findings);
 
-/// Sorted by falling gain. `program` has the times of its GPUs.
-std::vector<Finding> findings(const Linked& linked, const Program& program);
+/// Sorted by falling gain. `program` has the times of its GPUs in `windows`.
+std::vector<Finding> findings(const Linked& linked, const Program& program, const WindowsOf& windows = {});
 
 }  // namespace gpubench::timeline

@@ -6,6 +6,7 @@
 
 #include "core/model/program.h"
 #include "timeline/correlations.h"
+#include "timeline/windows.h"
 
 namespace gpubench::timeline {
 
@@ -13,6 +14,8 @@ struct AnalysisOptions {
   /// From a launch call's start to the start of its kernel on an idle GPU, as calibrated. Absent: the median of the
   /// timeline's own.
   std::optional<double> launch_latency_seconds = std::nullopt;
+  /// What times of GPUs, ranges and findings are of; memory and the overview are of the whole.
+  WindowsOf windows = {};
 };
 
 /// All of Program but what no timeline tells: command, ended, kernels, self_cost, counted launches, counters_reason.

@@ -462,6 +462,24 @@ GpuTime gpu_time(Random& random) {
   return result;
 }
 
+StepTime step_time(Random& random) {
+  StepTime result;
+  result.device = random.text();
+  result.process = random.text();
+  result.by = random.text();
+  result.steps = random.whole(0, largest);
+  result.seconds = random.not_negative();
+  result.recording_seconds = random.not_negative();
+  result.parts = random.list(3, [&] {
+    return StepPart{random.of<StepPartKind>(step_part_kind_names), random.text(), random.not_negative()};
+  });
+  result.at_roof_seconds = random.maybe();
+  result.free_launch_seconds = random.maybe();
+  result.both_seconds = random.maybe();
+  result.roof_reason = random.text();
+  return result;
+}
+
 Program program(Random& random) {
   Program result;
   result.command = random.texts();
@@ -498,6 +516,14 @@ Program program(Random& random) {
   result.counted_launches = random.whole(0, largest);
   result.dropped_records = random.whole(0, largest);
   result.counters_reason = random.text();
+  result.phases = random.list(3, [&] {
+    return ProgramPhase{random.of<PhaseKind>(phase_kind_names), random.text(), random.not_negative(),
+                        random.not_negative(), random.whole(0, largest)};
+  });
+  if (random.flip())
+    result.steady = SteadyState{random.text(), random.whole(0, largest), random.not_negative(), random.probability()};
+  result.steady_reason = random.text();
+  result.steps = random.list(2, [&] { return step_time(random); });
   return result;
 }
 

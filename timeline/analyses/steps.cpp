@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step of the program is made of, what it could take, and what came before the steps.
+#include "timeline/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "timeline/analysis.h"
+
+namespace gpubench::timeline {
+namespace {
+
+std::vector<ResultTable> tables_of_steps(const Linked& linked, std::string_view /*by*/) { return step_tables(linked); }
+
+}  // namespace
+
+std::vector<ResultTable> step_tables(const Linked& linked, const std::string& range) {
+  const std::vector<Steps> found = range.empty() ? steps(linked) : steps_in_ranges(linked, range);
+  if (found.empty() && !range.empty())
+    throw std::invalid_argument(fmt::format("there is no range '{}'", printable(range)));
+  std::vector<ProgramPhase> of_all;
+  for (const Steps& one : found) std::ranges::copy(phases(linked, one), std::back_inserter(of_all));
+  std::vector<ResultTable> tables = step_tables_of(step_times(linked, found, linked.roofs));
+  tables.push_back(phase_table(of_all));
+  return tables;
+}
+
+std::vector<ResultTable> step_tables_of(const std::vector<StepTime>& steps) {
+  ResultTable parts{"step_parts",
+                    columns_of(fmt::format("gpu{}; part; ={}; kernel:kernel; seconds=time; share=share",
+                                           steps.size() > 1 ? "=GPU" : "",
+                                           steps.size() == 1 ? "a step of " + name_of(steps[0]) : "a step"))};
+  parts.none = "No steps were found: nothing that the program does repeats itself often enough.";
+  parts.stacked = true;
+  parts.shown = 200;
+  ResultTable all{"steps", columns_of("gpu=GPU; by=steps; count=count; seconds=a step; recording_seconds; "
+                                      "at_roof_seconds=at the roof; free_launch_seconds=launches free; "
+                                      "both_seconds=both")};
+  const auto known = [](const std::optional<double>& seconds, const std::string& why) {
+    return or_absent(seconds, why);
+  };
+  for (const StepTime& step : steps) {
+    for (const StepPart& part : step.parts)
+      parts.add(
+          {name_of(step), std::string(name_of(part.kind)),
+           part.name.empty() ? std::string(text_of(part.kind)) : fmt::format("{}: {}", text_of(part.kind), part.name),
+           part.name, part.seconds, step.seconds > 0.0 ? Value(part.seconds / step.seconds) : Absent{"no time"}});
+    all.add({name_of(step), step.by, step.steps, step.seconds, step.recording_seconds,
+             known(step.at_roof_seconds, step.roof_reason), known(step.free_launch_seconds, "not known"),
+             known(step.both_seconds, step.roof_reason)});
+    if (!step.roof_reason.empty() && all.notes.empty())
+      all.notes.push_back(
+          fmt::format("What a step would take with its kernels at their roof is not known: {}.", step.roof_reason));
+  }
+  return {std::move(parts), std::move(all)};
+}
+
+ResultTable phase_table(const std::vector<ProgramPhase>& phases) {
+  ResultTable table{"phases",
+                    columns_of("process; phase; =phase; start_seconds=from; seconds=time; steps:count=steps")};
+  for (const ProgramPhase& phase : phases)
+    table.add({phase.process, std::string(name_of(phase.kind)),
+               phase.process.empty() ? std::string(text_of(phase.kind))
+                                     : fmt::format("{} of {}", text_of(phase.kind), phase.process),
+               phase.start_seconds, phase.seconds, phase.steps});
+  return table;
+}
+
+extern const Analysis steps_analysis{.name = "steps",
+                                     .what = "Say what a step is made of, and what it could take",
+                                     .tables = tables_of_steps,
+                                     .needs_gpu = true};
+
+}  // namespace gpubench::timeline
