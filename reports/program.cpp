@@ -153,9 +153,10 @@ std::vector<PhaseLine> phase_lines(const Program& program) {
 
 std::string steady_text(const Program& program) {
   if (program.steady)
-    return fmt::format("The report is of the steady state: {} ({}), {} with {} of the kernels' time.",
-                       plural(program.steady->steps, "step"), program.steady->by,
-                       format_seconds(program.steady->seconds), format_percent(program.steady->kernel_share));
+    return fmt::format(
+        "The report is of the steady state: {} ({}), {} with {} of the kernels' time. --whole takes all.",
+        plural(program.steady->steps, "step"), program.steady->by, format_seconds(program.steady->seconds),
+        format_percent(program.steady->kernel_share));
   return program.steady_reason.empty() ? "" : "The report is of the whole program. " + program.steady_reason;
 }
 

@@ -28,8 +28,8 @@ constexpr std::size_t max_phases = 24;
 constexpr double min_phase_share = 0.01;           // of the whole
 constexpr std::int64_t min_pause_ns = 20'000'000;  // in which code is made and loaded
 
-/// When the work of ranges on one thread's clock ran. Of ranges that follow one another work belongs to the one in
-/// which, or behind which, it was launched.
+/// When the work of ranges of one process ran: from the end of what was launched before to that of its own. `joined`:
+/// what lies between two of them counts to the first.
 std::vector<TimeWindow> windows_of_ranges(const Linked& linked, std::uint32_t process,
                                           const std::vector<TimeWindow>& ranges, bool joined) {
   struct Work {
@@ -45,7 +45,7 @@ std::vector<TimeWindow> windows_of_ranges(const Linked& linked, std::uint32_t pr
     const auto next = std::ranges::upper_bound(ranges, launched, {}, &TimeWindow::from);
     const auto begun = static_cast<std::size_t>(next - ranges.begin());  // ranges before the launch
     all_until[begun] = std::max(all_until[begun], slice.end_ns());
-    if (begun == 0 || (!joined && (next - 1)->to <= launched)) continue;
+    if (begun == 0 || (next - 1)->to <= launched) continue;
     own[begun - 1].first = std::min(own[begun - 1].first, slice.start_ns);
     own[begun - 1].last = std::max(own[begun - 1].last, slice.end_ns());
   }
@@ -169,18 +169,19 @@ class PhasesBefore {
 
 /// A piece of work of a GPU within the steps, cut off at their ends.
 struct StepWork {
-  std::uint32_t slice = none;
   TimeWindow ran;
   std::int64_t call_ns = never;
-  double at_roof = 1.0;                                        ///< of its time
+  double at_roof = 1.0;  ///< of its time
+  bool in_graph = false;
   std::array<std::int64_t, idle_cause_names.size()> gap = {};  ///< before it
   [[nodiscard]] std::int64_t operator[](IdleCause cause) const { return gap[static_cast<std::size_t>(cause)]; }
 };
 
-/// Between work that is queued, the GPU's own.
+/// Between work that is queued, the GPU's own; within a graph it takes longer.
 std::int64_t queued_ns(const StepWork& work) {
+  constexpr std::int64_t short_graph_gap_ns = 5000;
   const std::int64_t device = work[IdleCause::device];
-  return device < short_gap_ns ? device : 0;
+  return device < (work.in_graph ? short_graph_gap_ns : short_gap_ns) ? device : 0;
 }
 
 /// Launches work again: with kernels at their roofs, without launch gaps, or both.
@@ -250,6 +251,7 @@ class OneGpu {
       const TimeWindow& part = *at;
       const std::int64_t within = std::min(gap.to, part.to) - std::max(gap.from, part.from);
       StepWork& work = gap.next != none && gap.to < part.to ? gaps_[gap.next] : at_end_[part.to];
+      work.in_graph = gap.next != none && linked_.timeline.slices[gap.next].in_graph;
       for (std::size_t i = 0; i < gap.by_cause.size(); ++i)
         work.gap[i] += static_cast<std::int64_t>(static_cast<double>(gap.by_cause[i]) * static_cast<double>(within) /
                                                  static_cast<double>(gap.to - gap.from));
@@ -331,7 +333,7 @@ class OneGpu {
       for (auto part = std::ranges::upper_bound(parts, slice.start_ns, {}, &TimeWindow::to);
            part != parts.end() && part->from < slice.end_ns(); ++part) {
         const TimeWindow ran{std::max(slice.start_ns, part->from), std::min(slice.end_ns(), part->to)};
-        StepWork work{.slice = i, .ran = ran, .at_roof = share.value_or(1.0)};
+        StepWork work{.ran = ran, .at_roof = share.value_or(1.0), .in_graph = slice.in_graph};
         if (const Slice* const call = linked_.call_of(i)) work.call_ns = call->start_ns;
         if (const auto gap = gaps_.find(i); gap != gaps_.end() && ran.from == slice.start_ns)
           work.gap = gap->second.gap;
@@ -472,10 +474,13 @@ std::vector<ProgramPhase> phases(const Linked& linked, const Steps& steps) {
   const std::string label = process_labels(timeline)[steps.process];
   std::int64_t start = span.from;
   for (const Slice& slice : timeline.slices) start = std::min(start, slice.start_ns);
+  const std::int64_t longest_pause = steps.all[steps.all.size() / 2].length() / 100;
   std::vector<ProgramPhase> result;
   const auto add = [&](PhaseKind kind, TimeWindow of, std::int64_t count = 0) {
     if (of.length() <= 0) return;
-    if (!result.empty() && result.back().kind == kind) {
+    // Steps whose ranges do not touch have next to nothing between them.
+    const bool is_tiny = kind == PhaseKind::between && of.length() < longest_pause;
+    if (!result.empty() && (result.back().kind == kind || is_tiny)) {
       result.back().seconds += seconds_of(of.length());
       result.back().steps += count;
     } else {

@@ -96,11 +96,11 @@ std::string phase_cards(const Program& program) {
 
 std::string step_card(const StepTime& step) {
   std::vector<Part> parts;
-  for (const StepPart& part : step.parts)
-    parts.push_back(
-        {name_of(part.kind),
-         part.name.empty() ? std::string(text_of(part.kind)) : fmt::format("{}: {}", text_of(part.kind), part.name),
-         part.seconds});
+  for (const StepPart& part : step.parts) {
+    std::string text(text_of(part.kind));
+    if (part.kind == StepPartKind::above_roof) text += ": " + (part.name.empty() ? "others" : part.name);
+    parts.push_back({name_of(part.kind), std::move(text), part.seconds});
+  }
   return card("A step of " + name_of(step),
               fmt::format("{} ({}) of {}. {}", plural(step.steps, "step"), step.by, format_seconds(step.seconds),
                           joined(step_notes(step), " ")),

@@ -10,10 +10,19 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/points.h"
 #include "timeline/analysis.h"
 
 namespace gpubench::timeline {
 namespace {
+
+/// "above the roof: gemm"
+std::string part_text(const StepPart& part) {
+  constexpr std::size_t max_columns = 48;  // of a kernel or an operator with its shapes
+  const std::string text(text_of(part.kind));
+  if (part.kind != StepPartKind::above_roof) return text;
+  return fmt::format("{}: {}", text, part.name.empty() ? "others" : shorten(short_kernel_name(part.name), max_columns));
+}
 
 std::vector<ResultTable> tables_of_steps(const Linked& linked, std::string_view /*by*/) { return step_tables(linked); }
 
@@ -46,10 +55,8 @@ std::vector<ResultTable> step_tables_of(const std::vector<StepTime>& steps) {
   };
   for (const StepTime& step : steps) {
     for (const StepPart& part : step.parts)
-      parts.add(
-          {name_of(step), std::string(name_of(part.kind)),
-           part.name.empty() ? std::string(text_of(part.kind)) : fmt::format("{}: {}", text_of(part.kind), part.name),
-           part.name, part.seconds, step.seconds > 0.0 ? Value(part.seconds / step.seconds) : Absent{"no time"}});
+      parts.add({name_of(step), std::string(name_of(part.kind)), part_text(part), part.name, part.seconds,
+                 step.seconds > 0.0 ? Value(part.seconds / step.seconds) : Absent{"no time"}});
     all.add({name_of(step), step.by, step.steps, step.seconds, step.recording_seconds,
              known(step.at_roof_seconds, step.roof_reason), known(step.free_launch_seconds, "not known"),
              known(step.both_seconds, step.roof_reason)});
