@@ -5,7 +5,6 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <new>

@@ -2,7 +2,6 @@
 #include "kernel_trace/clocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 

@@ -15,7 +15,6 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
-#include "core/statistics/statistics.h"
 
 namespace gpubench::reports {
 namespace {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "timeline/correlations.h"
-
 namespace gpubench::timeline {
 namespace {
 

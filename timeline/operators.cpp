@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "timeline/breakdown.h"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <exception>
 
 #include "bench/timing/host_timer.h"
 #include "core/base/units.h"

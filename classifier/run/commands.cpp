@@ -9,7 +9,6 @@
 
 #include "classifier/verdict/confidence.h"
 #include "core/base/units.h"
-#include "core/model/measurement.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
 

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {

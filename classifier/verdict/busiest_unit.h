@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "classifier/verdict/rules.h"
 #include "core/model/measurement.h"

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <span>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "classifier/model/machine.h"

@@ -4,7 +4,6 @@
 #include <new>
 
 #include "core/statistics/statistics.h"
-#include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 
 namespace gpubench::bench {

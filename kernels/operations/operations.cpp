@@ -18,7 +18,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "gpubench/benchmark.h"

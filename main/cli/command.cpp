@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <iterator>
 #include <sstream>
 
 #include "core/base/text.h"

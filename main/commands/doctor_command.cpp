@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What works on this machine, and what does not.
-#include <fmt/format.h>
 
 #include "core/storage/storage.h"
 #include "doctor/doctor.h"

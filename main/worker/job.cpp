@@ -10,7 +10,6 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
 

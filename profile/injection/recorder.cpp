@@ -5,7 +5,6 @@
 #include <cupti_runtime_cbid.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "gpu/cuda/cupti_buffers.h"

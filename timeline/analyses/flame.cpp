@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/flame.h"
 
-#include <algorithm>
-
 #include "timeline/analysis.h"
 
 namespace gpubench::timeline {

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "core/base/units.h"
-#include "core/model/program.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"

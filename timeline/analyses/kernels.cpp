@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/base/units.h"

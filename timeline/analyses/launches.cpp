@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <string>
-#include <tuple>
 
 #include "core/base/units.h"
 #include "timeline/analysis.h"

@@ -7,8 +7,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <optional>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"

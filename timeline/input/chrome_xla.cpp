@@ -2,7 +2,6 @@
 #include "timeline/input/chrome_xla.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/base/text.h"
 #include "timeline/input/common.h"

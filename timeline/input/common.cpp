@@ -3,16 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
-#include <map>
-#include <string>
-#include <string_view>
-#include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
