@@ -64,19 +64,11 @@ std::string python_path_with_ranges(const std::filesystem::path& folder) {
 
 std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder,
                                           bool torch_ranges) {
-  std::vector<std::string> environment = Spawn::environ_now();
-  if (torch_ranges) {
-    std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("PYTHONPATH="); });
-    environment.push_back("PYTHONPATH=" + python_path_with_ranges(std::filesystem::absolute(folder)));
-  }
-  for (const auto& [name, value] : {std::pair("CUDA_INJECTION64_PATH", library),
-                                    {"NVTX_INJECTION64_PATH", library},
-                                    {recording_folder_variable, folder}}) {
-    const std::string beginning = fmt::format("{}=", name);
-    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(beginning); });
-    environment.push_back(beginning + value.string());
-  }
-  return environment;
+  std::map<std::string, std::string> variables = {{"CUDA_INJECTION64_PATH", library.string()},
+                                                  {"NVTX_INJECTION64_PATH", library.string()},
+                                                  {recording_folder_variable, folder.string()}};
+  if (torch_ranges) variables["PYTHONPATH"] = python_path_with_ranges(std::filesystem::absolute(folder));
+  return Spawn::environment_with(variables);
 }
 
 }  // namespace

@@ -71,10 +71,12 @@ void Process::kill() {
   if (!end_) end_.emplace().stuck = true;
 }
 
-std::vector<std::string> Spawn::environ_now() {
+std::vector<std::string> Spawn::environment_with(const std::map<std::string, std::string>& variables) {
   std::vector<std::string> words;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
-    words.emplace_back(*variable);
+    if (const std::string_view word = *variable; !variables.contains(std::string(word.substr(0, word.find('=')))))
+      words.emplace_back(word);
+  for (const auto& [name, value] : variables) words.push_back(name + "=" + value);
   return words;
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,9 +55,10 @@ class Spawn {
   void keep_in_foreground() { in_foreground_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
   pid_t start(const char* program, std::vector<std::string> words,
-              std::vector<std::string> environment = environ_now()) const;
+              std::vector<std::string> environment = environment_with({})) const;
 
-  static std::vector<std::string> environ_now();
+  /// That of this process, with these variables set anew.
+  static std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables);
 
  private:
   [[nodiscard]] int become(const char* program, char* const* words, char* const* environment, pid_t parent) const;

@@ -60,14 +60,6 @@ std::vector<std::string> own_command_line() {
   return words;
 }
 
-std::vector<std::string> environment_with(const std::string& addition) {
-  const std::string head = fmt::format("{}=", job_variable);
-  std::vector<std::string> words = Spawn::environ_now();
-  std::erase_if(words, [&](const std::string& word) { return word.starts_with(head); });
-  words.push_back(head + addition);
-  return words;
-}
-
 /// This program, or the one that stands in for it, started in a process of its own.
 class ChildProcess {
  public:
@@ -83,9 +75,9 @@ class ChildProcess {
     spawn.give(theirs.number(), theirs);
     spawn.give(told.number(), told);
     const std::vector<std::string>& worker = embedding().worker;
-    process_.emplace(spawn.start(worker.empty() ? "/proc/self/exe" : worker.front().c_str(),
-                                 worker.empty() ? own_command_line() : worker,
-                                 environment_with(fmt::format("{}:{}", theirs.number(), told.number()))));
+    process_.emplace(spawn.start(
+        worker.empty() ? "/proc/self/exe" : worker.front().c_str(), worker.empty() ? own_command_line() : worker,
+        Spawn::environment_with({{job_variable, fmt::format("{}:{}", theirs.number(), told.number())}})));
   }
 
   /// The next line that it reported; absent after its end, after `seconds`, or when a signal came.
