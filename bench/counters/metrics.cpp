@@ -45,6 +45,7 @@ constexpr const char* sm_cycles = "sm__cycles_elapsed.avg.per_second";
 constexpr const char* l2_cycles = "lts__cycles_elapsed.avg.per_second";
 constexpr const char* dram_cycles = "dram__cycles_elapsed.avg.per_second";
 
+Alias flops(const char* name, std::vector<Way> ways) { return {name, "FLOP", Set::flops, std::move(ways)}; }
 /// How busy a unit is: the mean count of its instances.
 Alias busy(const char* name, const char* clock, const char* counter) {
   return {name, "%", Set::units, {{{1, fmt::format("{}.avg", counter)}}}, clock};
@@ -74,32 +75,23 @@ const std::vector<Alias>& aliases() {
       {"sm_active_cycles", "cycles", Set::core, {{{1, "sm__cycles_active.avg"}}}},
       {"sm_clock", "Hz", Set::core, {{{1, "sm__cycles_elapsed.avg.per_second"}}}},
 
-      {"flops_fp32",
-       "FLOP",
-       Set::flops,
-       {{{1, sass("fadd")},
-         {1, sass("fmul")},
-         {2, sass("ffma")},
-         {2, sass("fadd2"), true},
-         {2, sass("fmul2"), true},
-         {4, sass("ffma2"), true}}}},
-      {"flops_fp64", "FLOP", Set::flops, {{{1, sass("dadd")}, {1, sass("dmul")}, {2, sass("dfma")}}}},
-      {"flops_half", "FLOP", Set::flops, {{{2, sass("hadd")}, {2, sass("hmul")}, {4, sass("hfma")}}}},
-      {"flops_tensor_fp64", "FLOP", Set::flops, {{{1, tensor("fp64")}}}},
-      {"flops_tensor_tf32", "FLOP", Set::flops, {{{1, tensor("tf32_dst_fp32")}}}},
-      {"flops_tensor_fp16",
-       "FLOP",
-       Set::flops,
-       {{{1, tensor("fp16")}}, {{1, tensor("fp16_dst_fp16")}, {1, tensor("fp16_dst_fp32")}}}},
-      {"flops_tensor_bf16", "FLOP", Set::flops, {{{1, tensor("bf16_dst_fp32")}}}},
-      {"flops_tensor_fp8",
-       "FLOP",
-       Set::flops,
-       {{{1, tensor("fp8")}},
-        {{1, tensor("fp8_dst_fp16")}, {1, tensor("fp8_dst_fp32")}},
-        // Datacentre Blackwell counts FP4, FP6 and FP8 together; gpubench has operations of the last alone.
-        {{1, tensor("fp4_fp6_fp8_dst_fp16")}, {1, tensor("fp4_fp6_fp8_dst_fp32")}}}},
-      {"flops_tensor_int8", "FLOP", Set::flops, {{{1, tensor("int8")}}}},
+      flops("flops_fp32", {{{1, sass("fadd")},
+                            {1, sass("fmul")},
+                            {2, sass("ffma")},
+                            {2, sass("fadd2"), true},
+                            {2, sass("fmul2"), true},
+                            {4, sass("ffma2"), true}}}),
+      flops("flops_fp64", {{{1, sass("dadd")}, {1, sass("dmul")}, {2, sass("dfma")}}}),
+      flops("flops_half", {{{2, sass("hadd")}, {2, sass("hmul")}, {4, sass("hfma")}}}),
+      flops("flops_tensor_fp64", {{{1, tensor("fp64")}}}),
+      flops("flops_tensor_tf32", {{{1, tensor("tf32_dst_fp32")}}}),
+      flops("flops_tensor_fp16", {{{1, tensor("fp16")}}, {{1, tensor("fp16_dst_fp16")}, {1, tensor("fp16_dst_fp32")}}}),
+      flops("flops_tensor_bf16", {{{1, tensor("bf16_dst_fp32")}}}),
+      // Datacentre Blackwell counts FP4, FP6 and FP8 together; gpubench has operations of the last alone.
+      flops("flops_tensor_fp8", {{{1, tensor("fp8")}},
+                                 {{1, tensor("fp8_dst_fp16")}, {1, tensor("fp8_dst_fp32")}},
+                                 {{1, tensor("fp4_fp6_fp8_dst_fp16")}, {1, tensor("fp4_fp6_fp8_dst_fp32")}}}),
+      flops("flops_tensor_int8", {{{1, tensor("int8")}}}),
 
       // What NVIDIA's throughput metrics are made of, as far as it saturates (Nsight Compute's breakdown of
       // sm__throughput and gpu__compute_memory_throughput).
@@ -203,8 +195,6 @@ std::string why_not_known(const std::string& name, std::string_view chip) {
     return fmt::format("the name does not say how to combine the chip's units; write {}.sum, .avg, .max or .min", name);
   return fmt::format("{} has no metric of this name", chip);
 }
-
-using PassesOf = std::function<std::optional<std::size_t>(const std::vector<std::string>&)>;
 
 std::vector<std::string> with(std::vector<std::string> counters, const std::vector<std::string>& more) {
   for (const std::string& counter : more)
@@ -360,8 +350,7 @@ bool is_by_kernel(const ResolvedMetric& metric) {
   return std::ranges::any_of(metric.terms, is_over_elapsed_time, &ResolvedMetric::Term::counter);
 }
 
-PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
-                     const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of) {
+PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of) {
   std::vector<ResolvedMetric> of_operations;
   std::vector<ResolvedMetric> of_kernels;
   for (const ResolvedMetric& metric : metrics) (is_by_kernel(metric) ? of_kernels : of_operations).push_back(metric);

@@ -68,12 +68,13 @@ inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed
 /// Whether it has a counter over elapsed time, so that it is counted kernel by kernel.
 bool is_by_kernel(const ResolvedMetric& metric);
 
+/// The passes that counters need together, or nothing where the profiler refuses them.
+using PassesOf = std::function<std::optional<std::size_t>(const std::vector<std::string>&)>;
+
 /// Sets of counters that one pass counts each, for work that cannot be repeated: all counters of the metrics. What no
 /// single pass counts goes to `absent`, with its metric.
-std::vector<std::vector<std::string>> single_pass_sets(
-    std::vector<ResolvedMetric>& metrics,
-    const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of,
-    std::vector<AbsentCounter>& absent);
+std::vector<std::vector<std::string>> single_pass_sets(std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
+                                                       std::vector<AbsentCounter>& absent);
 
 struct PassPlan {
   std::vector<PassGroup> groups;
@@ -87,8 +88,7 @@ inline constexpr std::size_t max_passes_of_a_metric = 8;
 /// Puts each metric, in order, into the first group that counts it in the same single pass, or else into a group of its
 /// own. Groups are joined where that costs no pass, because each is a round over all points. Counters over elapsed time
 /// share no group with others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows
-/// whether they counted. `passes_of` gives the passes that counters need together, or nothing.
-PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
-                     const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);
+/// whether they counted.
+PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of);
 
 }  // namespace gpubench::bench

@@ -44,25 +44,18 @@ class PostTimingPass {
   virtual ~PostTimingPass() = default;
   [[nodiscard]] virtual std::size_t rounds() { return 1; }
   /// There are at most so many points. To be called before `rounds`.
-  virtual void expect(std::size_t points) { (void)points; }
+  virtual void expect(std::size_t /*points*/) {}
   /// All points come once more from here. The first round is 0.
-  virtual void begin(std::size_t round) { (void)round; }
+  virtual void begin(std::size_t /*round*/) {}
   /// Whether `fill` has anything to do for this point in this round: else its operation need not be set up.
-  [[nodiscard]] virtual bool wants(std::size_t point, const Measurement& timed) {
-    (void)point;
-    (void)timed;
-    return true;
-  }
+  [[nodiscard]] virtual bool wants(std::size_t /*point*/, const Measurement& /*timed*/) { return true; }
   /// Whether it counts bytes: then nothing of others may wait in the GPU's L2 to be written back, and memory need not
   /// lie elsewhere in each round.
   [[nodiscard]] virtual bool counts() const { return false; }
   /// For a measurement with a time. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;
   /// After the last round.
-  virtual void finish(std::size_t point, Measurement& measurement) {
-    (void)point;
-    (void)measurement;
-  }
+  virtual void finish(std::size_t /*point*/, Measurement& /*measurement*/) {}
   /// Nothing can be added to this measurement.
   virtual void give_up(Measurement& measurement, const std::string& reason) = 0;
   /// Why nothing can be added on this device at all, or null.
