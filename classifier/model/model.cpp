@@ -298,6 +298,11 @@ const ResourceTime* Prediction::largest(ResourceKind kind) const {
   return result;
 }
 
+double Prediction::seconds_of(std::string_view resource) const {
+  const auto found = std::ranges::find(resources, resource, &ResourceTime::resource);
+  return found == resources.end() ? 0.0 : found->seconds;
+}
+
 double Prediction::start_seconds() const {
   const auto* const start = largest(ResourceKind::start);
   return start != nullptr ? start->seconds : 0.0;

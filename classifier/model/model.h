@@ -106,6 +106,7 @@ struct Prediction {
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted
   [[nodiscard]] const ResourceTime* largest(ResourceKind kind) const;  ///< null when none takes time
+  [[nodiscard]] double seconds_of(std::string_view resource) const;    ///< 0 of one that it does not use
   [[nodiscard]] double start_seconds() const;                          ///< T_start
   [[nodiscard]] double busy_seconds() const;                           ///< kappa S
   [[nodiscard]] double work_seconds() const;                           ///< ((kappa S)^p + T_start^p)^(1/p)

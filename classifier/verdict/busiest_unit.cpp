@@ -12,11 +12,6 @@
 namespace gpubench::classifier {
 namespace {
 
-double needed_seconds(std::string_view resource, const Prediction& prediction) {
-  const auto found = std::ranges::find(prediction.resources, resource, &ResourceTime::resource);
-  return found == prediction.resources.end() ? 0.0 : found->seconds;
-}
-
 bool serves(const Resource& resource, std::string_view unit) {
   return std::ranges::find(resource.busy, unit) != resource.busy.end();
 }
@@ -135,7 +130,7 @@ std::optional<BusiestUnit> busiest_unit_of(const Measurement& measurement, const
   best = nullptr;
   for (const Resource& row : all_resources())
     if (serves(row, result->counter) &&
-        (best == nullptr || needed_seconds(row.name, prediction) > needed_seconds(best->name, prediction)))
+        (best == nullptr || prediction.seconds_of(row.name) > prediction.seconds_of(best->name)))
       best = &row;
   result->decision = {regime_of(best->name), best->name};
   return result;

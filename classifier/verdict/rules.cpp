@@ -7,15 +7,6 @@
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
-namespace {
-
-double seconds_of(const Decision& decision, const Prediction& prediction) {
-  for (const auto& resource : prediction.resources)
-    if (resource.resource == decision.limiter) return resource.seconds;
-  return 0.0;
-}
-
-}  // namespace
 
 std::optional<double> Figures::overhead_seconds() const {
   if (!device_seconds) return launch_seconds ? std::optional(std::min(*launch_seconds, seconds)) : std::nullopt;
@@ -136,14 +127,15 @@ double margin(const Decision& from, const Decision& to, const Time& time, const 
   const auto figures = figures_of(time, prediction);
   if (is_launch(from) || is_launch(to)) return -std::log(figures.overhead_excess());
   if (either(Regime::latency)) return std::log(figures.beside_launch() / (latency_ratio * figures.needed_seconds()));
-  if (from.regime == to.regime) return std::log(seconds_of(from, prediction) / seconds_of(to, prediction));
+  if (from.regime == to.regime)
+    return std::log(prediction.seconds_of(from.limiter) / prediction.seconds_of(to.limiter));
   if (either(Regime::overhead)) {
     const auto& other = from.regime == Regime::overhead ? to : from;
-    const double work = other.regime == Regime::memory ? figures.memory_seconds : seconds_of(other, prediction);
+    const double work = other.regime == Regime::memory ? figures.memory_seconds : prediction.seconds_of(other.limiter);
     return std::log(work / figures.start_seconds);
   }
   const auto& pipe = from.regime == Regime::compute ? from : to;
-  return std::log(figures.memory_seconds / seconds_of(pipe, prediction));
+  return std::log(figures.memory_seconds / prediction.seconds_of(pipe.limiter));
 }
 
 }  // namespace gpubench::classifier
