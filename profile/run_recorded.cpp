@@ -12,7 +12,6 @@
 #include <cstring>
 #include <fstream>
 #include <system_error>
-#include <utility>
 
 #include "core/base/process.h"
 #include "profile/recording_format.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/program/program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
