@@ -14,7 +14,6 @@
 namespace gpubench::fleet {
 namespace {
 
-constexpr double normal_995 = 2.5758293035489004;  // the 0.995 quantile: both ends of a 99 % interval
 /// Instruments resolve no less: without a floor equal values would make any difference infinitely rare.
 constexpr double min_sigma = 1e-4;
 /// Student's t is the normal distribution from here on.
@@ -116,7 +115,8 @@ class Discoveries {
 /// Logarithms as fractions by which they fall short.
 Estimate deficit_of(double deviation, double sigma) {
   const auto fraction = [](double log) { return -std::expm1(log); };
-  return {fraction(deviation), {fraction(deviation + normal_995 * sigma), fraction(deviation - normal_995 * sigma)}};
+  return {fraction(deviation),
+          {fraction(deviation + statistics::normal_975 * sigma), fraction(deviation - statistics::normal_975 * sigma)}};
 }
 
 /// The median over runs of each member, and in how many it was measured.
@@ -245,7 +245,7 @@ void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdic
     const double depth = statistics::student_quantile(
         p, spread.gpus < many ? static_cast<double>(spread.gpus - 1) : std::numeric_limits<double>::infinity());
     spread.smallest_found =
-        -std::expm1(-std::max(depth * sigma, -std::log1p(-options.min_effect) - normal_995 * spread.sigma));
+        -std::expm1(-std::max(depth * sigma, -std::log1p(-options.min_effect) - statistics::normal_975 * spread.sigma));
   }
 }
 

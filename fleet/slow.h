@@ -24,7 +24,7 @@ struct SlowOptions {
 /// A GPU that is slow in one test.
 struct SlowGpu {
   std::size_t gpu = 0, test = 0;  ///< places in the campaign
-  /// How far below its peers' median, as a fraction. The 99 % interval is of what a healthy GPU would have had instead:
+  /// How far below its peers' median, as a fraction. The 95 % interval is of what a healthy GPU would have had instead:
   /// it rests on how much the peers differ.
   Estimate deficit;
   std::size_t peers = 0;

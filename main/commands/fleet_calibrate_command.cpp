@@ -225,8 +225,7 @@ extern const CommandFile fleet_calibrate_command{
            use::text(&Own::node)}};
       return std::vector{with(Command{"fleet calibrate",
                                       "Calibrate the GPU of this rank, in step with all others",
-                                      "srun --mpi=pmix gpubench fleet calibrate --out=campaign\n"
-                                      "mpirun gpubench fleet calibrate --out=campaign\n"
+                                      "gpubench fleet calibrate --out=campaign\n"
                                       "gpubench fleet calibrate --out=campaign --rank=3 --ranks=16 --local-rank=3",
                                       {},
                                       "",

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -53,37 +55,60 @@ std::vector<Usual> read_usual(const std::string& file) {
   });
 }
 
-/// The ranks of this node, each a process.
-class Ranks {
+/// What this process is when it is set: the one that does the work, and may hang.
+constexpr const char* inside_variable = "GPUBENCH_CANARY_INSIDE";
+
+/// A process that may hang in a driver, where nothing ends it: whoever waits for it then waits for ever.
+class Mortal {
  public:
-  Ranks(const CanaryOptions& options, std::size_t count, const fs::path& folder) {
-    const Descriptor nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-    for (std::size_t rank = 0; rank < count; ++rank) {
-      std::vector<std::string> words = {"gpubench", "fleet", "calibrate", "--quiet", "--probes=brief", "--runs=1",
-                                        "--steps=files", fmt::format("--out={}", folder.string()),
-                                        fmt::format("--rank={}", rank), fmt::format("--ranks={}", count),
-                                        fmt::format("--local-rank={}", rank),
-                                        // Two of them are to be given up before this one's own time is.
-                                        fmt::format("--max-step-seconds={}", 0.3 * options.max_seconds)};
-      if (!options.device.empty()) words.push_back("--device=" + options.device);
-      Spawn spawn("this program cannot be started again");
-      spawn.give(1, nothing);
-      spawn.give(2, nothing);
-      processes_.push_back(std::make_unique<Process>(spawn.start("/proc/self/exe", words)));
-    }
-  }
-  /// Waits for all; false where that took longer. What still runs is ended with this object.
-  bool wait(double end_seconds) {
-    while (steady_seconds() < end_seconds) {
-      if (std::ranges::all_of(processes_, [](auto& process) { return process->poll().has_value(); })) return true;
+  explicit Mortal(pid_t id) : id_(id), process_(std::make_unique<Process>(id)) {}
+  Mortal(Mortal&&) = default;
+  Mortal& operator=(Mortal&&) = delete;
+  /// Ended by force where it still runs, and left behind where even that does not end it at once.
+  ~Mortal() {
+    if (!process_ || ended()) return;
+    ::kill(-id_, SIGKILL);
+    constexpr double grace_seconds = 0.5;
+    for (const double end = steady_seconds() + grace_seconds; !ended() && steady_seconds() < end;)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
+    if (!ended()) (void)process_.release();
   }
+  bool ended() { return process_->poll().has_value(); }
+  [[nodiscard]] int exit_code() const { return process_->ended()->exit_code.value_or(exit_codes::operation_failed); }
 
  private:
-  std::vector<std::unique_ptr<Process>> processes_;
+  pid_t id_;
+  std::unique_ptr<Process> process_;
 };
+
+/// Waits for all; false where that took longer.
+bool wait_for(std::vector<Mortal>& processes, double end_seconds) {
+  while (steady_seconds() < end_seconds) {
+    if (std::ranges::all_of(processes, [](Mortal& process) { return process.ended(); })) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+/// The ranks of this node, each a process.
+std::vector<Mortal> start_ranks(const CanaryOptions& options, std::size_t count, const fs::path& folder) {
+  const Descriptor nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  std::vector<Mortal> ranks;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    std::vector<std::string> words = {"gpubench", "fleet", "calibrate", "--quiet", "--probes=brief", "--runs=1",
+                                      "--steps=files", fmt::format("--out={}", folder.string()),
+                                      fmt::format("--rank={}", rank), fmt::format("--ranks={}", count),
+                                      fmt::format("--local-rank={}", rank),
+                                      // Two of them are to be given up before this one's own time is.
+                                      fmt::format("--max-step-seconds={}", 0.3 * options.max_seconds)};
+    if (!options.device.empty()) words.push_back("--device=" + options.device);
+    Spawn spawn("this program cannot be started again");
+    spawn.give(1, nothing);
+    spawn.give(2, nothing);
+    ranks.emplace_back(spawn.start("/proc/self/exe", words));
+  }
+  return ranks;
+}
 
 struct Judgement {
   std::vector<std::string> slow;
@@ -148,7 +173,8 @@ Judgement judge_by_kind(const fleet::Campaign& campaign) {
   return judgement;
 }
 
-int fleet_canary(const CanaryOptions& options) {
+/// Measures and judges. A driver that hangs may hang this.
+int look_closely(const CanaryOptions& options) {
   const double start = steady_seconds();
   std::vector<Usual> usual;
   if (options.baseline) usual = read_usual(*options.baseline);
@@ -162,8 +188,8 @@ int fleet_canary(const CanaryOptions& options) {
     const PrivateFolder folder;
     bool in_time = false;
     {
-      Ranks ranks(options, count, folder.path());
-      in_time = ranks.wait(start + 0.9 * options.max_seconds);
+      std::vector<Mortal> ranks = start_ranks(options, count, folder.path());
+      in_time = wait_for(ranks, start + 0.8 * options.max_seconds);
     }
     std::optional<fleet::Campaign> campaign;
     try {
@@ -197,6 +223,26 @@ int fleet_canary(const CanaryOptions& options) {
   }
   show(fmt::format("canary: {} ({:.1f} s)\n", printable(verdict), steady_seconds() - start));
   return code;
+}
+
+/// Has another process look, and never touches a driver itself.
+int fleet_canary(const CanaryOptions& options) {
+  if (std::getenv(inside_variable) != nullptr) return look_closely(options);
+  const double start = steady_seconds();
+  const Descriptor output = memory_file();
+  std::vector<std::string> words = {options.program}, environment = Spawn::environ_now();
+  std::ranges::copy(options.words, std::back_inserter(words));
+  environment.push_back(fmt::format("{}=1", inside_variable));
+  Spawn spawn("this program cannot be started again");
+  spawn.give(1, output);
+  std::vector<Mortal> looking;
+  looking.emplace_back(spawn.start("/proc/self/exe", words, environment));
+  if (wait_for(looking, start + 0.95 * options.max_seconds)) {
+    show(read_all(output));
+    return looking.front().exit_code();
+  }
+  show(fmt::format("canary: no answer within {:g} s: a driver hangs, or the node is very busy\n", options.max_seconds));
+  return exit_codes::operation_failed;
 }
 
 }  // namespace

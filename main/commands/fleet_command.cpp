@@ -101,7 +101,7 @@ extern const CommandFile fleet_command{
           {"--json", "", "", "", common, once, "Print the result as JSON; with --out, write it there as JSON.",
            use::set(&Options::json)},
           {"--min-effect", "PERCENT", "", "2", common, once,
-           "Smaller deficits are no findings: the 99 % interval must reach this.",
+           "Smaller deficits are no findings: the 95 % interval must reach this.",
            use::number(&fleet::SlowOptions::min_effect, 0.0, 100.0, 0.01)},
           {"--false-discovery", "PERCENT", "", "1", other, once,
            "Expected share of false ones among the findings of a run (Benjamini and Hochberg).",

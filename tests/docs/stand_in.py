@@ -11,7 +11,7 @@ import sys
 
 real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "serve", "help") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "serve", "fleet", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):
@@ -49,6 +49,17 @@ elif command == "serve":  # until it is stopped
 elif command == "calibration":
     arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
 
+elif command == "fleet" and not has("--help"):  # a fleet of one CPU
+    one = ["--device=cpu", "--probes=brief", "--runs=1", "--rank=0", "--ranks=1", "--quiet", f"--campaign={os.getpid()}"]
+    if arguments[1] == "calibrate":
+        arguments = ["fleet", "calibrate", *[argument for argument in arguments if argument.startswith("--out=")], *one]
+    elif arguments[1] == "canary":
+        arguments = without("--baseline") + ["--device=cpu"]
+    else:
+        for folder in [argument for argument in arguments[2:] if not argument.startswith("--") and not os.path.exists(argument)]:
+            subprocess.run([real, "fleet", "calibrate", f"--out={folder}", *one], check=True)
+        arguments = [argument.replace(".parquet", ".csv") for argument in arguments]
+
 # Without a Python that draws, a picture's specification stands for it.
 python = os.environ.get("GPUBENCH_PYTHON") or sys.executable
 if any(re.search(r"\.(svg|png|pdf)$", argument) for argument in arguments) and subprocess.run([python, "-c", "import vl_convert"], stderr=subprocess.DEVNULL).returncode:
@@ -56,5 +67,5 @@ if any(re.search(r"\.(svg|png|pdf)$", argument) for argument in arguments) and s
 
 code = subprocess.run([real, *arguments]).returncode
 # What a comparison finds on a busy machine, and what the doctor thinks of it, is no matter of the page.
-passed = {"compare": (0, 1), "ab": (0, 1), "gate": (0, 1), "doctor": (0, 2)}.get(command, (0,))
+passed = {"compare": (0, 1), "ab": (0, 1), "gate": (0, 1), "doctor": (0, 2), "fleet": (0, 3)}.get(command, (0,))
 sys.exit(0 if code in passed else code)

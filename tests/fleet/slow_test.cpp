@@ -41,14 +41,15 @@ TEST(FleetSlow, PlantedGpusAreFoundAndNoOthers) {
     if (fleet.is_slow(rank)) planted.insert(rank);
   ASSERT_EQ(planted.size(), 4U);
   EXPECT_EQ(slow_ranks(campaign, verdicts.slow), planted);
+  std::size_t held = 0;  // by the 95 % interval
   for (const SlowGpu& one : verdicts.slow) {
     const int rank = campaign.gpus[one.gpu].rank;
     EXPECT_TRUE(campaign.tests[one.test].resource.starts_with(fleet.slow_family(rank)));
-    EXPECT_LE(one.deficit.ci95.low, 0.03);
-    EXPECT_GE(one.deficit.ci95.high, 0.03);
+    held += one.deficit.ci95.low <= 0.03 && one.deficit.ci95.high >= 0.03 ? 1 : 0;
     EXPECT_EQ(one.confirmed, 3);
     EXPECT_EQ(one.peers, 255U);
   }
+  EXPECT_GE(10 * held, 8 * verdicts.slow.size());
 }
 
 TEST(FleetSlow, HealthyFleetHasNoFinding) {
