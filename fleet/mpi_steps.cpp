@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <system_error>
 
@@ -31,17 +33,20 @@ Function symbol_of(void* module, const char* name) {
   return reinterpret_cast<Function>(dlsym(module, name));
 }
 
-class MpiSteps : public Steps {
+class MpiSteps : public MpiLink {
  public:
   MpiSteps(void* module, double max_seconds)
       : start(symbol_of<decltype(&gpubench_mpi_start)>(module, "gpubench_mpi_start")),
         meet_(symbol_of<decltype(&gpubench_mpi_meet)>(module, "gpubench_mpi_meet")),
+        collective_(symbol_of<decltype(&gpubench_mpi_collective)>(module, "gpubench_mpi_collective")),
         end_(symbol_of<decltype(&gpubench_mpi_end)>(module, "gpubench_mpi_end")),
         max_seconds_(max_seconds) {}
   ~MpiSteps() override {
     if (started && end_ != nullptr) end_(out_of_step_ ? 1 : 0);
   }
-  [[nodiscard]] bool complete() const { return start != nullptr && meet_ != nullptr && end_ != nullptr; }
+  [[nodiscard]] bool complete() const {
+    return start != nullptr && meet_ != nullptr && collective_ != nullptr && end_ != nullptr;
+  }
 
   int meet(std::string_view name, int value) override {
     ++step_;
@@ -55,6 +60,15 @@ class MpiSteps : public Steps {
                                       step_, name, max_seconds_)
                         : fmt::format("MPI failed in step {} ({}).", step_, name));
   }
+  std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) override {
+    constexpr std::array problems = {"", "a result was wrong", "MPI failed", "there is not enough memory"};
+    std::vector<double> seconds(static_cast<std::size_t>(iterations));
+    const int problem = collective_(static_cast<int>(collective), bytes, iterations, seconds.data());
+    if (problem == 0) return seconds;
+    out_of_step_ = problem != 1;
+    throw OutOfStep(fmt::format("{} of {} bytes: {}.", name_of(collective), bytes,
+                                problems.at(static_cast<std::size_t>(std::clamp(problem, 1, 3)))));
+  }
   [[nodiscard]] std::vector<std::string> lost() const override { return {}; }
   [[nodiscard]] std::string_view kind() const override { return "MPI"; }
 
@@ -63,6 +77,7 @@ class MpiSteps : public Steps {
 
  private:
   decltype(&gpubench_mpi_meet) meet_;
+  decltype(&gpubench_mpi_collective) collective_;
   decltype(&gpubench_mpi_end) end_;
   double max_seconds_;
   int step_ = 0;
@@ -71,7 +86,7 @@ class MpiSteps : public Steps {
 
 }  // namespace
 
-std::unique_ptr<Steps> mpi_steps(Place& place, double max_seconds, std::string& reason) {
+std::unique_ptr<MpiLink> mpi_steps(Place& place, double max_seconds, std::string& reason) {
   const fs::path file = module_file();
   if (file.empty()) {
     reason = fmt::format("this gpubench was built without MPI: there is no {}", module_name);

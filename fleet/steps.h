@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fleet/collectives.h"
+
 namespace gpubench::fleet {
 
 /// Where this process is in the campaign.
@@ -57,8 +59,16 @@ using Arrivals = std::function<void(std::string_view step, std::size_t come, std
 std::unique_ptr<Steps> file_steps(const std::filesystem::path& folder, const Place& place, double max_seconds,
                                   Arrivals arrivals);
 
+/// Steps that can run collectives, too.
+class MpiLink : public Steps {
+ public:
+  /// The time of the slowest rank in each iteration. Throws OutOfStep where MPI failed, a result was wrong or memory
+  /// ran out; the message is one of `message_bytes`, below 2^31 floats.
+  virtual std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) = 0;
+};
+
 /// By MPI, through the module libgpubench_mpi.so. MPI knows nothing of lost ranks: after the limit all are out of step.
 /// Where `place` has none, MPI tells rank and ranks. Null, with a reason, where there is no such module.
-std::unique_ptr<Steps> mpi_steps(Place& place, double max_seconds, std::string& reason);
+std::unique_ptr<MpiLink> mpi_steps(Place& place, double max_seconds, std::string& reason);
 
 }  // namespace gpubench::fleet

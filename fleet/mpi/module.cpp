@@ -3,12 +3,74 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <new>
 #include <thread>
+#include <vector>
+
+#include "fleet/collectives.h"
 
 namespace {
 
+using gpubench::fleet::Collective;
+
 bool worked(int code) { return code == MPI_SUCCESS; }
+
+/// One message among all ranks, checked by its values: each rank sends its number plus one.
+class Message {
+ public:
+  Message(Collective collective, long long bytes) : collective_(collective), count_(static_cast<int>(bytes / 4)) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    send_.assign(static_cast<std::size_t>(count_), static_cast<float>(rank_ + 1));
+    receive_.assign(static_cast<std::size_t>(count_), 0.0F);
+  }
+
+  int run() {
+    const int part = count_ / ranks_;
+    switch (collective_) {
+      case Collective::all_reduce:
+        return MPI_Allreduce(send_.data(), receive_.data(), count_, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      case Collective::all_gather:
+        return MPI_Allgather(send_.data(), part, MPI_FLOAT, receive_.data(), part, MPI_FLOAT, MPI_COMM_WORLD);
+      case Collective::reduce_scatter:
+        return MPI_Reduce_scatter_block(send_.data(), receive_.data(), part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      case Collective::broadcast:
+        if (rank_ == 0) receive_ = send_;
+        return MPI_Bcast(receive_.data(), count_, MPI_FLOAT, 0, MPI_COMM_WORLD);
+      case Collective::all_to_all:
+        return MPI_Alltoall(send_.data(), part, MPI_FLOAT, receive_.data(), part, MPI_FLOAT, MPI_COMM_WORLD);
+      case Collective::send_receive:  // to the next rank, from the one before, as nccl-tests' sendrecv
+        return MPI_Sendrecv(send_.data(), count_, MPI_FLOAT, (rank_ + 1) % ranks_, 0, receive_.data(), count_,
+                            MPI_FLOAT, (rank_ + ranks_ - 1) % ranks_, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return MPI_ERR_ARG;
+  }
+
+  /// Of what this rank has received.
+  [[nodiscard]] bool is_right() const {
+    const int part = count_ / ranks_;
+    const float sum = static_cast<float>(ranks_) * static_cast<float>(ranks_ + 1) / 2.0F;
+    const int received = collective_ == Collective::reduce_scatter ? part : count_;
+    for (int i = 0; i < received; ++i) {
+      float wanted = sum;
+      if (collective_ == Collective::all_gather || collective_ == Collective::all_to_all)
+        wanted = static_cast<float>(i / part + 1);
+      if (collective_ == Collective::broadcast) wanted = 1.0F;
+      if (collective_ == Collective::send_receive) wanted = static_cast<float>((rank_ + ranks_ - 1) % ranks_ + 1);
+      if (std::abs(receive_[static_cast<std::size_t>(i)] - wanted) > 1e-3F * wanted) return false;
+    }
+    return true;
+  }
+
+ private:
+  Collective collective_;
+  int count_;
+  int rank_ = 0, ranks_ = 1;
+  std::vector<float> send_, receive_;
+};
 
 }  // namespace
 
@@ -42,6 +104,26 @@ int gpubench_mpi_meet(int value, double max_seconds, int* max) {
   }
   *max = received;
   return 0;
+}
+
+int gpubench_mpi_collective(int collective, long long bytes, int iterations, double* seconds) {
+  constexpr int warm_up = 3;
+  try {
+    Message message(static_cast<Collective>(collective), bytes);
+    for (int i = -warm_up; i < iterations; ++i) {
+      if (!worked(MPI_Barrier(MPI_COMM_WORLD))) return 2;
+      const double start = MPI_Wtime();
+      if (!worked(message.run())) return 2;
+      const double own = MPI_Wtime() - start;
+      if (i >= 0) seconds[i] = own;
+    }
+    if (!worked(MPI_Allreduce(MPI_IN_PLACE, seconds, iterations, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD))) return 2;
+    int right = message.is_right() ? 1 : 0;
+    if (!worked(MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD))) return 2;
+    return right != 0 ? 0 : 1;
+  } catch (const std::bad_alloc&) {
+    return 3;
+  }
 }
 
 void gpubench_mpi_end(int after_failure) {

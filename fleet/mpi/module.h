@@ -7,6 +7,11 @@ extern "C" {
 int gpubench_mpi_start(int* rank, int* ranks, int* local_rank);
 /// A barrier with a limit that brings the greatest value. 0; 1 after the limit; 2 where MPI failed.
 int gpubench_mpi_meet(int value, double max_seconds, int* max);
+/// Runs a collective of fleet/collectives.h, by its number, over all ranks: some iterations to warm up, then
+/// `iterations` with a barrier before each. `seconds` has room for one time each, that of the slowest rank. `bytes` is
+/// the message, which divides by ranks x 4. 0; 1 where a result was wrong; 2 where MPI failed; 3 where there is no
+/// memory.
+int gpubench_mpi_collective(int collective, long long bytes, int iterations, double* seconds);
 /// Ends MPI; after a failure without waiting for the other ranks, by ending this process's part alone.
 void gpubench_mpi_end(int after_failure);
 }

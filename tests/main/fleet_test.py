@@ -229,6 +229,25 @@ class Fleet(unittest.TestCase):
         self.assertTrue(any("rank 5 (" in text for text in self.troubles("unfinished") + self.troubles("failed")), result["troubles"])
         self.assertTrue(any("rank 0 (" in text for text in self.troubles("failed")), result["troubles"])
 
+    @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
+    def test_collectives_by_mpi(self):
+        out = self.folder.with_suffix(".json")
+        start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", PROGRAM, "fleet", "collectives"]
+        done = subprocess.run([*start, "--max-bytes=5000", "--iterations=5", "--max-point-seconds=0.05", f"--out={out}", "--quiet"], env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=180, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(out.read_text())["collectives"]
+        self.assertEqual(len(rows), 6 * 5)  # 8 to 2048 bytes
+        factors = {"all-reduce": 4 / 3, "all-gather": 2 / 3, "reduce-scatter": 2 / 3, "broadcast": 1, "all-to-all": 2 / 3, "send-receive": 1}
+        for row in rows:
+            self.assertEqual(row["bytes"] % 12, 0)
+            self.assertAlmostEqual(row["bus"] / row["algorithm"], factors[row["collective"]])
+            self.assertAlmostEqual(row["algorithm"] * row["median_seconds"] / row["bytes"], 1)
+            self.assertGreaterEqual(row["p99_seconds"], row["median_seconds"])
+        alone = subprocess.run([PROGRAM, "fleet", "collectives"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(alone.returncode, 64)
+        self.assertIn("One rank alone exchanges nothing", alone.stderr)
+
     def mpirun(self, words, before=(), ranks=RANKS):
         return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), *before, *CALIBRATE, f"--out={self.folder}", *words],
                               env=ENVIRONMENT, capture_output=True, text=True, timeout=180, check=False)
