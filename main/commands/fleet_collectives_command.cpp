@@ -17,7 +17,7 @@ namespace gpubench {
 namespace {
 
 struct CollectivesOptions : Options {
-  std::vector<fleet::Collective> collectives;
+  std::vector<fleet::Collective> collectives;  ///< none: all
   std::int64_t min_bytes = 8;
   std::int64_t max_bytes = std::int64_t{1} << 26;
   int iterations = 200;
@@ -60,8 +60,11 @@ int fleet_collectives(const CollectivesOptions& options) {
   table.shown = 1000;
   table.notes = {
       "Each time is that of the slowest rank. Algorithm and bus bandwidth as nccl-tests defines them, by the p50."};
+  std::vector<fleet::Collective> chosen = options.collectives;
+  for (std::size_t i = 0; options.collectives.empty() && i < fleet::collective_names.size(); ++i)
+    chosen.push_back(static_cast<fleet::Collective>(i));
   ProgressLine progress(options.quiet || place.rank != 0);
-  for (const fleet::Collective collective : options.collectives)
+  for (const fleet::Collective collective : chosen)
     for (std::int64_t wanted = options.min_bytes; wanted <= options.max_bytes; wanted *= 4) {
       const std::int64_t bytes = fleet::message_bytes(wanted, place.ranks);
       progress.step(fmt::format("{} of {} bytes", name_of(collective), bytes), 0.0);
@@ -105,8 +108,9 @@ extern const CommandFile fleet_collectives_command{
       using enum Rank;
       using Own = CollectivesOptions;
       const OptionRows rows = {
-          {"--collectives", "NAME,...", "", "all-reduce,all-gather,reduce-scatter,broadcast,all-to-all,send-receive",
-           common, once, "These collectives.", choose_collectives},
+          {"--collectives", "NAME,...", "", "", common, once,
+           "Only these of all-reduce, all-gather, reduce-scatter, broadcast, all-to-all and send-receive.",
+           choose_collectives},
           {"--min-bytes", "BYTES", "", "8", common, once, "The smallest message; each is four times the one before.",
            use::number(&Own::min_bytes, 1.0, largest_message)},
           {"--max-bytes", "BYTES", "", "67108864", common, once, "The largest message.",

@@ -53,6 +53,8 @@ elif command == "fleet" and not has("--help"):  # a fleet of one CPU
     one = ["--device=cpu", "--probes=brief", "--runs=1", "--rank=0", "--ranks=1", "--quiet", f"--campaign={os.getpid()}"]
     if arguments[1] == "calibrate":
         arguments = ["fleet", "calibrate", *[argument for argument in arguments if argument.startswith("--out=")], *one]
+    elif arguments[1] == "collectives":  # of several ranks, by MPI
+        arguments = ["fleet", "collectives", "--help"]
     elif arguments[1] == "canary":
         arguments = without("--baseline") + ["--device=cpu"]
     else:

@@ -100,8 +100,11 @@ int main(int argc, char** argv) {
       all.found_tests += one.found_tests;
       all.false_gpus += one.false_gpus;
     }
-    fmt::print("all: GPUs {:.2f} %, tests {:.2f} %, {} healthy GPUs in {} campaigns\n", 100.0 * all.found / all.planted,
-               100.0 * all.found_tests / all.planted_tests, all.false_gpus, campaigns);
+    const auto percent = [](int found, int planted) {
+      return planted == 0 ? std::string("none planted") : fmt::format("{:.2f} %", 100.0 * found / planted);
+    };
+    fmt::print("all: GPUs {}, tests {}, {} healthy GPUs in {} campaigns\n", percent(all.found, all.planted),
+               percent(all.found_tests, all.planted_tests), all.false_gpus, campaigns);
     return 0;
   }
   const std::filesystem::path folder = argv[1];
