@@ -226,7 +226,8 @@ class CellProcess:
             raise Trouble(code, text) from None
         number = status - 128 if status > 128 else -status
         if number in {each.value for each in signal.Signals}:
-            raise Trouble("crash", f"Its process was ended by {signal.Signals(number).name}.")
+            hint = " A write to its inputs, which it can only read, ends so." if number == signal.SIGSEGV else ""
+            raise Trouble("crash", f"Its process was ended by {signal.Signals(number).name}.{hint}")
         raise Trouble("crash", f"It ended its process with exit code {status}.")
 
     def kill(self) -> None:

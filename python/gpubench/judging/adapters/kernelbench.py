@@ -55,22 +55,29 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     initial, keywords = layout.unflatten(facts["initial"], [])
     _seed(facts["seed"])
     model = model_class(*initial, **keywords)
-    call = model.forward if hasattr(model, "forward") and not callable(model) else model
-    return _Call(model, call)
+    return _Call(model)
+
+
+def _callable_of(model: Any) -> Callable[..., Any]:
+    return model.forward if hasattr(model, "forward") and not callable(model) else model  # type: ignore[no-any-return]
 
 
 class _Call:
     """A model without gradients."""
 
-    def __init__(self, model: Any, call: Callable[..., Any]):
+    def __init__(self, model: Any):
         import sys
-        self._model, self._call = model, call
+        self._model = model
+        self._call = _callable_of(model)
         self._torch: Any = sys.modules.get("torch")
 
     def precise(self, dtype: str) -> None:
-        """Its weights in 64 bits."""
-        if hasattr(self._model, "to") and self._torch is not None:
-            self._model.to(getattr(self._torch, dtype))
+        """From now on with weights of this type, where it can; with none, with its own."""
+        import copy
+        model = self._model
+        if dtype and self._torch is not None and hasattr(model, "to"):
+            model = copy.deepcopy(model).to(getattr(self._torch, dtype))
+        self._call = _callable_of(model)
 
     def __call__(self, *inputs: Any) -> Any:
         if self._torch is None:

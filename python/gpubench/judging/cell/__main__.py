@@ -64,7 +64,7 @@ class Cell:
         return tree if isinstance(tree, tuple) else (tree,)
 
     def prepare(self, request: dict[str, Any]) -> None:
-        if request.get("precise") and hasattr(self.function, "precise"):
+        if hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
         self.plan = [(self.arguments(slot), [layout.as_framework(layout.view(self.outputs, spec), spec) for spec in slot["outputs"]])
                      for slot in request["slots"]]
