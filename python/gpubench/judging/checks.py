@@ -23,7 +23,8 @@ def as_float(array: Any, dtype: str) -> Any:
     if dtype.startswith("float8"):
         import torch
         return torch.from_numpy(np.ascontiguousarray(array)).view(getattr(torch, dtype)).double().numpy()
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    with np.errstate(invalid="ignore"):  # poison is a signalling NaN
+        return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def is_float(dtype: str) -> bool:

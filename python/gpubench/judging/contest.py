@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
-from .adapters import candidate_adapter, problem_of
+from .adapters import MAX_SOURCE_BYTES, candidate_adapter, problem_of
 from .adapters.c_library import files as files_beside
 from .problem import Problem
 from .side import Side
@@ -127,8 +127,10 @@ class Judge:
                 if time_it:
                     trial.time(side, result, lambda: self._start(trial, file))
                 result.verdict = "right"
-            except OSError as error:
-                raise Trouble("error", f"It cannot be judged: {error.strerror or error}.") from None
+            except (Trouble, _core.Error):
+                raise
+            except Exception as error:  # noqa: BLE001: of thousands, one costs one
+                raise Trouble("judge", f"The judge failed, and not it: {type(error).__name__}: {error}"[:500]) from error
         except Trouble as trouble:
             result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
             result.next_step = ""
@@ -145,6 +147,8 @@ class Judge:
         side = trial.side(adapter, "", facts)
         try:
             inside = Path(side.process.folder) / file.name
+            if file.stat().st_size > MAX_SOURCE_BYTES:
+                raise Trouble("load", f"It has over {MAX_SOURCE_BYTES >> 20} MiB.")
             for each in [file, *(files_beside(file) if file.suffix == ".toml" else [])]:
                 shutil.copyfile(each, Path(side.process.folder) / each.name)
             side.set_file(str(inside))

@@ -193,7 +193,7 @@ class CellProcess:
             self._died_or("protocol", "What it wrote to the judge's channel is no answer.")
         try:
             answer = json.loads(self._exactly(size, deadline))
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise Trouble("protocol", "What it wrote to the judge's channel is no answer.")

@@ -79,7 +79,10 @@ class Side:
 
     def changes(self) -> list[str]:
         """What the candidate has replaced in its own process, as far as that can be told from there."""
-        return [str(each)[:200] for each in self.process.ask("changes")]
+        answer = self.process.ask("changes")
+        if not isinstance(answer, list):
+            raise Trouble("protocol", "What it wrote to the judge's channel is no answer.")
+        return [str(each)[:200] for each in answer[:10]]
 
     def describe(self) -> list[Spec]:
         """What it returns of the first call's inputs."""

@@ -13,6 +13,7 @@ import numpy as np
 from .. import _core
 from . import checks, floor, timing
 from .cell import layout
+from .cell.confine import let_be_read
 from .memory import Poison, Spec
 from .problem import Case, Problem, upcast
 from .process import Limits
@@ -69,6 +70,7 @@ class Trial:
 
     def __init__(self, problem: Problem, settings: Settings):
         self.problem, self.settings = problem, settings
+        self._could_be_read = let_be_read(False)
         self.poison = Poison()
         self.notes: list[str] = []
         self._flush: timing.Flush | None = None
@@ -96,6 +98,7 @@ class Trial:
     def close(self) -> None:
         for each in (*self.references, self.nothing):
             each.close()
+        let_be_read(self._could_be_read)
 
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True) -> Side:
         """A process for one side, not yet started."""

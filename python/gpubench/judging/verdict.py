@@ -31,6 +31,7 @@ REASONS = {
     "floor": "refused",  # faster than the device can be
     "tampering": "refused",  # it has replaced clocks or comparisons
     "protocol": "refused",  # it talked to the judge
+    "judge": "refused",  # the judge itself failed
     "device": "refused",  # it needs a device that is not there
 }
 

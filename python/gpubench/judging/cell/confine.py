@@ -17,7 +17,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
 _MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NOSUID_NODEV = 1, 4096, 16384, 1 << 18, 2 | 4
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
-_PDEATHSIG, _CAPBSET_DROP, _SUBREAPER, _NO_NEW_PRIVS, _SET_DUMPABLE = 1, 24, 36, 38, 4
+_PDEATHSIG, _CAPBSET_DROP, _SUBREAPER, _NO_NEW_PRIVS, _GET_DUMPABLE, _SET_DUMPABLE = 1, 24, 36, 38, 3, 4
 
 
 def _check(result: int) -> None:
@@ -67,9 +67,11 @@ def _no_capabilities() -> None:
     _check(_libc.capset(header, bytes(24)))
 
 
-def become_unreadable() -> None:
-    """Processes of the same user that lack capabilities cannot read this one's memory, nor trace it."""
-    _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+def let_be_read(on: bool) -> bool:
+    """Whether processes of the same user, without capabilities, can read this one's memory and trace it. Returns what was so before."""
+    before = _libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0)
+    _libc.prctl(_SET_DUMPABLE, int(on), 0, 0, 0)
+    return bool(before == 1)
 
 
 def confine(settings: dict[str, Any]) -> dict[str, str]:
