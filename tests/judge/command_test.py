@@ -73,6 +73,9 @@ class Command(unittest.TestCase):
         self.assertEqual(one["limiter"], "fp32")
         self.assertAlmostEqual(one["floor_seconds"], 2 * 96 * 80 * 112 / 510e9, delta=1e-9)
         self.assertIn("FLOP", one["floor_basis"])
+        if one["seconds"] is not None:
+            self.assertIn(one["regime"], ("overhead", "latency", "memory", "compute", "unknown"))
+            self.assertTrue(one["next_step"].endswith("."))
 
     def test_what_is_faster_than_the_ceilings_is_refused(self):
         slow = json.loads(CALIBRATION.read_text())

@@ -2,8 +2,12 @@
 """The least time that the device's measured ceilings leave a problem, and what limits a candidate above it."""
 from __future__ import annotations
 
+import json
+import statistics
 from dataclasses import dataclass
 from typing import Any, Mapping
+
+from .. import _core
 
 
 #: What an output or an input of a type is calculated by at best. CPUs have no faster path for a narrower type than their vectors.
@@ -64,6 +68,24 @@ def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | Non
     if share > 0.8:
         return f"It is within {100 * (1 - share):.0f} % of the limit by {floor.limiter}: change what must be moved or calculated, not how."
     return f"{floor.limiter} would let it be {1 / share:.3g} times as fast: profile what keeps it from there."
+
+
+def classified(calibration: Mapping[str, Any], device: str, seconds: list[float], bytes_read: float, bytes_written: float, footprint: float,
+               flops: Mapping[str, float]) -> Any:
+    """The verdict that the classifier gives a point with these times of one call: a gpubench.Point. `seconds` is one value a round."""
+    from ..runs import Calibration, Run
+    middle, low, high = statistics.median(seconds), min(seconds), max(seconds)
+    summary = {"count": len(seconds), "minimum": low, "lower_quartile": low, "median": middle, "upper_quartile": high, "maximum": high,
+               "mean": statistics.fmean(seconds), "mad": 0.0, "median_ci95": [low, high]}
+    run = Calibration(calibration).as_run()
+    run["points"] = [{"measurement": {
+        "name": "candidate", "operation": "candidate", "arguments": [], "device": run["devices"][0]["id"], "repetition": 0, "cache_state": "warm", "verified": True,
+        "work": {"bytes_read": bytes_read, "bytes_written": bytes_written, "footprint_bytes": footprint, "flops": dict(flops)},
+        "timings": [{"clock": "host" if device == "cpu" else "stream", "seconds": summary, "samples_seconds": [], "executions_per_sample": 1,
+                     "method": "the judge's", "stop_reason": "budget"}]}}]
+    core = _core.Run.from_json(json.dumps(run))
+    core.classify()
+    return Run(core)[0]
 
 
 def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float] | None) -> tuple[float, dict[str, float]]:

@@ -93,6 +93,7 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
         share = f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else ""
+        share += f"; {each.regime}" if each.regime else ""
         rows.append(f"<tr>{cell(str(each.rank or ''), 'n')}<th scope=row>{html.escape(name)}</th>{cell(each.verdict, each.verdict)}"
                     f"{cell(speedup_of(each.speedup, each.tie), 'n')}{cell(time_of(each.seconds), 'n')}{cell(time_of(each.cold_seconds), 'n')}{cell(share)}"
                     f"{cell(printable(why), 'why')}</tr>")

@@ -347,6 +347,18 @@ class Trial:
         if result.cold_seconds is None:
             result.notes.append("There is no cold time: a call is too short for the clock.")
 
+    def _classify(self, times: timing.Summary, probe: Probe, moved: float, flops: Mapping[str, float], result: Result) -> None:
+        """Regime and advice, where the device's ceilings are known."""
+        seconds = [each for each in (timing.Summary([one]).seconds("candidate") for one in times.rounds) if each is not None]
+        if self._calibration is None or not seconds:
+            return
+        written = min(moved, float(floor.bytes_of(probe.expected)))
+        footprint = float(floor.bytes_of(probe.arrays + probe.expected))
+        point = floor.classified(self._calibration, self.device, seconds, moved - written, written, footprint, flops)
+        result.regime, result.regime_confidence = point.regime or None, point.confidence
+        if point.advice:
+            result.next_step = f"{point.advice[0]['action'][:1].upper()}{point.advice[0]['action'][1:]}.".replace("..", ".")
+
     def _start_nothing(self, probe: Probe) -> None:
         """The call that does nothing, for outputs of this kind."""
         kind = [[spec, layout.extent(spec) * layout.element_bytes(spec)] for spec in probe.outputs]
@@ -379,6 +391,7 @@ class Trial:
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis}).")
         nothing = times.gross("nothing")
         result.next_step = floor.next_step(least, result.seconds, nothing)
+        self._classify(times, probe, moved, flops, result)
         if timing.load_average() > 1.2:
             result.notes.append("The machine was busy, so intervals are wide: more programs than processors wanted to run.")
 

@@ -72,6 +72,8 @@ class Result:
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
     limiter: str | None = None
+    regime: str | None = None  #: overhead, latency, memory or compute, as the classifier says of the time and the work
+    regime_confidence: float | None = None
     floor_basis: str = ""  #: what the floor rests on, or why there is none
     next_step: str = ""
     precision: dict[str, Any] = field(default_factory=dict)
