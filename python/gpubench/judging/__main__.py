@@ -26,8 +26,8 @@ _FORMATS = (".json", ".jsonl", ".html")
 def _words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problem")
     parser.add_argument("candidates", nargs="+")
-    for flag, kind, value in (("--time-budget", float, 3.0), ("--jobs", int, 1), ("--time-limit", float, 60.0), ("--memory-limit", int, 8192), ("--width", int, 0)):
-        parser.add_argument(flag, type=kind, default=value)
+    for flag, value in (("--time-budget", 3.0), ("--jobs", 1), ("--time-limit", 60.0), ("--memory-limit", 8192), ("--width", 0)):
+        parser.add_argument(flag, type=type(value), default=value)
     for flag in ("--resume", "--calibration", "--color"):
         parser.add_argument(flag)
     for flag in ("--json", "--no-cold", "--no-namespaces", "--quiet"):
@@ -53,7 +53,8 @@ def _write(file: str, results: Sequence[Result], notes: Sequence[str]) -> None:
     elif path.suffix == ".jsonl":
         text = "".join(json.dumps(each.to_dict()) + "\n" for each in results)
     else:
-        text = json.dumps({"schema": {"name": "gpubench-verdicts", "version": 1}, "notes": list(notes), "results": [each.to_dict() for each in results]}, indent=1)
+        schema = {"name": "gpubench-verdicts", "version": 1}
+        text = json.dumps({"schema": schema, "notes": list(notes), "results": [each.to_dict() for each in results]}, indent=1)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -162,7 +162,8 @@ class Judge:
 def rank(results: Sequence[Result]) -> list[Result]:
     """Right ones first, by speed-up; those whose speed-ups differ by no more than their intervals share a rank. A verdict has its rank in `rank`."""
     import math
-    timed = sorted((each for each in results if each.verdict == "right" and each.speedup is not None), key=lambda each: -each.speedup.value)  # type: ignore[union-attr]
+    timed = [each for each in results if each.verdict == "right" and each.speedup is not None]
+    timed.sort(key=lambda each: -each.speedup.value if each.speedup is not None else 0.0)
     leader: Result | None = None
     place = 0
     for count, each in enumerate(timed, 1):

@@ -66,8 +66,8 @@ def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | Non
         return "A call's overhead is longer than its work: do more in one call."
     share = floor.seconds / seconds
     if share > 0.8:
-        return f"It is within {100 * (1 - share):.0f} % of the limit by {floor.limiter}: change what must be moved or calculated, not how."
-    return f"{floor.limiter} would let it be {1 / share:.3g} times as fast: profile what keeps it from there."
+        return f"It reaches {100 * share:.0f} % of what {floor.limiter} allows: change what must be moved or calculated, not how."
+    return f"The ceiling of {floor.limiter} lets it be {1 / share:.2g} times as fast: profile what holds it back."
 
 
 def classified(calibration: Mapping[str, Any], device: str, seconds: list[float], bytes_read: float, bytes_written: float, footprint: float,

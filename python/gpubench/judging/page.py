@@ -37,19 +37,20 @@ def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
 
 
 def names_of(results: Sequence[Result]) -> list[str]:
-    """Files without the folder that all have."""
-    folders = {os.path.dirname(each.candidate) for each in results}
-    return [printable(os.path.basename(each.candidate) if len(folders) == 1 else each.candidate) for each in results]
+    """Files without the folders that all have."""
+    folders = {os.path.dirname(os.path.abspath(each.candidate)) for each in results}
+    common = os.path.commonpath(folders) if folders else ""
+    return [printable(os.path.relpath(os.path.abspath(each.candidate), common)) for each in results]
 
 
 def lines_of(results: Sequence[Result], width: int = 100) -> str:
     """A table; below each candidate what is said of it."""
     names = names_of(results)
     longest = min(max([len(each) for each in names] + [9]), 40)
-    rows = [f"{'rank':>4}  {'candidate':{longest}}  {'verdict':7}  {'speed-up over the reference':30}  {'time':>9}  of floor"]
+    rows = [f"{'rank':>4}  {'candidate':{longest}}  {'verdict':7}  {'speed-up':26}  {'time':>9}  of floor"]
     for name, each in zip(names, results):
         share = f"{100 * each.floor_share:.0f} %" if each.floor_share is not None else ""
-        rows.append(f"{each.rank or '':>4}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):30}  "
+        rows.append(f"{each.rank or '':>4}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
         text = f"{each.reason}: {printable(each.text)}" if each.reason else each.next_step
         rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
@@ -89,14 +90,14 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     def cell(text: str, kind: str = "") -> str:
         return f"<td{f' class={kind!r}' if kind else ''}>{html.escape(text)}</td>"
 
-    rows = []
+    rows: list[str] = []
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
         share = f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else ""
         share += f"; {each.regime}" if each.regime else ""
+        numbers = (speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.cold_seconds))
         rows.append(f"<tr>{cell(str(each.rank or ''), 'n')}<th scope=row>{html.escape(name)}</th>{cell(each.verdict, each.verdict)}"
-                    f"{cell(speedup_of(each.speedup, each.tie), 'n')}{cell(time_of(each.seconds), 'n')}{cell(time_of(each.cold_seconds), 'n')}{cell(share)}"
-                    f"{cell(printable(why), 'why')}</tr>")
+                    f"{''.join(cell(number, 'n') for number in numbers)}{cell(share)}{cell(printable(why), 'why')}</tr>")
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
     problem = html.escape(printable(results[0].problem)) if results else ""
     basis = next((each.floor_basis for each in results if each.floor_basis), "")
