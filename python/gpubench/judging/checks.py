@@ -81,6 +81,15 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
     return Difference(int(bad.sum()), a.size, worst, a.flat[worst], e.flat[worst], bool((np.isnan(a) & ~np.isnan(e)).any()))
 
 
+def largest_error(actual: Any, exact: Any, dtype: str) -> float:
+    """Of all elements that are finite; 0 where elements are compared without a tolerance."""
+    if not is_float(dtype):
+        return 0.0
+    with np.errstate(all="ignore"):
+        errors = np.abs(as_float(actual, dtype) - exact)
+        return float(np.max(errors[np.isfinite(errors)], initial=0.0))
+
+
 def norm_error(actual: Any, exact: Any) -> float | None:
     """The norm of the difference over that of the exact result; None where that is 0 or not finite."""
     with np.errstate(all="ignore"):

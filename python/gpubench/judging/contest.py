@@ -123,7 +123,7 @@ class Judge:
                 side = self._start(trial, file)
                 result.isolation_missing = side.process.missing
                 if check:
-                    trial.check(side, result)
+                    trial.checker.check(side, result)
                 if time_it:
                     trial.time(side, result, lambda: self._start(trial, file))
                 result.verdict = "right"

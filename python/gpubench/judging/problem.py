@@ -6,10 +6,15 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
+from .. import _core
 from .cell import layout
 from .contents import CONTENTS, Strided
 
 Case = Mapping[str, Any]
+
+
+class ProblemError(_core.UsageError):  # type: ignore[misc]
+    """The problem itself does not work."""
 
 
 @dataclass
@@ -33,6 +38,16 @@ class Problem:
     nan_equal: bool = True
     work: Callable[[Any], Mapping[str, float]] | None = None  #: FLOP of a call by pipe, and "bytes" where not each array moves once
     hidden_files: Sequence[str] = field(default_factory=list)  #: that candidates shall not see
+
+    def fresh(self, case: Case, **how: Any) -> Any:
+        """The same as `inputs`. Throws ProblemError where there are none, or none that can be handed over."""
+        try:
+            tree = self.inputs(case, **how)
+            layout.flatten(tree)
+            return tree
+        except Exception as error:  # noqa: BLE001: the problem's own
+            words = f"{self.name} cannot make inputs{f' for {dict(case)}' if case else ''}"
+            raise ProblemError(f"{words}: {type(error).__name__}: {error}") from None
 
     def inputs(self, case: Case, contents: str = "", strided: bool = False, seed: int | None = None) -> Any:
         """Fresh inputs. The seed comes from the system's random numbers, unless one is given."""

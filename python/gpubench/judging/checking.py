@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a candidate is right: by probes before it is timed, and in each timed call."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import checks
+from .cell import layout
+from .memory import Spec
+from .probes import SHOWN_PROBES, Probe
+from .problem import Problem
+from .side import Side
+from .verdict import Result, Trouble
+
+_SHORT_NAMES = {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}
+#: What goes wrong for hidden inputs alone is said of them.
+_OF_HIDDEN = ("values", "nan", "error", "unwritten", "check", "shape", "crash", "stale", "input")
+
+
+def refuse_changes(side: Side) -> None:
+    """Throws Trouble where a candidate has replaced clocks or comparisons in its process."""
+    changes = side.changes()
+    if changes:
+        raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
+
+
+def _precision_words(worst: dict[str, Any]) -> str:
+    inside = worst["inside"].upper().replace(" OR ", " or ")
+    return f"{inside} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
+
+
+class Checker:
+    """Checks candidates of one problem."""
+
+    def __init__(self, problem: Problem, probes: Sequence[Probe]):
+        self.problem = problem
+        self._probes = probes
+
+    def check(self, side: Side, result: Result) -> None:
+        """All probes, one call each. Throws Trouble."""
+        worst: dict[str, Any] = {}
+        # In an order of its own each time: what is shown is not always tried first
+        order = [*range(SHOWN_PROBES), *(np.random.default_rng().permutation(len(self._probes) - SHOWN_PROBES) + SHOWN_PROBES)]
+        for probe in (self._probes[each] for each in order):
+            side.place(probe.skeleton, probe.specs, probe.outputs, 1)
+            side.fill(0, probe.arrays)
+            try:
+                side.run()
+                outputs = side.outputs(0)
+                self.compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
+            except Trouble as trouble:
+                if probe.kind and trouble.code in _OF_HIDDEN:
+                    words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
+                    raise Trouble(probe.kind, f"{words}: {trouble.text}") from None
+                self._name_precision(probe, side, trouble)
+                raise
+            result.calls_checked += 1
+            side.earlier.add(outputs)
+            if not probe.kind:
+                self._note_precision(probe, outputs, worst)
+        result.precision = worst
+        if "inside" in worst:
+            raise Trouble("precision", _precision_words(worst))
+        refuse_changes(side)
+
+    def _note_precision(self, probe: Probe, outputs: list[Any], worst: dict[str, Any]) -> None:
+        for which, (output, expected, spec) in enumerate(zip(outputs, probe.expected, probe.outputs)):
+            if not checks.is_float(spec["dtype"]) or (probe.exact is None and spec["dtype"] != "float64"):
+                continue
+            values, own_values = checks.as_float(output, spec["dtype"]), checks.as_float(expected, spec["dtype"])
+            exact = own_values if probe.exact is None else probe.exact[which]  # nothing is more precise than the reference itself
+            error, own = checks.norm_error(values, exact), checks.norm_error(own_values, exact)
+            if error is None or own is None:
+                continue
+            if error >= worst.get("error", -1.0):
+                worst.update(error=error, reference_error=own, ulps=checks.ulp_error(values, exact, spec["dtype"]),
+                             asked=self.problem.precision or _SHORT_NAMES.get(spec["dtype"], spec["dtype"]))
+            inside = checks.less_precise(error, own, spec["dtype"], self.problem.precision)
+            if inside and checks.is_spread(values, exact):
+                worst["inside"] = inside
+
+    def _name_precision(self, probe: Probe, side: Side, trouble: Trouble) -> None:
+        """Wrong values that lower precision explains are named so."""
+        if trouble.code != "values" or probe.kind:
+            return
+        worst: dict[str, Any] = {}
+        self._note_precision(probe, side.outputs(0), worst)
+        if "inside" in worst and worst["error"] < 0.2:
+            raise Trouble("precision", _precision_words(worst))
+
+    def compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
+                 own_error: Sequence[float]) -> None:
+        """One call's outputs with what was expected. Throws Trouble."""
+        problem = self.problem
+        if problem.compare is not None:
+            shares = [side.unwritten(slot, which, each) for which, each in enumerate(outputs)]
+            if max(shares, default=0.0) == 1.0:
+                raise Trouble("unwritten", "It wrote no output at all.")
+            results = [layout.on_device(layout.as_framework(each, spec), spec) for each, spec in zip(outputs, specs)]
+            try:
+                wrong = problem.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
+                wrong = f"{type(error).__name__}: {error}"
+            if not wrong:
+                return
+            self._differences(side, slot, inputs, outputs, expected, specs, own_error)
+            raise Trouble("check", f"The problem's own check says: {wrong[:300]}")
+        self._differences(side, slot, inputs, outputs, expected, specs, own_error)
+
+    def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
+                     own_error: Sequence[float]) -> None:
+        for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
+            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which])
+            if found:
+                raise checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))

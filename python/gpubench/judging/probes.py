@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls that candidates are checked by: inputs that the problem shows and inputs that it hides, with what the reference makes of them."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import checks
+from .memory import Spec
+from .problem import Case, Problem, upcast
+from .side import Side, arrays_of
+from .verdict import Trouble
+
+SHOWN_PROBES = 3  #: of the first case
+
+
+@dataclass
+class Probe:
+    """One call that a candidate is checked by."""
+
+    kind: str  #: "" for a shown case; else the reason's code
+    name: str
+    tree: Any
+    skeleton: Any
+    specs: list[Spec]
+    arrays: list[Any]
+    outputs: list[Spec]
+    expected: list[Any]
+    exact: list[Any] | None  #: of the reference in 64 bits
+    own_error: list[float]  #: the reference's largest error against that, by output
+
+    def is_finite(self) -> bool:
+        """Whether what is expected is finite everywhere."""
+        return all(bool(np.isfinite(checks.as_float(each, spec["dtype"])).all()) for each, spec in zip(self.expected, self.outputs) if checks.is_float(spec["dtype"]))
+
+
+class ProbeMaker:
+    """Makes them by the reference's process; `notes` say which it could not make."""
+
+    def __init__(self, problem: Problem, reference: Side):
+        self.problem = problem
+        self._reference = reference
+        self.notes: list[str] = []
+
+    def make(self) -> list[Probe]:
+        """Shown ones first. Throws Trouble where the reference does not work for one of those."""
+        problem = self.problem
+        shown = [problem.cases[0]] * SHOWN_PROBES + list(problem.cases[1:])
+        probes = []
+        for case in shown:
+            probes.append(self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)))
+        hidden: list[tuple[str, str, Case, dict[str, Any]]]
+        hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
+        hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
+        hidden += [("hidden-strides", "every second element", problem.cases[0], {"strided": True})] if problem.strides else []
+        for kind, name, case, how in hidden:
+            tree = self.problem.fresh(case, **how)
+            if tree is None:
+                continue
+            try:
+                probe = self._probe(kind, name, tree)
+            except Trouble as trouble:
+                self._drop(kind, name, f"the reference does not take it: {trouble.text}")
+                continue
+            if name != "nan" and not probe.is_finite():
+                self._drop(kind, name, "the reference's result is not finite")
+            elif self._doubts_itself(probe):
+                self._drop(kind, name, "the reference differs from itself in FP64 there")
+            else:
+                probes.append(probe)
+        return probes
+
+    def _doubts_itself(self, probe: Probe) -> bool:
+        """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
+        if probe.exact is None:
+            return False
+        return any(checks.difference(each, exact.astype(each.dtype), spec["dtype"], self.problem.tolerance, self.problem.nan_equal) is not None
+                   for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
+
+    def _drop(self, kind: str, name: str, why: str) -> None:
+        self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why}.")
+
+    def _probe(self, kind: str, name: str, tree: Any) -> Probe:
+        skeleton, specs, arrays = arrays_of(tree)
+        outputs, expected = self._reference_of(skeleton, specs, arrays)
+        exact = self._exact(tree, outputs) if kind != "hidden-strides" else None
+        own_error = [0.0] * len(outputs)
+        if exact is not None:
+            own_error = [checks.largest_error(each, right, spec["dtype"]) for each, right, spec in zip(expected, exact, outputs)]
+        return Probe(kind, name, tree, skeleton, specs, arrays, outputs, expected, exact, own_error)
+
+    def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
+        """What the reference calculates in 64 bits; None where it cannot, or would be no better."""
+        wide = upcast(tree)
+        if wide is None:
+            return None
+        try:
+            found, results = self._reference_of(*arrays_of(wide), "float64")
+        except Trouble:
+            return None
+        if [each["shape"] for each in found] != [each["shape"] for each in outputs]:
+            return None
+        return [checks.as_float(each, spec["dtype"]) for each, spec in zip(results, found)]
+
+    def _reference_of(self, skeleton: Any, specs: list[Spec], arrays: list[Any], precise: str = "") -> tuple[list[Spec], list[Any]]:
+        side = self._reference
+        side.place(skeleton, specs, [], 1, precise)
+        side.fill(0, arrays)
+        outputs = side.describe()
+        side.place(skeleton, specs, outputs, 1, precise)
+        side.fill(0, arrays)
+        side.run()
+        return [{key: value for key, value in each.items() if key != "offset"} for each in outputs], side.outputs(0)
