@@ -294,7 +294,7 @@ class OneGpu {
     }
     result.free_launch_seconds = again(false, true) / count;
     if (roofs_ == nullptr) {
-      result.roof_reason = "the ceilings of this GPU are not known";
+      result.roof_reason = "the ceilings of this GPU are not known; --calibration=FILE gives them";
     } else if (sum(StepPartKind::roof) == 0) {
       result.roof_reason = "no kernel of the step has a verdict";
     } else {

@@ -84,7 +84,7 @@ std::string program_text(const Run& run, const ConsoleStyle& style) {
   text += paragraph("", printable(ran_text(program)), color::none, style);
   text += lines(
       phase_lines(program),
-      [&](const PhaseLine& line) { return paragraph(printable(line.lead) + ": ", line.text, color::none, style); },
+      [&](const PhaseLine& line) { return paragraph("", printable(line.lead + ": " + line.text), color::none, style); },
       style);
   if (const std::string of = steady_text(program); !of.empty())
     text += paragraph("", printable(of), color::none, style);
@@ -95,7 +95,7 @@ std::string program_text(const Run& run, const ConsoleStyle& style) {
   };
   const auto step_lines = [&](const StepTime& step) {
     std::string all =
-        paragraph("a step of " + printable(name_of(step)) + ": ", printable(step_text(step)), color::none, style);
+        paragraph("", printable("a step of " + name_of(step) + ": " + step_text(step)), color::none, style);
     for (const std::string& note : step_notes(step)) all += paragraph("  ", printable(note), color::none, style);
     return all;
   };
