@@ -45,6 +45,7 @@ struct GroupOptions {
   std::size_t max_groups = 500;
   /// The report is of the steady state, where the program has one, or of the ranges of `range` with what runs in them.
   bool steady = false;
+  bool whole = false;  ///< it is of the whole, and phases and steps are told all the same
   /// Only what began in them counts; counters are of all launches. `add_program` sets them where `steady` is.
   timeline::WindowsOf windows = {};
   std::vector<FurtherCounters> further = {};  ///< of more runs

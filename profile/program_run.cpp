@@ -310,6 +310,7 @@ timeline::WindowsOf find_steps(Judged& judged, GroupOptions& options, Program& p
   timeline::SteadyWindows steady = timeline::steady_windows(judged.linked, judged.steps, asked);
   for (const timeline::Steps& one : judged.steps)
     std::ranges::move(timeline::phases(judged.linked, one), std::back_inserter(program.phases));
+  if (options.whole) return {};
   program.steady_reason = steady.why_not;
   if (steady.windows.empty()) return {};
   SteadyState& state = program.steady.emplace();

@@ -176,7 +176,8 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   profile::GroupOptions groups;
   groups.keeps = filter_of(options.kept_kernels);
   groups.range = options.kept_range;
-  groups.steady = !options.whole;
+  groups.steady = true;
+  groups.whole = options.whole;
   for (const std::filesystem::path& further : further_folders(folder))
     groups.further.push_back(profile::further_counters(profile::read_recordings(further), groups, run));
   groups.absent_metrics = absent;

@@ -140,6 +140,31 @@ class OfAKeptRecording(unittest.TestCase):
         again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=300)
         self.assertEqual(again.returncode, 0, again.stderr)
 
+    def test_is_of_the_steady_state_unless_all_is_asked_for(self):
+        def told(*words):
+            report = self.folder / "run.json"
+            result = gpubench(f"--recording={self.folder}", f"--calibration={CALIBRATION}", f"--out={report}", *words)
+            return result.stderr, json.loads(report.read_text())
+        text, run = told()
+        program = run["program"]
+        self.assertEqual((program["steady"]["by"], [step["steps"] for step in program["steps"]]), ("range step", [program["steady"]["steps"]]))
+        self.assertEqual([phase["kind"] for phase in program["phases"]], ["start", "setup", "weights", "warm-up", "steady", "end"])
+        self.assertIn("The report is of the steady state", text)
+        self.assertIn("would take", text)
+        points = {point["measurement"]["name"] for point in run["points"]}
+        self.assertFalse(any(name.startswith("copy-host-to-device") for name in points), points)
+        self.assertTrue(all(kernel["range"].startswith("step") for kernel in program["kernels"]))
+        text, run = told("--whole")
+        self.assertNotIn("steady", run["program"])
+        self.assertNotIn("The report is of", text)
+        self.assertIn("phases: start", text)
+        self.assertTrue(any(point["measurement"]["name"].startswith("copy-host-to-device") for point in run["points"]))
+        text, run = told("--range=stream")
+        self.assertEqual(run["program"]["steady"]["by"], "range stream")
+        self.assertEqual(run["program"]["steady"]["steps"], 6)
+        text, run = told("--range=no such")
+        self.assertIn("There is no range of this name", text)
+
     def test_a_failing_standard_error_leaves_the_report(self):
         report = self.folder / "run.json"
         done = subprocess.run(f"'{PROGRAM}' profile --recording={self.folder} --calibration={CALIBRATION} --out={report} 2>/dev/full",
