@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 
+#include "compare/looks.h"
 #include "core/base/process.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
@@ -24,8 +24,6 @@ struct AbOptions : ComparisonOptions {
   std::optional<std::string> keep_folder;
 };
 
-/// With fewer the differences' spread is hardly known.
-constexpr std::size_t min_pairs = 4;
 constexpr std::string_view side_names[] = {"base", "new"};
 
 /// What a process said last, for an error.
@@ -67,12 +65,9 @@ class Alternation {
 
  private:
   [[nodiscard]] std::size_t pairs() const { return std::min(runs_[0].size(), runs_[1].size()); }
-  /// Looks come after 4, 6, 8, 10, 12, 14, 16, 20, 24, 30, ... pairs: few, for each one costs certainty.
   [[nodiscard]] bool wants_more(int look) const {
     if (options_.pairs) return pairs() < static_cast<std::size_t>(*options_.pairs);
-    std::size_t due = min_pairs;
-    for (int i = 1; i < look; ++i) due += std::max<std::size_t>(2, due / 8 * 2);
-    return pairs() < due;
+    return pairs() < compare::pairs_due(look);
   }
   [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
 
@@ -84,9 +79,9 @@ class Alternation {
     return compare::compare(base, next, wanted);
   }
 
-  /// Every point narrow or decided. Look k gets the share 6 / (pi k)^2 of the significance, in all 1: no false alarms.
+  /// Every point narrow or decided.
   bool enough(const compare::Comparison& comparison, int look) {
-    const double share = 6.0 / (std::numbers::pi * std::numbers::pi * look * look);
+    const double share = compare::share_of_look(look);
     std::size_t open = 0;
     for (const auto& point : comparison.points) {
       const double half = 0.5 * std::log(point.ratio.ci95.high / point.ratio.ci95.low);

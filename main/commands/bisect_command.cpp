@@ -1,0 +1,706 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commit that made a point slower: builds of a few commits, each run in turn with the one of GOOD.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "calibrate/calibrate.h"
+#include "compare/bisection.h"
+#include "compare/causes.h"
+#include "compare/compare.h"
+#include "compare/looks.h"
+#include "compare/point_table.h"
+#include "core/base/elf_image.h"
+#include "core/base/pattern.h"
+#include "core/base/process.h"
+#include "core/base/text.h"
+#include "core/base/time.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
+#include "core/storage/document.h"
+#include "core/storage/storage.h"
+#include "gpubench/version.h"
+#include "main/cli/command.h"
+#include "main/cli/output.h"
+#include "main/cli/terminal.h"
+#include "main/commands/shared/repository.h"
+#include "main/run/stored_runs.h"
+#include "reports/result_table.h"
+#include "reports/timelines.h"
+
+namespace gpubench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct BisectOptions : Options {
+  std::string build;
+  std::string run_command;
+  std::string repository = ".";
+  std::string folder;
+  double total_budget_seconds = 3600.0;
+  double build_limit_seconds = 1800.0;
+  double run_limit_seconds = 600.0;
+  double min_effect = 0.01;
+  bool restart = false;
+  bool keep = false;
+};
+
+/// Pairs of GOOD and BAD before the search begins, where some point is slower for sure, and where none is.
+constexpr std::size_t enough_pairs = 12, max_first_pairs = 40;
+/// What builds of equal code differ by, by their layout.
+constexpr double gpu_build_deviation = 0.002, cpu_build_deviation = 0.005;
+constexpr std::string_view state_schema = "gpubench-bisect";
+constexpr int state_version = 1;
+
+/// A noted signal, or the end of the time.
+struct Stopped {
+  std::string why;
+};
+
+/// A commit that cannot be built or run.
+struct Unusable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string last_words(const std::string& text) {
+  std::string_view rest = text;
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  return printable(rest.substr(rest.rfind('\n') + 1).substr(0, 300));
+}
+
+/// The folder of a search, which one process at a time works in.
+class SearchFolder {
+ public:
+  explicit SearchFolder(fs::path path) : path_(std::move(path)) {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (!error) fs::permissions(path_, fs::perms::owner_all, error);
+    if (error)
+      throw UsageError(
+          fmt::format("{} cannot be made: {}. Give another with --folder=DIR.", path_.string(), error.message()));
+    path_ = fs::canonical(path_);
+    lock_ = Descriptor(::open((path_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock_.open() || ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
+      throw UsageError(
+          errno == EWOULDBLOCK
+              ? fmt::format("Another bisect works in {}. Wait for its end, or give --folder=DIR.", path_.string())
+              : fmt::format("{} cannot be locked: {}.", path_.string(), std::generic_category().message(errno)));
+  }
+  [[nodiscard]] fs::path tree(const std::string& hash) const { return path_ / "trees" / hash.substr(0, 16); }
+  [[nodiscard]] fs::path environment(const std::string& hash) const { return path_ / "python" / hash.substr(0, 16); }
+  [[nodiscard]] fs::path log(const std::string& hash) const { return path_ / "logs" / (hash.substr(0, 16) + ".txt"); }
+  [[nodiscard]] fs::path run(std::size_t number) const { return path_ / "runs" / fmt::format("{:04}.json.gz", number); }
+  [[nodiscard]] fs::path state() const { return path_ / "search.json"; }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  Descriptor lock_;
+};
+
+/// Checkouts of commits with what is built in them, and the processes of a search: all that a user's command does is
+/// started here, in the commit's own folder, with a limit.
+class Builds {
+ public:
+  Builds(const BisectOptions& options, const Repository& repository, const SearchFolder& folder, ProgressLine& progress)
+      : options_(options), repository_(repository), folder_(folder), progress_(progress), start_(steady_seconds()) {
+    has_ccache_ = run_program({"sh", "-c", "command -v ccache"}).end.well();
+    if (const auto configured = configured_folder()) configure_ = *configured;
+    uses_pip_ = searcher("(^|[^a-z])pip3?([^a-z]|$)")(options.build);
+  }
+
+  [[nodiscard]] double elapsed() const { return earlier_seconds_ + steady_seconds() - start_; }
+  void add_earlier(double seconds) { earlier_seconds_ += seconds; }
+  [[nodiscard]] double share() const { return std::min(1.0, elapsed() / options_.total_budget_seconds); }
+  [[nodiscard]] std::size_t count() const { return built_.size(); }
+  [[nodiscard]] const std::set<std::string>& empty_submodules() const { return empty_submodules_; }
+
+  /// Builds it where that has not been done. Throws Unusable, Stopped.
+  void build(const std::string& hash) {
+    if (built_.contains(hash)) return;
+    const fs::path tree = folder_.tree(hash);
+    const fs::path done = tree.string() + ".built";
+    std::error_code none;
+    if (!fs::exists(done, none)) {
+      progress_.step(fmt::format("building {} ({})", hash.substr(0, 10), count() + 1), share());
+      repository_.remove_worktree(tree);
+      fs::create_directories(tree.parent_path());
+      try {
+        for (std::string& name : repository_.add_worktree(hash, tree)) empty_submodules_.insert(std::move(name));
+      } catch (const std::runtime_error& error) {
+        throw Unusable(error.what());
+      }
+      if (uses_pip_) make_environment(hash);
+      std::string command = options_.build;
+      if (!configure_.empty())
+        command = fmt::format("{{ test -f {0}/CMakeCache.txt || cmake -S . -B {0}; }} && {1}", configure_, command);
+      if (!command.empty()) {
+        const ProgramResult result = start(hash, command, {}, options_.build_limit_seconds, true);
+        storage::write_file(folder_.log(hash), result.output + result.errors);
+        if (result.timed_out)
+          throw Unusable(
+              fmt::format("the build took over {} s (--build-limit)", format_number(options_.build_limit_seconds)));
+        if (!result.end.well())
+          throw Unusable(fmt::format("the build {}: {} (all of it: {})", words_of(result.end),
+                                     last_words(result.errors.empty() ? result.output : result.errors),
+                                     folder_.log(hash).string()));
+      }
+      storage::write_file(done, "");
+    }
+    built_.insert(hash);
+  }
+
+  /// One process of its benchmark. Throws Unusable, Stopped.
+  Run run(const std::string& hash, const fs::path& file, const std::vector<std::string>& further = {}) {
+    build(hash);
+    std::error_code none;
+    fs::create_directories(file.parent_path());
+    fs::remove(file, none);
+    std::vector<std::string> arguments = {fmt::format("--out={}", file.string()), "--quiet"};
+    arguments.insert(arguments.end(), further.begin(), further.end());
+    const ProgramResult result =
+        start(hash, options_.run_command + " \"$@\"", arguments, options_.run_limit_seconds, false);
+    if (result.timed_out)
+      throw Unusable(fmt::format("a run took over {} s (--run-limit)", format_number(options_.run_limit_seconds)));
+    const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
+    if (!ran || !fs::exists(file, none))
+      throw Unusable(
+          fmt::format("its run {} and wrote no result: {}", words_of(result.end), last_words(result.errors)));
+    try {
+      return storage::read_slim_run(file);
+    } catch (const storage::ReadError& error) {
+      throw Unusable(error.what());
+    }
+  }
+
+  /// Removes what it made of a repository's and of its own. Returns what could not be removed.
+  [[nodiscard]] std::vector<std::string> remove_all() const {
+    std::vector<std::string> left;
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path() / "trees", none)) {
+      const bool gone =
+          entry.is_directory(none) ? repository_.remove_worktree(entry.path()) : fs::remove(entry.path(), none);
+      if (!gone) left.push_back(entry.path().string());
+    }
+    fs::remove(folder_.path() / "trees", none);
+    fs::remove_all(folder_.path() / "python", none);
+    return left;
+  }
+
+ private:
+  /// "build" of "cmake --build build ...": it is configured first where it is not yet.
+  [[nodiscard]] std::optional<std::string> configured_folder() const {
+    constexpr std::string_view head = "cmake --build ";
+    if (!options_.build.starts_with(head)) return std::nullopt;
+    const std::string rest = options_.build.substr(head.size());
+    const std::string folder = rest.substr(0, rest.find_first_of(" ;&|"));
+    const bool plain = !folder.empty() &&
+                       folder.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789_-./") == std::string::npos &&
+                       folder.front() != '-' && folder.front() != '/';
+    return plain ? std::optional(folder) : std::nullopt;
+  }
+
+  /// Packages that pip installs go into an environment of the commit, which sees those of the user's Python.
+  void make_environment(const std::string& hash) {
+    const fs::path place = folder_.environment(hash);
+    const ProgramResult made = start(hash,
+                                     "python3 -m venv --clear --system-site-packages \"$1\" && "
+                                     "python3 -c 'import sysconfig; print(sysconfig.get_paths()[\"purelib\"])' > "
+                                     "\"$(echo \"$1\"/lib/python3*/site-packages)/user.pth\"",
+                                     {place.string()}, options_.build_limit_seconds, false);
+    if (!made.end.well())
+      throw Unusable(fmt::format("no Python environment can be made for it: {}", last_words(made.errors)));
+  }
+
+  /// Runs a shell command of the user's in the commit's folder.
+  ProgramResult start(const std::string& hash, const std::string& command, const std::vector<std::string>& arguments,
+                      double limit, bool is_build) {
+    const fs::path tree = folder_.tree(hash);
+    std::vector<std::string> words = {"env"};
+    if (is_build) {
+      if (std::getenv("CMAKE_BUILD_TYPE") == nullptr) words.emplace_back("CMAKE_BUILD_TYPE=Release");
+      if (has_ccache_) {
+        for (const std::string_view language : {"C", "CXX", "CUDA"})
+          words.push_back(fmt::format("CMAKE_{}_COMPILER_LAUNCHER=ccache", language));
+        words.push_back(fmt::format("CCACHE_BASEDIR={}", tree.string()));
+        words.emplace_back("CCACHE_NOHASHDIR=1");
+      }
+    }
+    if (const fs::path place = folder_.environment(hash); uses_pip_ && fs::exists(place)) {
+      const char* const path = std::getenv("PATH");
+      words.push_back(fmt::format("VIRTUAL_ENV={}", place.string()));
+      words.push_back(fmt::format("PATH={}:{}", (place / "bin").string(), path != nullptr ? path : ""));
+    }
+    const std::vector<std::string> shell = {"sh", "-c", fmt::format("cd \"$0\" || exit 1\n{}", command), tree.string()};
+    words.insert(words.end(), shell.begin(), shell.end());
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const double left = options_.total_budget_seconds - elapsed();
+    if (left <= 0.0) throw Stopped{"the time budget is used up"};
+    ProgramOptions how;
+    how.max_seconds = std::min(limit, left);
+    how.keep_output = is_build;
+    how.stop = [] { return Interruption::noted() != 0; };
+    ProgramResult result = run_program(words, how);
+    if (result.stopped) throw Stopped{"it was interrupted"};
+    if (result.timed_out && left <= limit) throw Stopped{"the time budget is used up"};
+    return result;
+  }
+
+  const BisectOptions& options_;
+  const Repository& repository_;
+  const SearchFolder& folder_;
+  ProgressLine& progress_;
+  double start_;
+  double earlier_seconds_ = 0.0;
+  bool has_ccache_ = false, uses_pip_ = false;
+  std::string configure_;
+  std::set<std::string> built_, empty_submodules_;
+};
+
+class Search {
+ public:
+  Search(const BisectOptions& options, const Repository& repository, const std::string& good, const std::string& bad,
+         const SearchFolder& folder)
+      : options_(options),
+        repository_(repository),
+        folder_(folder),
+        progress_(options.quiet),
+        builds_(options, repository, folder, progress_),
+        hashes_(repository.commits_between(good, bad)) {
+    hashes_.insert(hashes_.begin(), good);
+    resume();
+  }
+
+  reports::Bisected run() {
+    std::string stopped;
+    try {
+      for (const std::size_t commit : {std::size_t{0}, last()}) build_end(commit);
+      compare_ends();
+      if (!points_.empty()) bisect();
+    } catch (const Stopped& why) {
+      stopped = why.why;
+    }
+    progress_.clear();
+    if (Interruption::noted() != 0) {
+      save();
+      return {};
+    }
+    reports::Bisected result = result_of();
+    result.stopped = stopped;
+    save();
+    return result;
+  }
+
+  /// Once no worktree is needed any more. Returns sentences.
+  [[nodiscard]] std::vector<std::string> end() const {
+    if (options_.keep) return {fmt::format("The worktrees are in {}.", (folder_.path() / "trees").string())};
+    const auto left = builds_.remove_all();
+    std::vector<std::string> words;
+    if (!left.empty())
+      words.push_back(
+          fmt::format("These could not be removed: {}. Remove them, then: git worktree prune.", joined(left, ", ")));
+    words.push_back(fmt::format("The runs are in {}.", folder_.path().string()));
+    return words;
+  }
+
+ private:
+  struct Pair {
+    std::size_t commit = 0;
+    std::size_t good_file = 0, new_file = 0;
+    Run good, next;
+  };
+
+  [[nodiscard]] std::size_t last() const { return hashes_.size() - 1; }
+
+  void build_end(std::size_t commit) {
+    try {
+      builds_.build(hashes_[commit]);
+    } catch (const Unusable& error) {
+      throw std::runtime_error(fmt::format("{} ({}) cannot be measured: {}. Give a commit that can.",
+                                           commit == 0 ? "GOOD" : "BAD", hashes_[commit].substr(0, 10), error.what()));
+    }
+  }
+
+  /// In turns, so that what drifts evenly meets both alike.
+  void add_pair(std::size_t commit) {
+    Pair pair{commit, next_file_, next_file_ + 1, {}, {}};
+    progress_.step(fmt::format("{}: pair {} ({} of {} commits)", hashes_[commit].substr(0, 10), pairs_of(commit) + 1,
+                               builds_.count(), hashes_.size()),
+                   builds_.share());
+    const bool good_first = pairs_of(commit) % 2 == 0;
+    for (const bool of_good : {good_first, !good_first}) {
+      Run& run = of_good ? pair.good : pair.next;
+      try {
+        run = builds_.run(hashes_[of_good ? 0 : commit], folder_.run(of_good ? pair.good_file : pair.new_file));
+      } catch (const Unusable& error) {
+        if (of_good) throw std::runtime_error(fmt::format("GOOD ({}): {}.", hashes_[0].substr(0, 10), error.what()));
+        throw;
+      }
+    }
+    next_file_ += 2;
+    pairs_.push_back(std::move(pair));
+    save();
+  }
+
+  [[nodiscard]] std::size_t pairs_of(std::size_t commit) const {
+    return static_cast<std::size_t>(std::ranges::count(pairs_, commit, &Pair::commit));
+  }
+
+  [[nodiscard]] compare::Comparison comparison() const {
+    std::vector<Run> base, next;
+    for (const Pair& pair : pairs_)
+      if (pair.commit == last()) base.push_back(pair.good), next.push_back(pair.next);
+    compare::CompareOptions how;
+    how.min_effect = options_.min_effect;
+    how.paired = true;
+    return compare::compare(base, next, how);
+  }
+
+  /// GOOD against BAD, until it is known of each point whether it is slower.
+  void compare_ends() {
+    compare::Comparison found;
+    for (int look = 1;; ++look) {
+      while (pairs_of(last()) < compare::pairs_due(look)) try {
+          add_pair(last());
+        } catch (const Unusable& error) {
+          throw std::runtime_error(fmt::format("BAD ({}): {}.", hashes_[last()].substr(0, 10), error.what()));
+        }
+      found = comparison();
+      if (!found.comparable)
+        throw std::runtime_error(fmt::format("GOOD and BAD cannot be compared: {}.", found.forbidding.empty()
+                                                                                         ? joined(found.notes, ", ")
+                                                                                         : found.forbidding.front()));
+      const double limit = compare::share_of_look(look) * compare::family_significance;
+      std::size_t open = 0, slower = 0;
+      for (const compare::ComparedPoint& point : found.points) {
+        const bool decided = point.p_value <= limit;
+        if (decided && point.change == compare::Change::slower) ++slower;
+        if (!decided && point.ratio.ci95.high > 1.0 + options_.min_effect) ++open;
+      }
+      const std::size_t pairs = pairs_of(last());
+      if (open == 0 || (slower > 0 && pairs >= enough_pairs) || pairs >= max_first_pairs) break;
+    }
+    choose_points(found);
+  }
+
+  void choose_points(const compare::Comparison& found) {
+    const Run& first = pairs_.front().good;
+    compare::Runs base, next;
+    for (const Pair& pair : pairs_)
+      if (pair.commit == last()) base.push_back(&pair.good), next.push_back(&pair.next);
+    for (const compare::Runs* side : {&base, &next})
+      for (const Run* run : *side) index_.add(*run);
+    for (const compare::PointClock& each : compare::choose_clocks(index_, base, next, std::nullopt))
+      clocks_.push_back(each.clock);
+    bool on_cpu = false;
+    for (const compare::ComparedPoint& point : found.points) {
+      if (point.change == compare::Change::inconclusive) undecided_.push_back(point.name);
+      if (point.change != compare::Change::slower) continue;
+      for (std::size_t place = 0; place < index_.keys().size(); ++place)
+        if (index_.keys()[place].device == point.device && without_suffix(index_.keys()[place].name) == point.name)
+          points_.push_back({point.name, point.device, place, point.by_fastest});
+      for (const Device& device : first.devices)
+        on_cpu = on_cpu || (device.id == point.device && device.kind == DeviceKind::cpu);
+    }
+    for (const std::string& name : found.only_in_base) notes_.push_back(fmt::format("{} is gone in BAD", name));
+    for (const std::string& name : found.only_in_new) notes_.push_back(fmt::format("{} is not in GOOD", name));
+    for (const std::string& name : found.failed_in_new) notes_.push_back(fmt::format("{} fails in BAD", name));
+    compare::BisectionOptions how;
+    how.min_effect = options_.min_effect;
+    how.build_deviation = on_cpu ? cpu_build_deviation : gpu_build_deviation;
+    bisection_.emplace(last(), points_.size(), how);
+    for (const auto& [commit, reason] : left_out_) bisection_->leave_out(commit);
+    for (const Pair& pair : pairs_) bisection_->add_pair(pair.commit, differences_of(pair));
+  }
+
+  [[nodiscard]] compare::ProcessValues differences_of(const Pair& pair) const {
+    const auto good = index_.table_of(pair.good, clocks_), next = index_.table_of(pair.next, clocks_);
+    compare::ProcessValues values;
+    for (const SearchedPoint& point : points_) {
+      const compare::LogTime time =
+          point.by_fastest ? &compare::ProcessPoint::log_fastest : &compare::ProcessPoint::log_seconds;
+      const auto &old = good[point.place].*time, &now = next[point.place].*time;
+      values.push_back(old && now ? *now - *old : std::numeric_limits<double>::quiet_NaN());
+    }
+    return values;
+  }
+
+  void bisect() {
+    while (const auto commit = bisection_->next()) {
+      try {
+        add_pair(*commit);
+        bisection_->add_pair(*commit, differences_of(pairs_.back()));
+      } catch (const Unusable& error) {
+        left_out_[*commit] = error.what();
+        bisection_->leave_out(*commit);
+        std::erase_if(pairs_, [&](const Pair& pair) { return pair.commit == *commit; });
+        if (!options_.quiet) say(fmt::format("{} is left out: {}", hashes_[*commit].substr(0, 10), error.what()));
+        save();
+      }
+    }
+  }
+
+  /// A run of a commit with this point; null for none.
+  [[nodiscard]] const Run* run_of(std::size_t commit) const {
+    for (const Pair& pair : pairs_) {
+      if (commit == 0) return &pair.good;
+      if (pair.commit == commit) return &pair.next;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] static const Point* point_in(const Run& run, const std::string& name, const std::string& device) {
+    for (const Point& point : run.points)
+      if (point.measurement.device == device && without_suffix(point.measurement.name) == name) return &point;
+    return nullptr;
+  }
+
+  /// From the last commit measured before the change to the first one after it.
+  [[nodiscard]] compare::Causes causes_of(const reports::BisectedChange& change, std::size_t first,
+                                          std::size_t after) const {
+    std::size_t before = first - 1;
+    while (before > 0 && run_of(before) == nullptr) --before;
+    while (after < last() && run_of(after) == nullptr) ++after;
+    const Run *const old = run_of(before), *const now = run_of(after);
+    if (old == nullptr || now == nullptr) return {};
+    const Point *const was = point_in(*old, change.point, change.device), *const is = point_in(*now, change.point,
+                                                                                               change.device);
+    if (was == nullptr || is == nullptr) return {};
+    return compare::causes_of({*was, *old}, {*is, *now}, change.ratio.value);
+  }
+
+  [[nodiscard]] reports::Bisected result_of() const {
+    reports::Bisected result;
+    result.good = repository_.describe(hashes_[0]);
+    result.bad = repository_.describe(hashes_[last()]);
+    result.commits = last();
+    result.undecided = undecided_;
+    result.notes = notes_;
+    for (const std::string& name : builds_.empty_submodules())
+      result.notes.push_back(
+          fmt::format("submodule {} is not in your checkout, so it stays empty: git submodule update", name));
+    if (repository_.is_dirty())
+      result.notes.emplace_back("your checkout has changes that are in no commit: they were not measured");
+    result.builds = builds_.count();
+    result.pairs = pairs_.size();
+    result.seconds = builds_.elapsed();
+    for (const auto& [commit, reason] : left_out_)
+      result.left_out.emplace_back(repository_.describe(hashes_[commit]), reason);
+    if (!bisection_ || points_.empty()) return result;
+    for (const compare::Culprit& culprit : bisection_->culprits()) {
+      const SearchedPoint& point = points_[culprit.point];
+      reports::BisectedChange change;
+      change.point = point.name;
+      change.device = point.device;
+      change.probability = culprit.probability;
+      change.ratio = culprit.ratio;
+      constexpr std::size_t max_named = 20;
+      for (std::size_t i = 0; i < culprit.commits.size() && i < max_named; ++i)
+        change.commits.push_back(repository_.describe(hashes_[culprit.commits[i]]));
+      change.candidates = culprit.commits.size();
+      change.causes = causes_of(change, culprit.commits.front(), culprit.commits.back());
+      result.changes.push_back(std::move(change));
+    }
+    for (std::size_t commit = 1; commit <= last(); ++commit) {
+      if (pairs_of(commit) == 0) continue;
+      reports::MeasuredCommit measured{repository_.describe(hashes_[commit]), pairs_of(commit), {}};
+      for (std::size_t i = 0; i < points_.size(); ++i)
+        for (const auto& level : bisection_->levels_of(i))
+          if (level.commit == commit) {
+            const compare::Difference difference{level.mean, std::sqrt(level.variance), level.degrees};
+            measured.ratios.emplace_back(points_[i].name,
+                                         compare::ratio_of(difference, compare::student_quantile(0.025, level.degrees) *
+                                                                           difference.standard_error));
+          }
+      result.measured.push_back(std::move(measured));
+    }
+    return result;
+  }
+
+  // The state: what was measured, so that the same words go on after an interruption.
+
+  void save() const {
+    Json pairs = Json::array(), left_out = Json::array();
+    for (const Pair& pair : pairs_)
+      pairs.push_back({{"commit", hashes_[pair.commit]}, {"good", pair.good_file}, {"new", pair.new_file}});
+    for (const auto& [commit, reason] : left_out_)
+      left_out.push_back({{"commit", hashes_[commit]}, {"reason", reason}});
+    const Json body = {{"good", hashes_[0]},          {"bad", hashes_[last()]},       {"build", options_.build},
+                       {"run", options_.run_command}, {"seconds", builds_.elapsed()}, {"pairs", pairs},
+                       {"left_out", left_out}};
+    storage::write_file(folder_.state(), storage::document_text(body, state_schema, state_version));
+  }
+
+  void resume() {
+    std::error_code none;
+    if (options_.restart) fs::remove(folder_.state(), none);
+    if (!fs::exists(folder_.state(), none)) return;
+    const std::string origin = folder_.state().string();
+    const auto document =
+        storage::parse_document(storage::read_text(folder_.state()), origin, state_schema, state_version);
+    const storage::Node root = document.root(origin);
+    for (const auto& [key, value] : {std::pair("good", hashes_[0]), std::pair("bad", hashes_[last()]),
+                                     std::pair("build", options_.build), std::pair("run", options_.run_command)})
+      if (root.at(key).text() != value)
+        throw UsageError(
+            fmt::format("{} is of another search. Give --restart to begin anew there, or another --folder.",
+                        folder_.path().string()));
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < hashes_.size(); ++i) places[hashes_[i]] = i;
+    const auto place_of = [&](const storage::Node& node) {
+      const auto found = places.find(node.at("commit").text());
+      if (found == places.end() || found->second == 0) node.fail("names a commit that is not between GOOD and BAD");
+      return found->second;
+    };
+    constexpr std::int64_t max_files = 1'000'000;
+    (void)root.at("pairs").list([&](const storage::Node& node) {
+      Pair pair{place_of(node),
+                static_cast<std::size_t>(node.at("good").integer(0, max_files)),
+                static_cast<std::size_t>(node.at("new").integer(0, max_files)),
+                {},
+                {}};
+      pair.good = storage::read_slim_run(folder_.run(pair.good_file));
+      pair.next = storage::read_slim_run(folder_.run(pair.new_file));
+      next_file_ = std::max({next_file_, pair.good_file + 1, pair.new_file + 1});
+      pairs_.push_back(std::move(pair));
+      return 0;
+    });
+    (void)root.at("left_out").list([&](const storage::Node& node) {
+      left_out_[place_of(node)] = node.at("reason").text();
+      return 0;
+    });
+    if (!options_.quiet && !pairs_.empty())
+      say(fmt::format("going on with {} of an earlier search in {}", plural(std::ssize(pairs_), "pair"),
+                      folder_.path().string()));
+  }
+
+  struct SearchedPoint {
+    std::string name, device;
+    std::size_t place = 0;  ///< in the index
+    bool by_fastest = false;
+  };
+
+  const BisectOptions& options_;
+  const Repository& repository_;
+  const SearchFolder& folder_;
+  ProgressLine progress_;
+  Builds builds_;
+  std::vector<std::string> hashes_;  ///< GOOD, then the commits up to BAD
+  std::vector<Pair> pairs_;
+  std::size_t next_file_ = 1;
+  std::map<std::size_t, std::string> left_out_;  ///< commits, and why
+  compare::PointIndex index_;
+  compare::PointClocks clocks_;
+  std::vector<SearchedPoint> points_;
+  std::vector<std::string> undecided_, notes_;
+  std::optional<compare::Bisection> bisection_;
+};
+
+/// By default a folder of these very words in the cache, so that the same words find it again.
+fs::path folder_of(const BisectOptions& options, const Repository& repository, const std::string& good,
+                   const std::string& bad) {
+  if (!options.folder.empty()) return options.folder;
+  const auto cache = calibrate::cache_directory();
+  if (!cache)
+    throw UsageError("There is no folder for caches (HOME and XDG_CACHE_HOME are not set). Give --folder=DIR.");
+  Fnv1a64 hash;
+  for (const std::string& text : {repository.root().string(), good, bad, options.build, options.run_command})
+    hash.add(text + '\n');
+  return *cache / "bisect" / fmt::format("{:016x}", hash.value());
+}
+
+int run_bisect(const BisectOptions& options) {
+  if (options.run_command.empty())
+    throw UsageError("Say how to run the benchmark: --run='build/my_benchmark --filter=...'. It gets --out=FILE.");
+  const Repository repository(options.repository);
+  const std::string good = repository.commit_of(options.inputs[0]), bad = repository.commit_of(options.inputs[1]);
+  const SearchFolder folder(folder_of(options, repository, good, bad));
+  std::optional<Interruption> interruption(std::in_place, nullptr);
+  Search search(options, repository, good, bad, folder);
+  reports::Bisected result;
+  try {
+    result = search.run();
+  } catch (const std::exception&) {
+    for (const std::string& sentence : search.end()) say(sentence);
+    throw;
+  }
+  if (Interruption::noted() != 0) {
+    say(
+        fmt::format("stopped. The same command goes on where it was. Its worktrees are in {}: to give up, remove that "
+                    "folder, then git worktree prune.",
+                    folder.path().string()));
+    Interruption::end();
+  }
+  interruption.reset();
+  if (!options.quiet) show(reports::console(result, stdout_style(options)));
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
+    const std::string extension = extension_of(file);
+    const auto tables = reports::tables_of(result);
+    const reports::AboutTrace about{
+        fmt::format("bisect {} {}", options.inputs[0], options.inputs[1]), std::string(version), {}};
+    storage::write_file(file, extension == ".json"   ? reports::json(tables, "gpubench bisect", {})
+                              : extension == ".html" ? reports::tables_html(tables, about)
+                                                     : reports::markdown(result));
+  });
+  for (const std::string& sentence : search.end())
+    if (!options.quiet) say(sentence);
+  return result.exit_code();
+}
+
+}  // namespace
+
+extern const CommandFile bisect_command{
+    25, [] {
+      using enum Rank;
+      return std::vector{with(
+          Command{
+              "bisect",
+              "Find the commit that made a benchmark slower",
+              "gpubench bisect v1.4 HEAD --build='cmake --build build' --run='build/bench --filter=^gemm'\n"
+              "gpubench bisect HEAD~50 HEAD --build='pip install -e .' --run='python bench.py' --out=why.md",
+              {"GOOD BAD", "Commits: one before and one after it got slower.", 2, 2},
+              ".json .md .html",
+              false,
+              {{"--build", "COMMAND", "", "", common, once,
+                "Builds a commit, in the root of a worktree of its own. A folder of 'cmake --build DIR' is configured "
+                "first. What pip installs goes into an environment of its own. Without it nothing is built.",
+                use::text(&BisectOptions::build)},
+               {"--run", "COMMAND", "", "", common, once,
+                "Runs the benchmarks, in the same place. It gets --out=FILE --quiet at its end.",
+                use::text(&BisectOptions::run_command)},
+               {"--total-budget", "SECONDS", "", "3600", common, once, "Maximum time for the search.",
+                use::number(&BisectOptions::total_budget_seconds, 1.0, 1e7)},
+               {"--min-effect", "PERCENT", "", "1", common, once, "Smaller changes count as the same.",
+                use::number(&BisectOptions::min_effect, 0.0, 1000.0, 0.01)},
+               {"--build-limit", "SECONDS", "", "1800", other, once,
+                "Maximum time of one build. A commit that takes longer is left out.",
+                use::number(&BisectOptions::build_limit_seconds, 1.0, 1e7)},
+               {"--run-limit", "SECONDS", "", "600", other, once, "Likewise of one run.",
+                use::number(&BisectOptions::run_limit_seconds, 1.0, 1e7)},
+               {"--repository", "DIR", "", ".", other, once, "A folder of the repository.",
+                use::text(&BisectOptions::repository)},
+               {"--folder", "DIR", "", "", other, once,
+                "Where worktrees, builds and runs go. Without it: a folder in the cache, of these very words.",
+                use::text(&BisectOptions::folder)},
+               {"--restart", "", "", "", other, once, "Forget what an earlier search with the same words measured.",
+                use::set(&BisectOptions::restart)},
+               {"--keep", "", "", "", other, once, "Leave the worktrees with their builds.",
+                use::set(&BisectOptions::keep)}}},
+          run_bisect)};
+    }};
+
+}  // namespace gpubench
