@@ -408,7 +408,8 @@ class Search {
       clocks_.push_back(each.clock);
     bool on_cpu = false;
     for (const compare::ComparedPoint& point : found.points) {
-      if (point.change == compare::Change::inconclusive) undecided_.push_back(point.name);
+      if (point.change == compare::Change::inconclusive && point.ratio.ci95.high > 1.0 + options_.min_effect)
+        undecided_.push_back(point.name);
       if (point.change != compare::Change::slower) continue;
       for (std::size_t place = 0; place < index_.keys().size(); ++place)
         if (index_.keys()[place].device == point.device && without_suffix(index_.keys()[place].name) == point.name)

@@ -46,6 +46,19 @@ if time_of_day:
     time.sleep(float(time_of_day))
 """
 
+# What makes the package of one file, without setuptools.
+BACKEND = """import zipfile
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    parts = {"times_package.py": open("times_package.py").read(),
+             "times_package-1.dist-info/METADATA": "Metadata-Version: 2.1\\nName: times-package\\nVersion: 1\\n",
+             "times_package-1.dist-info/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"}
+    parts["times_package-1.dist-info/RECORD"] = "".join(f"{name},,\\n" for name in [*parts, "times_package-1.dist-info/RECORD"])
+    with zipfile.ZipFile(f"{folder}/times_package-1-py3-none-any.whl", "w") as wheel:
+        for name, text in parts.items():
+            wheel.writestr(name, text)
+    return "times_package-1-py3-none-any.whl"
+"""
+
 
 class Bisect(CommandLineTest):
     @classmethod
@@ -172,12 +185,14 @@ class Bisect(CommandLineTest):
         def package(repository, i):
             (repository / "times_package.py").write_text(f"times = {self.steps((2, 1.1))(i)!r}\n")
             if i == 0:
-                (repository / "setup.py").write_text("from setuptools import setup\nsetup(name='times-package', version='1', py_modules=['times_package'])\n")
+                (repository / "pyproject.toml").write_text('[project]\nname = "times-package"\nversion = "1"\n[build-system]\nrequires = []\n'
+                                                           'build-backend = "backend"\nbackend-path = ["."]\n')
+                (repository / "backend.py").write_text(BACKEND)
                 (repository / "bench2.py").write_text(BENCH.replace('json.loads((here / "times.json").read_text())', '__import__("times_package").times')
                                                       .replace("here =", "sys.path.remove(str(pathlib.Path(__file__).parent)); here ="))
 
         repository, hashes = self.history("python", self.steps(), commits=3, further=package)
-        result = self.bisect(repository, hashes[0], "main", "--build=pip install --no-build-isolation --no-index --no-use-pep517 --quiet --disable-pip-version-check .",
+        result = self.bisect(repository, hashes[0], "main", "--build=pip install --no-build-isolation --no-index --quiet --disable-pip-version-check .",
                              run="python bench2.py")
         self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
         self.assertIn(hashes[2][:10], result.stdout)
