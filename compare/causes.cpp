@@ -14,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::compare {
 namespace {
@@ -325,7 +326,7 @@ class Explaining {
     spills(part);
     waits(part);
     left_ += part.share * left.of_part / left.whole;
-    if (causes_.list.size() == before && !part.name.empty() && part.share < 1.0 - small_share)
+    if (causes_.list.size() == before && !part.name.empty() && old_.kernels.size() > 1)
       add(CauseKind::kernel, fmt::format("{} takes {} as long", part.name, times(std::exp(part.log_ratio))),
           part.share);
   }
@@ -603,14 +604,17 @@ class Explaining {
     const double rest = std::clamp(1.0 - told, 0.0, 1.0);
     const bool counters = !now_.counters.empty() && !old_.counters.empty();
     const bool on_gpu = kind_of_id(now_.device) == DeviceKind::gpu;
-    const std::string more =
-        on_gpu && !counters ? " Counters on both sides could tell more: --metrics=core,units." : "";
     if (causes_.list.empty())
-      causes_.rest = fmt::format("Nothing that both sides carry differs with it.{}", more);
+      causes_.rest = "Nothing that both sides carry differs with it.";
     else if (told == 0.0)
-      causes_.rest = fmt::format("How much of the change this explains cannot be told.{}", more);
+      causes_.rest = "How much of the change this explains cannot be told.";
     else if (rest > 2.0 * small_share)
-      causes_.rest = fmt::format("{} of the change is left.{}", format_percent(rest), more);
+      causes_.rest = fmt::format("{} of the change is left.", format_percent(rest));
+    if (on_gpu && !counters && !causes_.rest.empty())
+      causes_.hint = now_.absent_counters.empty()
+                         ? "Counters on both sides could tell more of why points changed: --metrics=core,units --check."
+                         : fmt::format("Counters could tell more of why points changed, but there are none: {}.",
+                                       now_.absent_counters.front().reason);
     return std::move(causes_);
   }
 
@@ -624,6 +628,44 @@ class Explaining {
 };
 
 }  // namespace
+
+Point typical_of(const std::vector<const Point*>& processes, bool in_turns) {
+  const auto counted =
+      std::ranges::find_if(processes, [](const Point* point) { return !point->measurement.counters.empty(); });
+  Point typical = counted == processes.end() ? *processes.front() : **counted;
+  const auto median_of = [&](const auto& value_of) {
+    std::vector<double> values;
+    for (const Point* point : processes)
+      if (const std::optional<double> value = value_of(point->measurement)) values.push_back(*value);
+    return values.empty() ? std::optional<double>() : statistics::median(values);
+  };
+  const auto of_conditions = [&](std::optional<double> DeviceConditions::*member) {
+    return median_of([&](const Measurement& it) { return it.conditions ? (*it.conditions).*member : std::nullopt; });
+  };
+  typical.measurement.clock_hz = median_of([](const Measurement& it) { return it.clock_hz; });
+  if (auto& conditions = typical.measurement.conditions) {
+    conditions->core_share = in_turns ? std::nullopt : of_conditions(&DeviceConditions::core_share);
+    conditions->gpu_share = in_turns ? std::nullopt : of_conditions(&DeviceConditions::gpu_share);
+    std::erase_if(conditions->throttle_reasons, [&](const std::string& reason) {
+      const auto with = std::ranges::count_if(processes, [&](const Point* point) {
+        const auto& its = point->measurement.conditions;
+        return its && std::ranges::find(its->throttle_reasons, reason) != its->throttle_reasons.end();
+      });
+      return 2 * with < std::ssize(processes);
+    });
+  }
+  return typical;
+}
+
+void add_explanations(const Measurement& from, Measurement& to) {
+  if (to.counters.empty()) {
+    to.counters = from.counters;
+    to.absent_counters = from.absent_counters;
+  }
+  if (to.kernels.empty()) to.kernels = from.kernels;
+  if (!to.activity) to.activity = from.activity;
+  if (!to.launches) to.launches = from.launches;
+}
 
 Causes causes_of(const CauseSide& base, const CauseSide& next, double ratio) {
   return Explaining(base, next, ratio).all();

@@ -46,16 +46,25 @@ struct Cause {
 
 struct Causes {
   std::vector<Cause> list;  ///< by falling share; then those whose share cannot be told, the likelier first
-  /// What is left of the change, and what could tell more: "20 % of the change is left".
+  /// What is left of the change: "20 % of the change is left."
   std::string rest;
+  std::string hint;  ///< what could tell more, or why counters cannot; of a GPU's points alone
   friend bool operator==(const Causes&, const Causes&) = default;
 };
+
+/// What the processes of a side say of a point together, there is at least one: the first with counters (else the
+/// first), with the median clock and shares of cores and GPU, and what throttled at least half of them. Where both
+/// sides ran in turns, load met both alike and is no cause: no shares.
+Point typical_of(const std::vector<const Point*>& processes, bool in_turns);
 
 /// One side of a change: the point, and the run that it is of.
 struct CauseSide {
   const Point& point;
   const Run& run;
 };
+
+/// Takes over what counters and records of another run of the same code say of a point, where this one lacks them.
+void add_explanations(const Measurement& from, Measurement& to);
 
 /// `ratio`: new time over base, not 1. Time differences of kernels and commands that were recorded explain as much as
 /// they are. Within a kernel that is slower the clock explains what its ratio would make, then work by its ratio where

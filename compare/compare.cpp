@@ -36,6 +36,12 @@ struct Side {
       if (table[point].timed > 0) return &table[point];
     return nullptr;
   }
+  [[nodiscard]] std::vector<const Point*> timed_points(std::size_t point) const {
+    std::vector<const Point*> result;
+    for (const ProcessTable& table : tables)
+      if (table[point].timed > 0 && table[point].shown != nullptr) result.push_back(table[point].shown);
+    return result;
+  }
   [[nodiscard]] const Verdict* verdict(std::size_t point) const {
     for (const ProcessTable& table : tables)
       if (table[point].verdict != nullptr) return table[point].verdict;
@@ -421,6 +427,11 @@ class Comparing {
     std::vector<double> seen;
     for (Judged& each : judged) {
       seen.push_back(each.point.min_seen);
+      const auto old = base_.timed_points(each.place), now = next_.timed_points(each.place);
+      if (is_change(each.point.change) && !old.empty() && !now.empty()) {
+        const Point was = typical_of(old, options_.paired), is = typical_of(now, options_.paired);
+        each.point.causes = causes_of({was, *base_.runs.front()}, {is, *next_.runs.front()}, each.point.ratio.value);
+      }
       result_.points.push_back(std::move(each.point));
     }
     if (seen.empty()) return;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/causes.h"
 #include "core/model/estimate.h"
 #include "core/model/run.h"
 
@@ -41,6 +42,12 @@ struct ComparedPoint {
   /// New over base, its 95 % interval of this point alone: of logarithms' means; of eight pairs or more trimmed.
   Estimate ratio;
   Change change = Change::inconclusive;
+  /// The one that decided, and that is shown. Of slower, faster and inconclusive points it holds for all points at
+  /// once, as Holm's test does, and lies beyond the least effect or not; of same ones it is that of the point alone,
+  /// and lies within. Absent with too few samples for any.
+  std::optional<Interval> interval;
+  double interval_confidence = 0.95;
+  std::vector<std::string_view> interval_contains;  ///< what its width is from
   std::string base_regime;
   std::string new_regime;
   std::string base_bound;  ///< "DRAM-bound at 91 %", "launch-bound"; empty without a verdict
@@ -51,6 +58,7 @@ struct ComparedPoint {
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
   double min_seen = 0.0;
   std::string kernels;             ///< in what the kernels differ, as `kernels_text` says
+  Causes causes;                   ///< of what changed
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -97,6 +98,13 @@ double rounded(double value) {
 
 bool within(const Estimate& ratio, double min_effect) {
   return ratio.ci95.low >= 1.0 - min_effect && ratio.ci95.high <= 1.0 + min_effect;
+}
+
+std::string_view name_of_noise(NoiseSource source) {
+  constexpr std::array<std::string_view, 4> names = {
+      "differences between processes, as assumed", "differences between processes, as given",
+      "differences between processes", "differences between processes, these and earlier ones"};
+  return names[static_cast<std::size_t>(source)];
 }
 
 /// From the difference to the figures that are shown.
@@ -246,6 +254,13 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   judged.point.new_processes = static_cast<int>(sides.next.size());
   judged.point.noise = source;
   judged.point.process_deviation = rounded(std::sqrt(spread.variance));
+  judged.point.interval_contains = {name_of_noise(source)};
+  const auto contains = [&](bool is, std::string_view what) {
+    if (is) judged.point.interval_contains.push_back(what);
+  };
+  contains(apart, "samples within processes");
+  contains(drifts, "drift between series of processes");
+  contains(sides.other_card && source != NoiseSource::given, "differences between cards");
   fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }
@@ -261,6 +276,8 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
   judged.point.base_processes = judged.point.new_processes = static_cast<int>(sides.base.size());
   judged.point.noise = NoiseSource::processes;
   judged.point.process_deviation = rounded(std::sqrt(0.5 * learnt.variance));  // a difference holds the noise of two
+  judged.point.interval_contains = {"differences between pairs of processes"};
+  if (looks > 1.0) judged.point.interval_contains.push_back("a second look, at the fastest samples");
   fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }
@@ -268,15 +285,59 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
 Judged surer_of(Judged by_median, Judged by_fastest, double min_effect) {
   const bool fastest = by_fastest.point.p_value < by_median.point.p_value;
   Judged& surer = fastest ? by_fastest : by_median;
-  surer.others_same = within((fastest ? by_median : by_fastest).point.ratio, min_effect);
+  surer.others = (fastest ? by_median : by_fastest).point.ratio;
+  surer.others_same = within(surer.others, min_effect);
   surer.point.by_fastest = fastest;
   return std::move(surer);
 }
+
+namespace {
+
+/// Of each point, the significance at which Holm's test looked at it: beyond the first that is not rejected all others
+/// are held against the same. Rejected is what lies beyond the least effect with an interval of that significance.
+std::vector<double> significances_of(const std::vector<double>& p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p_values[i]; });
+  std::vector<double> result(p_values.size());
+  bool rejects = true;
+  double significance = family_significance;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (rejects) significance = family_significance / static_cast<double>(order.size() - i);
+    rejects = rejects && p_values[order[i]] <= significance;
+    result[order[i]] = significance;
+  }
+  return result;
+}
+
+void show_interval(Judged& judged, double significance, std::size_t points, double min_effect) {
+  ComparedPoint& point = judged.point;
+  if (judged.few_samples) return;
+  if (point.change == Change::same) {
+    point.interval = point.ratio.ci95;
+    return;
+  }
+  const bool by_other = !judged.others_same && within(point.ratio, min_effect);
+  if (by_other) {  // one of its two times alone says "same"
+    point.interval = judged.others.ci95;
+    return;
+  }
+  // Wider ones say no more than that nothing is known.
+  constexpr double max_half_width = 6.9;  // a factor of 1000
+  const double half =
+      student_quantile(0.5 * significance / judged.looks, judged.difference.degrees) * judged.difference.standard_error;
+  point.interval = ratio_of(judged.difference, std::min(half, max_half_width)).ci95;
+  point.interval_confidence = rounded(1.0 - significance);
+  if (points > 1) point.interval_contains.push_back("all points at once");
+}
+
+}  // namespace
 
 void decide(std::vector<Judged>& points, double min_effect) {
   std::vector<double> p_values;
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
+  const std::vector<double> significances = significances_of(p_values);
   const double strictest = family_significance / std::max(1.0, static_cast<double>(points.size()));
   for (std::size_t i = 0; i < points.size(); ++i) {
     ComparedPoint& point = points[i].point;
@@ -285,6 +346,7 @@ void decide(std::vector<Judged>& points, double min_effect) {
     point.change = change_of(point.ratio, adjusted[i], min_effect);
     if (points[i].few_samples || (point.change == Change::same && !points[i].others_same))
       point.change = Change::inconclusive;
+    show_interval(points[i], significances[i], points.size(), min_effect);
     // At the level of Holm's first step, with a power of 80 %.
     const double reach = student_quantile(0.5 * strictest / points[i].looks, difference.degrees) +
                          student_quantile(0.2, difference.degrees);

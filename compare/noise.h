@@ -118,6 +118,7 @@ struct Judged {
   bool few_samples = false;  ///< too few to decide anything
   double looks = 1.0;        ///< at so many times of each process; the interval holds for all of them together
   bool others_same = true;   ///< the interval by the other time is within the least effect, too
+  Estimate others;           ///< that interval
 };
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
              const CompareOptions& options);

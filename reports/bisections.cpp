@@ -72,17 +72,6 @@ int Bisected::exit_code() const {
   return !changes.empty() || !undecided.empty() || !stopped.empty() ? 4 : 0;
 }
 
-std::string cause_text(const compare::Cause& cause) {
-  return cause.share ? fmt::format("{} ({} of the change)", cause.text, format_percent(*cause.share)) : cause.text;
-}
-
-std::vector<std::string> cause_texts(const compare::Causes& causes) {
-  std::vector<std::string> texts;
-  for (const compare::Cause& cause : causes.list) texts.push_back(cause_text(cause));
-  if (!causes.rest.empty()) texts.push_back(causes.rest);
-  return texts;
-}
-
 std::string summary_of(const Bisected& bisected) {
   const auto found = std::ranges::count_if(bisected.changes, is_found);
   std::string text;
@@ -100,56 +89,56 @@ std::string summary_of(const Bisected& bisected) {
 
 std::vector<ResultTable> tables_of(const Bisected& bisected) {
   const auto count = [](std::size_t number) { return static_cast<std::int64_t>(number); };
-  ResultTable facts{"",
-                    columns_of("good=good; bad=bad; commits:count=commits; builds:count=builds; pairs:count=pairs of "
-                               "runs; seconds=took; exit_code:count; stopped")};
-  facts.add({bisected.good.hash, bisected.bad.hash, count(bisected.commits), count(bisected.builds),
-             count(bisected.pairs), bisected.seconds, std::int64_t{bisected.exit_code()}, bisected.stopped});
+  // Files have whole hashes, people short ones.
+  ResultTable facts{"", columns_of("good; bad; :text=GOOD; :text=BAD; commits:count=commits; builds:count=builds; "
+                                   "pairs:count=pairs of runs; seconds=took; exit_code:count; stopped")};
+  facts.add({bisected.good.hash, bisected.bad.hash, short_hash(bisected.good), short_hash(bisected.bad),
+             count(bisected.commits), count(bisected.builds), count(bisected.pairs), bisected.seconds,
+             std::int64_t{bisected.exit_code()}, bisected.stopped});
   facts.notes = {summary_of(bisected)};
   for (const std::string& name : bisected.undecided)
     facts.notes.push_back(fmt::format("It is undecided whether {} is slower in BAD.", name));
   for (const std::string& note : bisected.notes) facts.notes.push_back(note + ".");
-  ResultTable changes{
-      "changes",
-      columns_of(
-          "commit=commit; author=author~1; date=date~1; subject=subject; point=point; device; "
-          "change:change=slower by; change_low:change; change_high:change; "
-          "interval:text=95 % of after/before~1; probability:share=probability; candidates:count; is_merge:count")};
+  ResultTable changes{"changes",
+                      columns_of("commit; :text=commit; author=author~1; date=date~1; subject=subject; point=point; "
+                                 "device; change:change=slower by; change_low:change; change_high:change; "
+                                 ":text=95 % of after/before~1; probability:share; :text=probability; "
+                                 "candidates:count; is_merge:count")};
   changes.title = "Commits that changed a point";
   changes.none = "No commit was found.";
-  changes.shown = 100;
-  ResultTable causes{"causes",
-                     columns_of("commit=commit; point=point; kind=what; cause:text=why; share:share=of the change")};
+  ResultTable causes{
+      "causes", columns_of("commit; :text=commit; point=point; kind=what; cause:text=why; share:share=of the change")};
   causes.title = "Why";
-  causes.shown = 100;
   for (const BisectedChange& change : bisected.changes) {
     for (const Commit& commit : change.commits)
-      changes.add({commit.hash, commit.author, commit.date, commit.subject, change.point, change.device,
-                   change.ratio.value - 1.0, change.ratio.ci95.low - 1.0, change.ratio.ci95.high - 1.0,
-                   interval_text(change.ratio), change.probability, count(change.candidates),
-                   std::int64_t{commit.is_merge ? 1 : 0}});
-    const std::string commit = is_found(change) ? change.commits.front().hash : std::string();
+      changes.add({commit.hash, short_hash(commit), commit.author, commit.date, commit.subject, change.point,
+                   change.device, change.ratio.value - 1.0, change.ratio.ci95.low - 1.0, change.ratio.ci95.high - 1.0,
+                   interval_text(change.ratio), change.probability, probability_text(change.probability),
+                   count(change.candidates), std::int64_t{commit.is_merge ? 1 : 0}});
+    const Commit none, &commit = is_found(change) ? change.commits.front() : none;
     for (const compare::Cause& cause : change.causes.list)
-      causes.add({commit, change.point, std::string(name_of(cause.kind)), cause.text,
+      causes.add({commit.hash, short_hash(commit), change.point, std::string(name_of(cause.kind)), cause.text,
                   or_absent(cause.share, "how much it explains cannot be told")});
     if (!change.causes.rest.empty())
-      causes.add({commit, change.point, std::string("rest"), change.causes.rest, Absent{"it is no cause"}});
+      causes.add({commit.hash, short_hash(commit), change.point, std::string("rest"), change.causes.rest,
+                  Absent{"it is no cause"}});
   }
-  ResultTable measured{"measured",
-                       columns_of("commit=commit; subject=subject; pairs:count=pairs; point=point; "
-                                  "change:change=slower than GOOD by; change_low:change; change_high:change; "
-                                  "interval:text=95 % of its time/GOOD's~1")};
+  ResultTable measured{
+      "measured", columns_of("commit; :text=commit; subject=subject; pairs:count=pairs; point=point; ratio:change; "
+                             ":text=time/GOOD's; ratio_low:change; ratio_high:change; :text=95 %~1")};
   measured.title = "What was measured, in the commits' order";
-  measured.shown = 100;
   for (const MeasuredCommit& each : bisected.measured)
     for (const auto& [point, ratio] : each.ratios)
-      measured.add({each.commit.hash, each.commit.subject, count(each.pairs), point, ratio.value - 1.0,
-                    ratio.ci95.low - 1.0, ratio.ci95.high - 1.0, interval_text(ratio)});
-  ResultTable left_out{"left_out", columns_of("commit=commit; subject=subject; reason:text=left out because")};
+      measured.add({each.commit.hash, short_hash(each.commit), each.commit.subject, count(each.pairs), point,
+                    ratio.value, fmt::format("{:.3f}", ratio.value), ratio.ci95.low, ratio.ci95.high,
+                    interval_text(ratio)});
+  ResultTable left_out{"left_out", columns_of("commit; :text=commit; subject=subject; reason:text=left out because")};
   left_out.title = "Commits that could not be measured";
-  left_out.shown = 100;
-  for (const auto& [commit, reason] : bisected.left_out) left_out.add({commit.hash, commit.subject, reason});
-  return {facts, changes, causes, measured, left_out};
+  for (const auto& [commit, reason] : bisected.left_out)
+    left_out.add({commit.hash, short_hash(commit), commit.subject, reason});
+  std::vector<ResultTable> tables = {facts, changes, causes, measured, left_out};
+  for (ResultTable& table : tables) table.shown = 200;
+  return tables;
 }
 
 std::string console(const Bisected& bisected, const ConsoleStyle& style) {

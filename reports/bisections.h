@@ -61,9 +61,4 @@ std::string console(const Bisected& bisected, const ConsoleStyle& style);
 /// For a pull request.
 std::string markdown(const Bisected& bisected);
 
-/// "gemm_tile: 96 -> 168 registers a thread (80 % of the change)".
-std::string cause_text(const compare::Cause& cause);
-/// All of them, the first first, and what is left; empty where nothing is known.
-std::vector<std::string> cause_texts(const compare::Causes& causes);
-
 }  // namespace gpubench::reports

@@ -70,6 +70,24 @@ std::string counts_of(std::span<const compare::ComparedPoint* const> points, std
   return text;
 }
 
+/// What the intervals that are shown hold for, and what is in them.
+std::string intervals_sentence(const compare::Comparison& comparison) {
+  double most = 0.0;
+  std::vector<std::string_view> contents;
+  for (const compare::ComparedPoint& point : comparison.points) {
+    if (point.interval) most = std::max(most, point.interval_confidence);
+    for (const std::string_view what : point.interval_contains)
+      if (std::ranges::find(contents, what) == contents.end()) contents.push_back(what);
+  }
+  if (most == 0.0) return "There are too few samples for any interval: measure longer, or several runs a side.";
+  std::string text = "Each interval is the one that decides, of 95 %";
+  if (most > 0.95)
+    text +=
+        fmt::format("; of points that are not \"same\" it holds for all {} at once, so at one it is of up to {:.4g} %",
+                    comparison.points.size(), 100.0 * most);
+  return contents.empty() ? text + "." : fmt::format("{}. It contains: {}.", text, joined(contents, ", "));
+}
+
 bool has_changed(const compare::ComparedPoint& point) { return is_change(point.change); }
 
 }  // namespace
@@ -82,9 +100,23 @@ std::string change_text(double ratio) {
 
 std::string change_text(const compare::LevelChange& step) { return change_text(step.ratio()); }
 
-std::string interval_text(const Estimate& ratio) {
-  return fmt::format("[{:.3f}, {:.3f}]", ratio.ci95.low, ratio.ci95.high);
+namespace {
+
+std::string interval_text(const Interval& interval) {
+  constexpr double lowest = 0.0015, highest = 900.0;  // all that is known then
+  return fmt::format("[{}, {}]", interval.low < lowest ? "0" : fmt::format("{:.3f}", interval.low),
+                     interval.high > highest ? "any" : fmt::format("{:.3f}", interval.high));
 }
+
+}  // namespace
+
+std::string interval_text(const Estimate& ratio) { return interval_text(ratio.ci95); }
+
+std::string interval_text(const compare::ComparedPoint& point) {
+  return point.interval ? interval_text(*point.interval) : "none: few samples";
+}
+
+std::string seen_text(const compare::ComparedPoint& point) { return slow_down(point.min_seen); }
 
 std::string bound_change(const compare::ComparedPoint& point) {
   constexpr std::string_view at = "-bound at ";
@@ -96,6 +128,19 @@ std::string bound_change(const compare::ComparedPoint& point) {
                           std::string_view(old).substr(0, old_end) == std::string_view(now).substr(0, now_end);
   if (same_limit) return fmt::format("{}, was at {}", now, old.substr(old_end + at.size()));
   return fmt::format("went from {} to {}", old, now);
+}
+
+std::string cause_text(const compare::Cause& cause) {
+  return cause.share ? fmt::format("{} ({} of the change)", cause.text, format_percent(*cause.share)) : cause.text;
+}
+
+std::vector<std::string> cause_texts(const compare::Causes& causes) {
+  std::vector<std::string> texts;
+  constexpr std::size_t max_shown = 5;
+  for (const compare::Cause& cause : causes.list)
+    if (texts.size() < max_shown) texts.push_back(cause_text(cause));
+  if (!causes.rest.empty()) texts.push_back(causes.rest);
+  return texts;
 }
 
 std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
@@ -132,11 +177,15 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
         percent(deviations[(deviations.size() - 1) / 2]), percent(deviations.back()),
         history ? "the store and these runs" : "these runs", comparison.base_processes, comparison.new_processes));
   }
+  sentences.push_back(intervals_sentence(comparison));
   if (comparison.min_seen_by_half)
     sentences.push_back(fmt::format(
         "This comparison finds, four times in five, a slow-down of {} at half of the points and one of {} at every "
         "point.",
         slow_down(*comparison.min_seen_by_half), slow_down(*comparison.min_seen_by_all)));
+  for (const compare::ComparedPoint& point : comparison.points)
+    if (!point.causes.hint.empty() && std::ranges::find(sentences, point.causes.hint) == sentences.end())
+      sentences.push_back(point.causes.hint);
   const bool undecided = std::ranges::find(comparison.points, compare::Change::inconclusive,
                                            &compare::ComparedPoint::change) != comparison.points.end();
   if (comparison.comparable && assumed.empty() && undecided)
@@ -189,10 +238,11 @@ Rows comparison_rows(const std::vector<const compare::ComparedPoint*>& points) {
   for (const auto* point : points) {
     std::string limit = bound_change(*point);
     if (limit.empty()) limit = regime_change(*point);
-    if (is_change(point->change) && !point->kernels.empty()) limit += "; " + point->kernels;
+    if (is_change(point->change))
+      for (const std::string& text : cause_texts(point->causes)) limit += (limit.empty() ? "" : "; ") + text;
     rows.push_back({point->name, point->device, std::string(name_of(point->clock)),
                     format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4), change_text(*point),
-                    interval_text(point->ratio), limit});
+                    interval_text(*point), seen_text(*point), limit});
   }
   return rows;
 }

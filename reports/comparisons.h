@@ -36,13 +36,21 @@ template <class Compared>
 std::string change_text(const Compared& it) {
   return compare::is_change(it.change) ? change_text(it.ratio.value) : std::string(compare::name_of(it.change));
 }
-/// "[1.190, 1.230]", the 95 % interval of a ratio.
+/// "[1.190, 1.230]", the 95 % interval of a ratio; of a point the one that decided.
 std::string interval_text(const Estimate& ratio);
+std::string interval_text(const compare::ComparedPoint& point);
+/// "2.3 %": the least slow-down that a comparison would have found at a point, four times in five.
+std::string seen_text(const compare::ComparedPoint& point);
 /// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
 std::string regime_change(const compare::ComparedPoint& point);
 
 /// "went from DRAM-bound at 91 % to launch-bound", "DRAM-bound at 91 %, was at 96 %"; as far as verdicts are known.
 std::string bound_change(const compare::ComparedPoint& point);
+
+/// "gemm_tile: 96 -> 168 registers a thread (80 % of the change)".
+std::string cause_text(const compare::Cause& cause);
+/// The first of them, and what is left; empty where nothing is known.
+std::vector<std::string> cause_texts(const compare::Causes& causes);
 
 /// Sentences on what the comparison rests on: the clock, the noise, the least change that could be seen, the code.
 std::vector<std::string> grounds_of(const compare::Comparison& comparison);
@@ -58,8 +66,8 @@ struct ShownPoints {
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 
-/// A row each: name, device, clock, both times, change, its interval; the limit in words where the verdicts give any,
-/// else the regimes, and of what changed what is known of its kernels.
+/// A row each: name, device, clock, both times, change, its interval, what could have been seen; the limit in words
+/// where the verdicts give any, else the regimes, and of what changed what is known of its kernels.
 Rows comparison_rows(const std::vector<const compare::ComparedPoint*>& points);
 
 /// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % of new/base [1.040, 1.060]".

@@ -33,8 +33,8 @@ std::string to_json(const Calibration& calibration);
 
 /// `origin` names the source in errors. Throws ReadError.
 Run run_from_json(std::string_view text, std::string_view origin);
-/// Without samples, hardware counters, variants, kernels, calibrations, boundaries, advice, cross-checks and findings,
-/// which comparing does not need, in less time and memory. What is left out is not checked beyond its brackets.
+/// Without samples, variants, calibrations, boundaries, advice, cross-checks and findings, which comparing does not
+/// need, in less time and memory. What is left out is not checked beyond its brackets.
 Run slim_run_from_json(std::string_view text, std::string_view origin);
 /// What that leaves of a run.
 Run slim(const Run& run);

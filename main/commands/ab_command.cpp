@@ -13,6 +13,7 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/comparison.h"
+#include "main/commands/shared/last_line.h"
 
 namespace gpubench {
 namespace {
@@ -28,8 +29,7 @@ constexpr std::string_view side_names[] = {"base", "new"};
 
 /// What a process said last, for an error.
 std::string last_words(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  const std::string line = last_line(text);
   return line.empty() ? "" : fmt::format(" Its last message: {}", line.substr(0, 300));
 }
 
@@ -60,6 +60,7 @@ class Alternation {
     progress_.clear();
     if (!options_.quiet)
       say(fmt::format("{} pairs of processes in {} s: {}", pairs(), format_number(elapsed()), why_stopped_));
+    if (!explain(*comparison)) return {};
     return std::move(*comparison);
   }
 
@@ -70,6 +71,26 @@ class Alternation {
     return pairs() < compare::pairs_due(look);
   }
   [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
+
+  /// Why points changed may need counters, which take time and are read once. Returns false where that was stopped.
+  bool explain(compare::Comparison& comparison) {
+    const auto further = counting_options(comparison, runs_[0], runs_[1]);
+    const bool asked = std::ranges::any_of(options_.program_arguments,
+                                           [](const std::string& word) { return word.starts_with("--metrics"); });
+    if (further.empty() || asked) return true;
+    try {
+      for (const std::size_t side : {0U, 1U}) {
+        const auto counted = run_one(side, further);
+        if (Interruption::noted() != 0) return false;
+        if (!counted) throw std::runtime_error("there was no time left");
+        take_counters(*counted, runs_[side]);
+      }
+      comparison = compare();
+    } catch (const std::runtime_error& error) {
+      comparison.notes.push_back(fmt::format("why points changed is told without counters: {}", error.what()));
+    }
+    return true;
+  }
 
   compare::Comparison compare() const {
     compare::CompareOptions wanted = options_;
@@ -114,8 +135,10 @@ class Alternation {
     }
   }
 
-  std::optional<Run> run_one(std::size_t side) {
-    const std::string name = fmt::format("{}/run-{:04}.json", side_names[side], runs_[side].size() + 1);
+  std::optional<Run> run_one(std::size_t side, const std::vector<std::string>& further = {}) {
+    const std::string name = further.empty()
+                                 ? fmt::format("{}/run-{:04}.json", side_names[side], runs_[side].size() + 1)
+                                 : fmt::format("{}-counted.json", side_names[side]);
     const auto folder = options_.keep_folder ? std::filesystem::path(*options_.keep_folder) : temporary_.path();
     const auto file = folder / name;
     const std::string& program = options_.inputs[side];
@@ -127,6 +150,7 @@ class Alternation {
                    std::min(1.0, elapsed() / options_.total_budget_seconds));
     std::vector<std::string> words = {program};
     words.insert(words.end(), options_.program_arguments.begin(), options_.program_arguments.end());
+    words.insert(words.end(), further.begin(), further.end());
     words.push_back(fmt::format("--out={}", file.string()));
     words.emplace_back("--quiet");
     const double left =

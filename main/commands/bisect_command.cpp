@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -33,6 +35,8 @@
 #include "main/cli/command.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/commands/shared/comparison.h"
+#include "main/commands/shared/last_line.h"
 #include "main/commands/shared/repository.h"
 #include "main/run/stored_runs.h"
 #include "reports/result_table.h"
@@ -74,10 +78,15 @@ struct Unusable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string last_words(const std::string& text) {
-  std::string_view rest = text;
-  while (rest.ends_with('\n')) rest.remove_suffix(1);
-  return printable(rest.substr(rest.rfind('\n') + 1).substr(0, 300));
+/// For a sentence.
+std::string last_words(const std::string& text) { return printable(last_line(text)).substr(0, 300); }
+
+/// What a build wrote last.
+std::string end_of(const fs::path& file) {
+  constexpr std::streamoff wanted = 4096;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  stream.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(stream.tellg()) - wanted));
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 /// The folder of a search, which one process at a time works in.
@@ -147,15 +156,15 @@ class Builds {
       if (!configure_.empty())
         command = fmt::format("{{ test -f {0}/CMakeCache.txt || cmake -S . -B {0}; }} && {1}", configure_, command);
       if (!command.empty()) {
-        const ProgramResult result = start(hash, command, {}, options_.build_limit_seconds, true);
-        storage::write_file(folder_.log(hash), result.output + result.errors);
+        fs::create_directories(folder_.log(hash).parent_path());
+        const ProgramResult result =
+            start(hash, command, {folder_.log(hash).string()}, options_.build_limit_seconds, true);
         if (result.timed_out)
           throw Unusable(
               fmt::format("the build took over {} s (--build-limit)", format_number(options_.build_limit_seconds)));
         if (!result.end.well())
           throw Unusable(fmt::format("the build {}: {} (all of it: {})", words_of(result.end),
-                                     last_words(result.errors.empty() ? result.output : result.errors),
-                                     folder_.log(hash).string()));
+                                     last_words(end_of(folder_.log(hash))), folder_.log(hash).string()));
       }
       storage::write_file(done, "");
     }
@@ -245,14 +254,16 @@ class Builds {
       words.push_back(fmt::format("VIRTUAL_ENV={}", place.string()));
       words.push_back(fmt::format("PATH={}:{}", (place / "bin").string(), path != nullptr ? path : ""));
     }
-    const std::vector<std::string> shell = {"sh", "-c", fmt::format("cd \"$0\" || exit 1\n{}", command), tree.string()};
+    const std::vector<std::string> shell = {
+        "sh", "-c", fmt::format("cd \"$0\" || exit 1\n{}{}", is_build ? "exec >\"$1\" 2>&1\n" : "", command),
+        tree.string()};
     words.insert(words.end(), shell.begin(), shell.end());
     words.insert(words.end(), arguments.begin(), arguments.end());
     const double left = options_.total_budget_seconds - elapsed();
     if (left <= 0.0) throw Stopped{"the time budget is used up"};
     ProgramOptions how;
     how.max_seconds = std::min(limit, left);
-    how.keep_output = is_build;
+    how.keep_output = false;
     how.stop = [] { return Interruption::noted() != 0; };
     ProgramResult result = run_program(words, how);
     if (result.stopped) throw Stopped{"it was interrupted"};
@@ -273,15 +284,15 @@ class Builds {
 
 class Search {
  public:
-  Search(const BisectOptions& options, const Repository& repository, const std::string& good, const std::string& bad,
+  /// `hashes`: GOOD, then the commits up to BAD.
+  Search(const BisectOptions& options, const Repository& repository, std::vector<std::string> hashes,
          const SearchFolder& folder)
       : options_(options),
         repository_(repository),
         folder_(folder),
         progress_(options.quiet),
         builds_(options, repository, folder, progress_),
-        hashes_(repository.commits_between(good, bad)) {
-    hashes_.insert(hashes_.begin(), good);
+        hashes_(std::move(hashes)) {
     resume();
   }
 
@@ -455,13 +466,54 @@ class Search {
     }
   }
 
-  /// A run of a commit with this point; null for none.
-  [[nodiscard]] const Run* run_of(std::size_t commit) const {
-    for (const Pair& pair : pairs_) {
-      if (commit == 0) return &pair.good;
-      if (pair.commit == commit) return &pair.next;
+  [[nodiscard]] std::vector<Run> runs_of(std::size_t commit) const {
+    std::vector<Run> runs;
+    for (const Pair& pair : pairs_)
+      if (commit == 0 || pair.commit == commit) runs.push_back(commit == 0 ? pair.good : pair.next);
+    return runs;
+  }
+
+  /// From the last commit measured before each change to the first one after it, with what counters tell where a GPU
+  /// has some.
+  void explain(std::vector<reports::BisectedChange>& changes, const std::vector<compare::Culprit>& culprits) {
+    std::map<std::size_t, std::vector<Run>> sides;  // by commit
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      std::size_t before = culprits[i].commits.front() - 1, after = culprits[i].commits.back();
+      while (before > 0 && pairs_of(before) == 0) --before;
+      while (after < last() && pairs_of(after) == 0) ++after;
+      for (const std::size_t commit : {before, after}) {
+        if (sides.contains(commit)) continue;
+        sides[commit] = runs_of(commit);
+        if (kind_of_id(changes[i].device) == DeviceKind::gpu) count(commit, sides[commit]);
+      }
+      const auto typical = [&](std::size_t commit) {
+        std::vector<const Point*> points;
+        for (const Run& run : sides.at(commit))
+          if (const Point* const point = point_in(run, changes[i].point, changes[i].device)) points.push_back(point);
+        return points.empty() ? std::optional<Point>() : compare::typical_of(points, true);
+      };
+      const auto was = typical(before), is = typical(after);
+      if (was && is)
+        changes[i].causes = compare::causes_of({*was, sides.at(before).front()}, {*is, sides.at(after).front()},
+                                               changes[i].ratio.value);
+      const std::string& hint = changes[i].causes.hint;
+      if (!hint.empty() && std::ranges::find(notes_, hint) == notes_.end()) notes_.push_back(hint);
     }
-    return nullptr;
+  }
+
+  void count(std::size_t commit, std::vector<Run>& side) {
+    const auto no_counters = [&](std::string_view why) {
+      notes_.push_back(fmt::format("why points changed is told without counters: {}", why));
+    };
+    if (side.empty()) return;
+    try {
+      const fs::path file = folder_.path() / "counted.json";
+      take_counters(builds_.run(hashes_[commit], file, {"--metrics=core,units", "--check"}), side);
+    } catch (const Unusable& error) {
+      no_counters(error.what());
+    } catch (const Stopped& stopped) {
+      no_counters(stopped.why);
+    }
   }
 
   [[nodiscard]] static const Point* point_in(const Run& run, const std::string& name, const std::string& device) {
@@ -470,27 +522,12 @@ class Search {
     return nullptr;
   }
 
-  /// From the last commit measured before the change to the first one after it.
-  [[nodiscard]] compare::Causes causes_of(const reports::BisectedChange& change, std::size_t first,
-                                          std::size_t after) const {
-    std::size_t before = first - 1;
-    while (before > 0 && run_of(before) == nullptr) --before;
-    while (after < last() && run_of(after) == nullptr) ++after;
-    const Run *const old = run_of(before), *const now = run_of(after);
-    if (old == nullptr || now == nullptr) return {};
-    const Point *const was = point_in(*old, change.point, change.device), *const is = point_in(*now, change.point,
-                                                                                               change.device);
-    if (was == nullptr || is == nullptr) return {};
-    return compare::causes_of({*was, *old}, {*is, *now}, change.ratio.value);
-  }
-
-  [[nodiscard]] reports::Bisected result_of() const {
+  [[nodiscard]] reports::Bisected result_of() {
     reports::Bisected result;
     result.good = repository_.describe(hashes_[0]);
     result.bad = repository_.describe(hashes_[last()]);
     result.commits = last();
     result.undecided = undecided_;
-    result.notes = notes_;
     for (const std::string& name : builds_.empty_submodules())
       result.notes.push_back(
           fmt::format("submodule {} is not in your checkout, so it stays empty: git submodule update", name));
@@ -501,8 +538,13 @@ class Search {
     result.seconds = builds_.elapsed();
     for (const auto& [commit, reason] : left_out_)
       result.left_out.emplace_back(repository_.describe(hashes_[commit]), reason);
-    if (!bisection_ || points_.empty()) return result;
-    for (const compare::Culprit& culprit : bisection_->culprits()) {
+    const auto with_notes = [&]() -> reports::Bisected& {
+      result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
+      return result;
+    };
+    if (!bisection_ || points_.empty()) return with_notes();
+    const auto culprits = bisection_->culprits();
+    for (const compare::Culprit& culprit : culprits) {
       const SearchedPoint& point = points_[culprit.point];
       reports::BisectedChange change;
       change.point = point.name;
@@ -513,9 +555,9 @@ class Search {
       for (std::size_t i = 0; i < culprit.commits.size() && i < max_named; ++i)
         change.commits.push_back(repository_.describe(hashes_[culprit.commits[i]]));
       change.candidates = culprit.commits.size();
-      change.causes = causes_of(change, culprit.commits.front(), culprit.commits.back());
       result.changes.push_back(std::move(change));
     }
+    explain(result.changes, culprits);
     for (std::size_t commit = 1; commit <= last(); ++commit) {
       if (pairs_of(commit) == 0) continue;
       reports::MeasuredCommit measured{repository_.describe(hashes_[commit]), pairs_of(commit), {}};
@@ -529,7 +571,7 @@ class Search {
           }
       result.measured.push_back(std::move(measured));
     }
-    return result;
+    return with_notes();
   }
 
   // The state: what was measured, so that the same words go on after an interruption.
@@ -629,9 +671,11 @@ int run_bisect(const BisectOptions& options) {
     throw UsageError("Say how to run the benchmark: --run='build/my_benchmark --filter=...'. It gets --out=FILE.");
   const Repository repository(options.repository);
   const std::string good = repository.commit_of(options.inputs[0]), bad = repository.commit_of(options.inputs[1]);
+  std::vector<std::string> hashes = repository.commits_between(good, bad);
+  hashes.insert(hashes.begin(), good);
   const SearchFolder folder(folder_of(options, repository, good, bad));
   std::optional<Interruption> interruption(std::in_place, nullptr);
-  Search search(options, repository, good, bad, folder);
+  Search search(options, repository, std::move(hashes), folder);
   reports::Bisected result;
   try {
     result = search.run();
@@ -652,7 +696,9 @@ int run_bisect(const BisectOptions& options) {
     const std::string extension = extension_of(file);
     const auto tables = reports::tables_of(result);
     const reports::AboutTrace about{
-        fmt::format("bisect {} {}", options.inputs[0], options.inputs[1]), std::string(version), {}};
+        fmt::format("bisect {} {}", result.good.hash.substr(0, 10), result.bad.hash.substr(0, 10)),
+        std::string(version),
+        {}};
     storage::write_file(file, extension == ".json"   ? reports::json(tables, "gpubench bisect", {})
                               : extension == ".html" ? reports::tables_html(tables, about)
                                                      : reports::markdown(result));

@@ -3,12 +3,17 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "core/base/elf_image.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "gpu/devices.h"
 #include "gpubench/version.h"
@@ -29,7 +34,53 @@ std::string operating_system() {
   return "Linux";
 }
 
+/// Where a compiler keeps them: GCC's -frecord-gcc-switches, and what -g says of who produced the code.
+std::string compiler_flags(const std::filesystem::path& executable) {
+  const MappedFile file(executable);
+  const auto image = read_elf(file.bytes());
+  if (!image) return {};
+  constexpr std::size_t max_bytes = std::size_t{1} << 26;
+  std::string strings;
+  for (const ElfSection& section : image->sections)
+    for (const std::string_view name : {".GCC.command.line", ".debug_str", ".debug_line_str"})
+      if (section.name == name) strings.append(section.bytes.substr(0, max_bytes)).push_back('\0');
+  return flags_in(strings);
+}
+
+/// "libcublas.so.12.6.4.1 libcudart.so.12.6.77": those of NVIDIA that are loaded, as their files are named.
+std::string loaded_libraries() {
+  std::set<std::string> names;
+  (void)dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        constexpr std::string_view wanted[] = {"libcublas", "libcudnn",  "libcufft", "libcusparse", "libcusolver",
+                                               "libcudart", "libcurand", "libnccl",  "libnvrtc",    "libcutensor"};
+        std::error_code none;
+        const std::string name = std::filesystem::canonical(info->dlpi_name, none).filename().string();
+        if (std::ranges::any_of(wanted, [&](std::string_view head) { return name.starts_with(head); }))
+          static_cast<std::set<std::string>*>(found)->insert(name);
+        return 0;
+      },
+      &names);
+  return joined(names, " ");
+}
+
 }  // namespace
+
+std::string flags_in(std::string_view strings) {
+  std::set<std::string> flags;
+  constexpr std::string_view producer = "GNU C";
+  for (std::size_t at = strings.find(producer); at != std::string_view::npos; at = strings.find(producer, at)) {
+    std::string_view line = strings.substr(at);
+    line = line.substr(0, line.find('\0'));
+    at += line.size();
+    std::istringstream words{std::string(line)};
+    for (std::string word; words >> word;)
+      if (word.starts_with('-')) flags.insert(word);
+  }
+  constexpr std::size_t max_flags_bytes = 4096;
+  std::string text = joined(flags, " ");
+  return text.size() <= max_flags_bytes ? text : std::string();
+}
 
 Context gather_context(const std::string& program, const std::vector<std::string>& arguments) {
   Context context;
@@ -47,6 +98,9 @@ Context gather_context(const std::string& program, const std::vector<std::string
   context.environment["compiler"] = GPUBENCH_COMPILER;
   context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
   context.environment.merge(code_identity("/proc/self/exe"));
+  for (const auto& [key, text] :
+       {std::pair("compiler_flags", compiler_flags("/proc/self/exe")), std::pair("libraries", loaded_libraries())})
+    if (!text.empty()) context.environment[key] = text;
 #ifdef NDEBUG
   context.environment["build"] = "optimised";
 #else

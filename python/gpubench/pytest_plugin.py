@@ -102,7 +102,11 @@ class Measure:
         known = self._session.calibrations
         if options.get("device") in known:
             options.setdefault("calibration", known[options.get("device")])
-        measured = run(Benchmark(operation, self._name(name), {}, None), **options)
+        known_kernels = bool(self._config.getoption("--gpubench-store")) and options.get("device") != "cpu"
+        if known_kernels:  # what runs is recorded, so that a slower test can say which kernel it is
+            options.setdefault("check", "activity")
+        benchmark = Benchmark(operation, self._name(name), {}, None)
+        measured = run(benchmark, **options)
         if "calibration" not in options and measured.calibrations:
             self._session.folder = self._session.folder or tempfile.TemporaryDirectory(prefix="gpubench-")
             file = os.path.join(self._session.folder.name, f"{len(known)}.json")
@@ -112,7 +116,7 @@ class Measure:
         self._session.measured.append(measured)
         if point.failure:
             pytest.fail(f"{point.name}: {point.failure}", pytrace=False)
-        self._hold_against_store(measured, point)
+        self._hold_against_store(measured, point, lambda: run(benchmark, **{**options, "metrics": "core,units"}))
         return point
 
     def _name(self, name: str | None) -> str:
@@ -124,29 +128,60 @@ class Measure:
             base += f"-{self._calls}"
         return base.replace("/", "|").replace(" ", "_")
 
-    def _hold_against_store(self, measured: Run, point: Point) -> None:
+    def _hold_against_store(self, measured: Run, point: Point, counted: Callable[[], Run]) -> None:
         store = self._config.getoption("--gpubench-store")
         fail_on = self._config.getoption("--gpubench-fail-on")
         if not store or self._config.getoption("--gpubench-update"):
             return
-        from . import _core
         threshold = self._config.getoption("--gpubench-threshold")
-        comparison = _core.check_store(store, measured._core, 0.01 if threshold is None else threshold)
-        compared = json.loads(comparison.to_json())["points"] if comparison is not None else []
-        mine = next((each for each in compared if each["name"] == point.name), None)
+        mine = self._compared(store, measured, point, threshold)
         if mine is None:
             self._session.without_baseline.append(point.name)
             return
-        low, high = mine["ratio_ci95"]
-        text = f"{mine['ratio']:.3f} x the baseline's time ({low:.3f} to {high:.3f})"
+        text = f"{mine['ratio']:.3f} x the baseline's time"
+        if "interval" in mine:
+            low, high = mine["interval"]
+            text += f" ({low:.3f} to {high:.3f})"
         noise = _NOISE.get(mine["noise_from"], mine["noise_from"])
+        over = threshold is not None and mine["ratio"] > 1.0 + threshold
+        fails = fail_on != "never" and (over or mine["change"] in ("slower", fail_on))
+        why = _why(mine)
+        if fails and mine["change"] == "slower" and point.device != "cpu" and not point.counters:
+            why = self._with_counters(store, measured, point, threshold, counted) or why
         self._session.compared.append(
-            f"{point.name}: {mine['change']}, {text}; runs differ by {mine['process_deviation']:.1%}, {noise}")
-        self._request.node.user_properties.append(("gpubench", f"{mine['change']}, {text}"))
-        if threshold is not None and mine["ratio"] > 1.0 + threshold and fail_on != "never":
-            pytest.fail(f"{point.name} is over the threshold of {threshold:.0%}: {text}", pytrace=False)
-        if mine["change"] == "slower" and fail_on != "never" or mine["change"] == fail_on:
-            pytest.fail(f"{point.name} is {mine['change']}: {text}", pytrace=False)
+            f"{point.name}: {mine['change']}, {text}; runs differ by {mine['process_deviation']:.1%}, {noise}" + (f"; {why}" if why else ""))
+        self._request.node.user_properties.append(("gpubench", f"{mine['change']}, {text}" + (f"; {why}" if why else "")))
+        because = f"\nwhy: {why}" if why else ""
+        if over and fails:
+            pytest.fail(f"{point.name} is over the threshold of {threshold:.0%}: {text}{because}", pytrace=False)
+        if fails:
+            pytest.fail(f"{point.name} is {mine['change']}: {text}{because}", pytrace=False)
+
+    def _with_counters(self, store: str, measured: Run, point: Point, threshold: float | None, counted: Callable[[], Run]) -> str:
+        """Why it is slower by what only counters tell, read once more; the time that counts is the first. Empty where that cannot be."""
+        from . import _core
+        try:
+            again = counted()[0].data["measurement"]
+            data = measured.data
+            data["points"][0]["measurement"].update({key: again[key] for key in ("counters", "absent_counters") if key in again})
+            mine = self._compared(store, type(measured).from_dict(data), point, threshold)
+        except (_core.Error, OSError) as error:
+            return f"counters could not be read: {error}"
+        return _why(mine) if mine else ""
+
+    @staticmethod
+    def _compared(store: str, measured: Run, point: Point, threshold: float | None) -> dict[str, Any] | None:
+        """What the comparison with the store says of the point; None without a baseline."""
+        from . import _core
+        comparison = _core.check_store(store, measured._core, 0.01 if threshold is None else threshold)
+        points: list[dict[str, Any]] = json.loads(comparison.to_json())["points"] if comparison is not None else []
+        return next((each for each in points if each["name"] == point.name), None)
+
+
+def _why(compared: dict[str, Any]) -> str:
+    """Which kernel changed and what about it, the likeliest first; empty for a point that has not changed."""
+    causes = [f"{each['text']} ({each['share']:.0%} of the change)" if "share" in each else str(each["text"]) for each in compared.get("causes", [])]
+    return "; ".join(causes + [str(compared[key]) for key in ("causes_rest", "causes_hint") if key in compared])
 
 
 #: Where the figure of how far runs differ is from.

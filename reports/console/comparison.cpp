@@ -28,8 +28,8 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
   std::set<std::string> devices;
   std::set<TimingMode> clocks;
   for (const auto& point : comparison.points) devices.insert(point.device), clocks.insert(point.clock);
-  std::vector<Column> columns = {{"point"},  {"timed by"},         {"base", true}, {"new", true},
-                                 {"change"}, {"95 % of new/base"}, {"regime"}};
+  std::vector<Column> columns = {{"point"},  {"timed by"}, {"base", true},      {"new", true},
+                                 {"change"}, {"new/base"}, {"seen from", true}, {"regime"}};
   const ShownPoints shown = shown_points(comparison);
   for (const auto* point : shown.points) {
     const bool other_regime = point->base_regime != point->new_regime;
@@ -38,23 +38,26 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
                       {format_seconds(point->base_seconds, 4)},
                       {format_seconds(point->new_seconds, 4)},
                       {change_text(*point), color_of(point->change)},
-                      {interval_text(point->ratio)},
+                      {interval_text(*point)},
+                      {seen_text(*point), color::dim},
                       {printable(regime_change(*point)), other_regime ? color::yellow : color::dim}});
   }
   if (clocks.size() == 1) columns.erase(columns.begin() + 1);
-  return table_text(columns, min_name, style, {{"95 % of new/base"}, {"regime"}}) +
+  return table_text(columns, min_name, style, {{"seen from"}, {"regime"}, {"new/base"}}) +
          (shown.folded.empty() ? "" : paragraph("", shown.folded, color::dim, style)) + "\n";
 }
 
-/// Of changed points: the limit, where it is another one now, and what is known of the kernels.
+/// Of changed points: the limit, where it is another one now, and why.
 std::string stories(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
   for (const auto* point : by_effect(comparison)) {
     if (!is_change(point->change)) continue;
     std::string story = bound_change(*point);
     if (!story.starts_with("went ")) story.clear();
-    if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;
-    if (!story.empty()) text += paragraph(printable(point->name) + " ", printable(story), color::yellow, style);
+    const auto causes = cause_texts(point->causes);
+    if (story.empty() && causes.empty()) continue;
+    text += paragraph("", printable(point->name + (story.empty() ? ":" : " " + story)), color::yellow, style);
+    text += paragraphs("  ", causes, color::yellow, style);
   }
   return text.empty() ? text : text + "\n";
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/document.h"
 #include "reports/comparisons.h"
@@ -31,7 +32,11 @@ Json json_of(const compare::ComparedPoint& point) {
   item["base_seconds"] = point.base_seconds;
   item["new_seconds"] = point.new_seconds;
   item["ratio"] = point.ratio.value;
-  item["ratio_ci95"] = {point.ratio.ci95.low, point.ratio.ci95.high};
+  if (point.interval) {
+    item["interval"] = {point.interval->low, point.interval->high};
+    item["interval_confidence"] = point.interval_confidence;
+  }
+  item["interval_contains"] = point.interval_contains;
   item["change"] = name_of(point.change);
   item["adjusted_p"] = point.p_value;
   if (point.by_fastest) item["by"] = "fastest samples";
@@ -43,6 +48,13 @@ Json json_of(const compare::ComparedPoint& point) {
   if (!point.base_regime.empty()) item["base_regime"] = point.base_regime;
   if (!point.new_regime.empty()) item["new_regime"] = point.new_regime;
   if (!point.kernels.empty()) item["kernels"] = point.kernels;
+  for (const compare::Cause& cause : point.causes.list) {
+    Json one = {{"kind", name_of(cause.kind)}, {"text", cause.text}};
+    if (cause.share) one["share"] = *cause.share;
+    item["causes"].push_back(std::move(one));
+  }
+  if (!point.causes.rest.empty()) item["causes_rest"] = point.causes.rest;
+  if (!point.causes.hint.empty()) item["causes_hint"] = point.causes.hint;
   if (!point.base_bound.empty()) item["base_bound"] = point.base_bound;
   if (!point.new_bound.empty()) item["new_bound"] = point.new_bound;
   return item;
@@ -60,14 +72,16 @@ Json json_of(const compare::LevelChange& step) {
 }
 
 constexpr const char* point_columns =
-    "name device base_s new_s ratio ratio_ci95_low ratio_ci95_high change base_regime new_regime adjusted_p "
-    "smallest_slow_down_seen base_processes new_processes process_deviation noise_from clock";
+    "name device base_s new_s ratio interval_low interval_high change base_regime new_regime "
+    "adjusted_p "
+    "smallest_slow_down_seen base_processes new_processes process_deviation noise_from clock interval_confidence "
+    "causes";
 constexpr const char* step_columns = "name device entry label added_utc before_s after_s ratio code";
 
 /// Where the JSON object has what stands in a column.
 Json::json_pointer place_of(const std::string& column) {
-  if (column.ends_with("_low")) return Json::json_pointer("/ratio_ci95/0");
-  if (column.ends_with("_high")) return Json::json_pointer("/ratio_ci95/1");
+  if (column.ends_with("_low")) return Json::json_pointer("/interval/0");
+  if (column.ends_with("_high")) return Json::json_pointer("/interval/1");
   return Json::json_pointer("/" + column + (column.ends_with("_s") ? "econds" : ""));
 }
 
@@ -77,6 +91,11 @@ CsvRecord record_of(const Json& item, const char* columns) {
   std::istringstream names(columns);
   for (std::string column; names >> column;) {
     const Json value = item.value(place_of(column), Json());
+    if (value.is_array()) {
+      record.emplace_back(column,
+                          csv_text(joined(value, "; ", [](const Json& cause) { return cause.value("text", ""); })));
+      continue;
+    }
     record.emplace_back(column, value.is_number_float() ? csv_number(value.get<double>())
                                 : value.is_string()     ? csv_text(value.get<std::string>())
                                 : value.is_null()       ? ""
@@ -103,8 +122,8 @@ std::string markdown(const compare::Comparison& comparison) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (is_change(shown.points[i]->change)) rows[i][5] = fmt::format("**{}**", rows[i][5]);
   if (!rows.empty())
-    text += "\n" +
-            markdown_table(headings("point; device; timed by; base>; new>; change*; 95 % of new/base*; limit"), rows);
+    text += "\n" + markdown_table(
+                       headings("point; device; timed by; base>; new>; change*; new/base*; seen from>; limit"), rows);
   if (!shown.folded.empty()) text += "\n" + markdown_text(shown.folded) + "\n";
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
@@ -130,7 +149,7 @@ std::string csv(const compare::Comparison& comparison) {
 
 std::string json(const compare::Comparison& comparison) {
   Json document;
-  document["schema"] = {{"name", "gpubench-comparison"}, {"version", 1}};
+  document["schema"] = {{"name", "gpubench-comparison"}, {"version", 2}};
   document["comparable"] = comparison.comparable;
   document["points"] = Json::array();
   for (const auto& point : comparison.points) document["points"].push_back(json_of(point));

@@ -253,7 +253,8 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
                                   {base, true},
                                   {later, true},
                                   {"change", false, true},
-                                  {"95 % of new/base", false, false, true},
+                                  {"new/base", false, false, true},
+                                  {"seen from", true, false, true},
                                   {"limit"}},
                                  std::move(rows),
                                  false});

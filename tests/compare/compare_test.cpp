@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -573,6 +574,64 @@ TEST(Comparability, CodeWithoutOptimisationOnOneSideForbids) {
   EXPECT_THAT(comparability_of(now, now).notes, ElementsAre("op was compiled without optimisation on both sides"));
   for (Point& point : old.points) point.measurement.unoptimized_code.reset();
   EXPECT_TRUE(comparability_of(old, now).forbidding.empty()) << "what one run does not know forbids nothing";
+}
+
+/// Slower, faster and same are what the interval beside them says, whatever the noise and the number of points.
+void expect_interval_decides(const Comparison& comparison, double min_effect) {
+  for (const ComparedPoint& point : comparison.points) {
+    ASSERT_TRUE(point.interval);
+    const auto [low, high] = *point.interval;
+    const bool above = low > 1.0 + min_effect, below = high < 1.0 - min_effect;
+    const bool within = low >= 1.0 - min_effect && high <= 1.0 + min_effect;
+    EXPECT_EQ(point.change == Change::slower, above) << point.name << " " << low << " " << high;
+    EXPECT_EQ(point.change == Change::faster, below) << point.name << " " << low << " " << high;
+    EXPECT_EQ(point.change == Change::same, within) << point.name << " " << low << " " << high;
+    EXPECT_FALSE(point.interval_contains.empty());
+  }
+}
+
+TEST(Interval, TheOneThatIsShownDecides) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  constexpr double ratios[] = {1.0, 1.004, 1.013, 1.03, 0.97, 1.2};
+  for (int round = 0; round < 60; ++round) {
+    std::vector<gpubench::Run> sides[2];
+    for (int process = 0; process < 4; ++process)
+      for (int side = 0; side < 2; ++side) {
+        gpubench::Run run;
+        run.devices.push_back({});
+        run.devices.back().id = "cpu";
+        for (int i = 0; i < 12; ++i) {
+          const double ratio = side == 0 ? 1.0 : ratios[i % 6];
+          add(run, "op" + std::to_string(i), around(ratio * std::exp(0.002 * (1 + round % 5) * normal(random))));
+        }
+        run.context.created_utc = std::to_string(2 * process + side);
+        sides[side].push_back(run);
+      }
+    for (const bool paired : {false, true}) {
+      CompareOptions options;
+      options.paired = paired;
+      const Comparison found = compare(sides[0], sides[1], options);
+      ASSERT_EQ(found.points.size(), 12U);
+      expect_interval_decides(found, options.min_effect);
+    }
+  }
+}
+
+TEST(Interval, IsWiderForManyPointsAndSaysSo) {
+  const auto base = processes(1.0, {1.0, 1.003, 0.998, 1.001}, {"a", "b", "c", "d"});
+  const auto next = processes(1.05, {1.0, 1.003, 0.998, 1.001}, {"a", "b", "c", "d"});
+  const Comparison found = compare(base, next, {});
+  const ComparedPoint& point = found.points.at(0);
+  EXPECT_GT(point.interval_confidence, 0.98);
+  EXPECT_LT(point.interval->low, point.ratio.ci95.low);
+  EXPECT_EQ(point.interval_contains.back(), "all points at once");
+}
+
+TEST(Interval, IsAbsentWithTooFewSamples) {
+  const Comparison found = compare(run_with(around(1.0, 0.001, 3)), run_with(around(2.0, 0.001, 3)), quiet());
+  EXPECT_EQ(found.points.at(0).change, Change::inconclusive);
+  EXPECT_FALSE(found.points.at(0).interval);
 }
 
 }  // namespace

@@ -103,14 +103,24 @@ def test_a_slower_point_fails_its_test(tmp_path, quick):
     assert pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-fail-on=never").returncode == 0
 
 
+def with_kernel(run, registers, blocks, seconds):
+    """The run with a record of one kernel, as a GPU's would have."""
+    launch = {"name": "gemm_tile(float*)", "grid": [264, 1, 1], "block": [256, 1, 1], "registers": registers, "static_shared_bytes": 0,
+              "dynamic_shared_bytes": 0, "launches": 1}
+    run["points"][0]["measurement"]["kernel_groups"] = [
+        {**launch, "seconds": {"value": seconds, "ci95": [seconds, seconds]}, "blocks_per_multiprocessor": blocks}]
+
+
 def test_stored_runs_teach_the_noise_and_every_ratio_is_told(tmp_path, quick):
     """A slow-down of 1.65, beside six stored runs that differ by a few per cent."""
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-update", "--gpubench-out=run.json", "-k", "test_add")
     assert done.returncode == 0, done.stdout
     slow = scaled(json.loads((tmp_path / "run.json").read_text()), 1.65, True)
     slow["context"]["created_utc"] = "2026-02-01T00:00:00Z"
+    with_kernel(slow, registers=168, blocks=1, seconds=16.5e-6)
     (tmp_path / "slow.json").write_text(json.dumps(slow))
     first = json.loads(next((tmp_path / "store").rglob("*.json")).read_text())
+    with_kernel(first["runs"][0], registers=96, blocks=2, seconds=10e-6)
     folder = next((tmp_path / "store").rglob("*.json")).parent
     next(folder.glob("*.json")).unlink()
     for i, factor in enumerate((1.0, 1.03, 0.98, 1.01, 0.97, 1.02)):
@@ -125,6 +135,7 @@ harness.run = lambda *chosen, **given: load("slow.json")
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "-k", "test_add")
     assert done.returncode == 1 and "test_add is slower: 1.6" in done.stdout, done.stdout
     assert re.search(r"test_add: slower, 1\.6\d+ x the baseline's time \(1\.\d+ to \d\.\d+\); runs differ by [23]\.\d%, as the stored runs show", done.stdout)
+    assert "why: gemm_tile: 96 -> 168 registers a thread, 2 -> 1 blocks a multiprocessor" in done.stdout, done.stdout
     for old in sorted(folder.glob("*.json"))[1:]:
         old.unlink()
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "-k", "test_add")

@@ -98,10 +98,40 @@ TEST(ComparisonText, SaysWhatItRestsOn) {
   EXPECT_THAT(console(forced, {false, 200}), HasSubstr("by --force"));
 }
 
-TEST(ComparisonText, NamesWhatDiffersBetweenKernels) {
+TEST(ComparisonText, SaysWhyInEveryFormat) {
   auto comparison = compare::compare(run_with(around(1.0)), run_with(around(1.5)), quiet());
-  comparison.points.at(0).kernels = "registers 32 -> 40";
-  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
+  comparison.points.at(0).causes = {{{compare::CauseKind::occupancy, "32 -> 40 registers a thread", 0.8},
+                                     {compare::CauseKind::code, "its machine code differs", std::nullopt}},
+                                    "20 % of the change is left.",
+                                    "Counters could tell more."};
+  for (const std::string& text : {console(comparison, {false, 200}), markdown(comparison)}) {
+    EXPECT_THAT(text, HasSubstr("registers a thread (80 % of the change)"));
+    EXPECT_THAT(text, HasSubstr("20 % of the change is left."));
+    EXPECT_THAT(text, HasSubstr("Counters could tell more."));
+  }
+  EXPECT_THAT(csv(comparison), HasSubstr("32 -> 40 registers a thread; its machine code differs"));
+  const auto point = nlohmann::json::parse(json(comparison))["points"][0];
+  EXPECT_EQ(point["causes"][0]["kind"], "occupancy");
+  EXPECT_EQ(point["causes"][0]["share"], 0.8);
+  EXPECT_FALSE(point["causes"][1].contains("share"));
+  comparison.points.at(0).change = compare::Change::same;
+  EXPECT_THAT(console(comparison, {false, 200}), Not(HasSubstr("registers")));
+}
+
+TEST(ComparisonText, ShowsTheIntervalThatDecidesAndWhatItContains) {
+  const auto comparison = compare::compare(run_with(around(1.0)), run_with(around(1.5)), quiet());
+  const auto point = nlohmann::json::parse(json(comparison))["points"][0];
+  EXPECT_EQ(point["interval"].size(), 2U);
+  EXPECT_EQ(point["interval_contains"][0], "differences between processes, as given");
+  EXPECT_GT(point["smallest_slow_down_seen"], 0.01);
+  const std::string text = console(comparison, {false, 300});
+  EXPECT_THAT(text, HasSubstr(interval_text(comparison.points.at(0))));
+  EXPECT_THAT(text, HasSubstr("It contains: differences between processes, as given"));
+  EXPECT_THAT(text, HasSubstr("seen from"));
+  auto none = comparison;
+  none.points.at(0).interval.reset();
+  EXPECT_THAT(console(none, {false, 300}), HasSubstr("none: few samples"));
+  EXPECT_FALSE(nlohmann::json::parse(json(none))["points"][0].contains("interval"));
 }
 
 TEST(HistoryText, NamesEntriesAndTheirLabels) {
@@ -125,6 +155,7 @@ compare::Comparison with_points(std::size_t slower, std::size_t inconclusive, do
     point.device = "cuda:0";
     point.change = i < slower ? compare::Change::slower : compare::Change::inconclusive;
     point.ratio = {i < slower ? 1.5 : ratio, {0.9, 1.6}};
+    point.interval = point.ratio.ci95;
     point.base_seconds = point.new_seconds = 1e-6;
     point.process_deviation = 0.02;
   }

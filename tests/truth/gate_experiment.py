@@ -176,7 +176,7 @@ def main():
             found = [point for point in every if point["change"] == "slower"]
             whole = sum(any(point["change"] in ("slower", "faster") for point in each) for each in points)
             truth = 1.0 if sides == "ac" else None
-            covered = sum(point["ratio_ci95"][0] <= 1.0 <= point["ratio_ci95"][1] for point in every) if truth else None
+            covered = sum(point["interval"][0] <= 1.0 <= point["interval"][1] for point in every) if truth else None
             seen = statistics.median(point["smallest_slow_down_seen"] for point in every)
             lines.append(f"| {what} | {name} | {share(len(changed) if sides == 'ac' else len(found), len(every))} | {share(whole, len(points))} "
                          f"| {share(covered, len(every)) if truth else ''} | {100 * seen:.1f} % |")

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/model/points.h"
 #include "reports/comparisons.h"
 
 namespace gpubench {
@@ -40,6 +43,31 @@ OptionRows comparison_rows() {
                         std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency, TimingMode::call,
                                     TimingMode::graph})},
        }});
+}
+
+std::vector<std::string> counting_options(const compare::Comparison& comparison, const std::vector<Run>& base,
+                                          const std::vector<Run>& next) {
+  const auto counted = [](const std::vector<Run>& side, const compare::ComparedPoint& changed) {
+    return std::ranges::any_of(side, [&](const Run& run) {
+      return std::ranges::any_of(run.points, [&](const Point& point) {
+        const Measurement& measurement = point.measurement;
+        return measurement.device == changed.device && without_suffix(measurement.name) == changed.name &&
+               !(measurement.counters.empty() && measurement.absent_counters.empty());
+      });
+    });
+  };
+  const bool any = std::ranges::any_of(comparison.points, [&](const compare::ComparedPoint& point) {
+    return compare::is_change(point.change) && kind_of_id(point.device) == DeviceKind::gpu &&
+           !(counted(base, point) && counted(next, point));
+  });
+  return any ? std::vector<std::string>{"--metrics=core,units", "--check"} : std::vector<std::string>();
+}
+
+void take_counters(const Run& counted, std::vector<Run>& side) {
+  for (const Point& from : counted.points)
+    for (Point& to : side.front().points)
+      if (from.measurement.name == to.measurement.name && from.measurement.device == to.measurement.device)
+        compare::add_explanations(from.measurement, to.measurement);
 }
 
 int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options,

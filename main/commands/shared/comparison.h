@@ -33,6 +33,13 @@ void write_results(const Result& result, const Options& options, const std::func
   });
 }
 
+/// The options with which a program counts and records, for points of a GPU that changed and lack counters; empty where
+/// no such point is there.
+std::vector<std::string> counting_options(const compare::Comparison& comparison, const std::vector<Run>& base,
+                                          const std::vector<Run>& next);
+/// Takes over what a run with those options says, into the first run of its side.
+void take_counters(const Run& counted, std::vector<Run>& side);
+
 /// Prints and writes it. Returns the exit code.
 int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options,
                       const std::function<std::string()>& page = nullptr);

@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 #include "main/cli/options.h"
-#include "main/cli/terminal.h"
+#include "main/commands/shared/last_line.h"
 
 namespace gpubench {
 namespace {
@@ -24,11 +24,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line, field_end);) lines.push_back(line);
   return lines;
-}
-
-std::string last_line(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 std::string without_last_newline(std::string text) {

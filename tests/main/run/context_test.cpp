@@ -55,6 +55,14 @@ class CodeIdentity : public ::testing::Test {
       std::filesystem::temp_directory_path() / ("gpubench-code-" + std::to_string(::getpid()));
 };
 
+TEST(CompilerFlags, AreThoseOfAllParts) {
+  using std::string_literals::operator""s;
+  EXPECT_EQ(flags_in("main\0GNU C++20 13.2.0 -O2 -g\0int\0GNU C17 13.2.0 -O3 -g\0"s), "-O2 -O3 -g");
+  EXPECT_EQ(flags_in("GNU C++20 13.2.0"), "");
+  EXPECT_EQ(flags_in("main -O2"), "") << "only a compiler's own words count";
+  EXPECT_EQ(flags_in("GNU C -" + std::string(5000, 'x')), "");
+}
+
 TEST_F(CodeIdentity, HashesCodeAndNothingElse) {
   // FNV-1a of "foobar" is 85944171f73967e8, by its authors' test suite.
   EXPECT_EQ(of(section(".text", "foobar", "notes"))["host_code"], "fnv1a64 of .text: 85944171f73967e8");
