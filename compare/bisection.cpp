@@ -203,6 +203,17 @@ std::vector<Bisection::Cell> Bisection::cells_of(const Search& search) const {
   return cells;
 }
 
+/// What builds differ by hides what more pairs could tell.
+bool Bisection::is_saturated(std::size_t commit) const {
+  if (pairs_of(commit) < options_.min_pairs) return false;
+  constexpr double small_part = 0.1;
+  const double of_build = options_.build_deviation * options_.build_deviation;
+  for (std::size_t point = 0; point < points_; ++point)
+    for (const Level& level : levels_of(point))
+      if (level.commit == commit && level.variance - of_build > small_part * of_build) return false;
+  return true;
+}
+
 /// Of BAD itself: what the other commits are held against.
 bool Bisection::effects_known() const {
   for (std::size_t point = 0; point < points_; ++point) {
@@ -230,7 +241,9 @@ std::optional<std::size_t> Bisection::next() const {
     }
     return sum;
   };
-  const auto has_room = [&](std::size_t commit) { return usable(commit) && pairs_of(commit) < options_.max_pairs; };
+  const auto has_room = [&](std::size_t commit) {
+    return usable(commit) && pairs_of(commit) < options_.max_pairs && !is_saturated(commit);
+  };
   if (last_ != commits_ && has_room(last_)) {
     if (pairs_of(last_) < neither_pairs)
       for (const Search& search : open)

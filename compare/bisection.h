@@ -76,6 +76,7 @@ class Bisection {
   [[nodiscard]] Search search_of(std::size_t point, std::size_t low, std::size_t high,
                                  const std::vector<Level>& levels) const;
   [[nodiscard]] bool effects_known() const;
+  [[nodiscard]] bool is_saturated(std::size_t commit) const;
   [[nodiscard]] const Level* neither(const Search& search) const;
   /// Commits that nothing measured could tell apart, with their belief, the likeliest first.
   struct Cell {

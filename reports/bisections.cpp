@@ -98,7 +98,7 @@ std::vector<ResultTable> tables_of(const Bisected& bisected) {
   facts.notes = {summary_of(bisected)};
   for (const std::string& name : bisected.undecided)
     facts.notes.push_back(fmt::format("It is undecided whether {} is slower in BAD.", name));
-  for (const std::string& note : bisected.notes) facts.notes.push_back(note + ".");
+  for (const std::string& note : bisected.notes) facts.notes.push_back(note.ends_with('.') ? note : note + ".");
   ResultTable changes{"changes",
                       columns_of("commit; :text=commit; author=author~1; date=date~1; subject=subject; point=point; "
                                  "device; change:change=slower by; change_low:change; change_high:change; "

@@ -299,7 +299,9 @@ class Search {
   reports::Bisected run() {
     std::string stopped;
     try {
-      for (const std::size_t commit : {std::size_t{0}, last()}) build_end(commit);
+      // Where an earlier search has measured them, they may not be needed again.
+      if (pairs_.empty())
+        for (const std::size_t commit : {std::size_t{0}, last()}) build_end(commit);
       compare_ends();
       if (!points_.empty()) bisect();
     } catch (const Stopped& why) {
@@ -533,7 +535,9 @@ class Search {
           fmt::format("submodule {} is not in your checkout, so it stays empty: git submodule update", name));
     if (repository_.is_dirty())
       result.notes.emplace_back("your checkout has changes that are in no commit: they were not measured");
-    result.builds = builds_.count();
+    std::set<std::size_t> built = {0};
+    for (const Pair& pair : pairs_) built.insert(pair.commit);
+    result.builds = built.size() + left_out_.size();
     result.pairs = pairs_.size();
     result.seconds = builds_.elapsed();
     for (const auto& [commit, reason] : left_out_)
