@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs against a stored baseline, and what the store's history says.
+// Runs against a stored baseline.
 #pragma once
 
 #include <string>
@@ -20,29 +20,5 @@ inline constexpr std::size_t min_updates = 3;
 /// not tell their code, as those of Python, they are of one code until the times of these points have a step.
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options, bool until_a_step = false);
-
-struct LevelChange {
-  std::string name;
-  std::string device;
-  int entry = 0;  ///< the first of the new level
-  std::string label;
-  std::string added_utc;
-  double before_seconds = 0.0;
-  double after_seconds = 0.0;
-  CodeChange code = CodeChange::not_known;  ///< against the entry before
-  [[nodiscard]] double ratio() const { return after_seconds / before_seconds; }
-};
-
-/// With fewer entries their noise is that of processes alone: what differs from update to update is not known.
-inline constexpr std::size_t min_entries_for_update_noise = 7;
-
-struct History {
-  std::size_t entries = 0;
-  std::size_t points = 0;
-  std::vector<LevelChange> steps;  ///< by entry, the newest first; within one the largest first
-};
-
-/// Steps beyond the least effect, 5 % chance of a false one in all; neighbours differ by no more than the noise.
-History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
 }  // namespace gpubench::compare

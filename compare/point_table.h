@@ -2,13 +2,13 @@
 // What each process of a comparison says of each point, in one table.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/noise.h"
@@ -45,7 +45,7 @@ class PointIndex {
   struct RowKey {
     std::string_view device;
     std::string_view name;
-    friend auto operator<=>(const RowKey&, const RowKey&) = default;
+    friend bool operator==(const RowKey&, const RowKey&) = default;
   };
   /// All points of a run become known.
   void add(const Run& run);
@@ -57,7 +57,12 @@ class PointIndex {
 
  private:
   std::vector<RowKey> keys_;
-  std::map<RowKey, std::size_t> places_;
+  struct Hash {
+    std::size_t operator()(const RowKey& key) const {
+      return std::hash<std::string_view>()(key.name) ^ (std::hash<std::string_view>()(key.device) << 1U);
+    }
+  };
+  std::unordered_map<RowKey, std::size_t, Hash> places_;
 };
 
 /// One time of a point in a process, as a logarithm.

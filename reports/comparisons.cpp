@@ -98,7 +98,9 @@ std::string change_text(double ratio) {
                      ratio > 1.0 ? "slower" : "faster");
 }
 
-std::string change_text(const compare::LevelChange& step) { return change_text(step.ratio()); }
+std::string change_text(const compare::LevelChange& step) {
+  return change_text(step.ratio()) + (step.entries_after == 1 ? ", once" : "");
+}
 
 namespace {
 
@@ -274,14 +276,21 @@ std::string summary_of(const compare::Comparison& comparison) {
 }
 
 std::string entry_text(const compare::LevelChange& step) {
-  return step.label.empty() ? fmt::format("{}", step.entry) : fmt::format("{} ({})", step.entry, step.label);
+  constexpr std::size_t whole_hash = 40, short_hash = 10;  // of git
+  const bool is_hash =
+      step.label.size() >= whole_hash && step.label.find_first_not_of("0123456789abcdef") == std::string::npos;
+  std::string text = fmt::format("{}", step.entry);
+  if (!step.label.empty()) text += fmt::format(" ({})", is_hash ? step.label.substr(0, short_hash) : step.label);
+  return step.is_drift() ? fmt::format("{} to {}", text, step.until_entry) : text;
 }
 
 std::string summary_of(const compare::History& history) {
-  std::string text = fmt::format("{} in {} over {} {}", plural(std::ssize(history.steps), "step"),
-                                 plural(static_cast<long long>(history.points), "point"), history.entries,
-                                 history.entries == 1 ? "entry" : "entries");
-  if (history.entries < compare::min_entries_for_update_noise)
+  const auto drifts = std::ranges::count_if(history.steps, &compare::LevelChange::is_drift);
+  std::string text =
+      fmt::format("{}{} in {} over {} {}", plural(std::ssize(history.steps) - drifts, "step"),
+                  drifts > 0 ? " and " + plural(drifts, "drift") : "", plural(std::ssize(history.points), "point"),
+                  history.entries.size(), history.entries.size() == 1 ? "entry" : "entries");
+  if (history.entries.size() < compare::min_entries_for_update_noise)
     text += fmt::format("; with fewer than {} entries, noise between updates is not known and can look like a step",
                         compare::min_entries_for_update_noise);
   return text;

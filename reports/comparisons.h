@@ -2,11 +2,12 @@
 // What compare/ finds, as text.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "compare/compare.h"
-#include "compare/gate.h"
+#include "compare/history.h"
 #include "core/base/table.h"
 #include "reports/export/tables.h"
 #include "reports/reports.h"
@@ -25,11 +26,14 @@ std::string console(const compare::History& history, const ConsoleStyle& style);
 std::string markdown(const compare::History& history);
 std::string csv(const compare::History& history);
 std::string json(const compare::History& history);
+/// `machine` says by name what the entries have in common.
+std::string html(const compare::History& history, const std::map<std::string, std::string>& machine);
 
 // What several of these writers say.
 
 /// "1.21x slower", "1.05x faster" of a ratio of times.
 std::string change_text(double ratio);
+/// Where only one entry has the new level so far: "1.21x slower, once".
 std::string change_text(const compare::LevelChange& step);
 /// The same of a point or an operation; where it has not changed "same" or "inconclusive".
 template <class Compared>
@@ -76,7 +80,7 @@ std::vector<std::string> changed_operations(const compare::Comparison& compariso
 /// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
 std::string summary_of(const compare::Comparison& comparison);
 
-/// "12", or "12 (v1.4)" with a label: the entry of the store.
+/// "12", or "12 (v1.4)" with a label: the entry of the store; of a drift "12 (v1.4) to 20".
 std::string entry_text(const compare::LevelChange& step);
 /// "2 steps in 40 points over 12 entries".
 std::string summary_of(const compare::History& history);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/statistics/statistics.h"
@@ -28,8 +30,83 @@ class Costs {
     return squares_[last] - squares_[first] - sum * sum / (weights_[last] - weights_[first]);
   }
 
+  [[nodiscard]] double weight(std::size_t end) const { return weights_[end]; }
+  [[nodiscard]] double sum(std::size_t end) const { return sums_[end]; }
+  [[nodiscard]] double square(std::size_t end) const { return squares_[end]; }
+
  private:
   std::vector<double> weights_{0.0}, sums_{0.0}, squares_{0.0};
+};
+
+constexpr std::size_t shortest_level = 2;
+
+/// Where the last level may begin: columns, so that the costs of all beginnings are one vectorised loop.
+class Beginnings {
+ public:
+  explicit Beginnings(std::size_t count) : totals_(count + 2) {}
+
+  void add(std::size_t place, double best, const Costs& cost) {
+    places_.push_back(place);
+    best_.push_back(best);
+    weights_.push_back(cost.weight(place));
+    sums_.push_back(cost.sum(place));
+    squares_.push_back(cost.square(place));
+  }
+
+  /// The first of the best, and what all levels up to `end` cost with it.
+  std::pair<std::size_t, double> best_for(std::size_t end, double penalty, const Costs& cost) {
+    const double weight = cost.weight(end), sum = cost.sum(end), square = cost.square(end);
+    const std::size_t count = places_.size();
+    double* const totals = totals_.data();
+    const double *const best = best_.data(), *const weights = weights_.data(), *const sums = sums_.data(),
+                        *const squares = squares_.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const double part = sum - sums[i];
+      totals[i] = best[i] + penalty + (square - squares[i] - part * part / (weight - weights[i]));
+    }
+    // Lanes, so that each minimum does not wait for the one before.
+    std::array<double, 8> lanes;
+    lanes.fill(totals[0]);
+    std::size_t next = 0;
+    for (; next + lanes.size() <= count; next += lanes.size())
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+        lanes[lane] = totals[next + lane] < lanes[lane] ? totals[next + lane] : lanes[lane];
+    double least = std::ranges::min(lanes);
+    for (; next < count; ++next) least = std::min(least, totals[next]);
+    penalty_ = penalty;
+    const auto place = static_cast<std::size_t>(std::find(totals, totals + count, least) - totals);
+    return {places_[place], least};
+  }
+
+  /// Those that are dearer up to here than the best levels that end here are dearer for each later end, too, since a
+  /// level may begin here (PELT). But not one that ends at once: it would be too short, so they go one end later.
+  void mark(double best) {
+    marked_ = 0;
+    keep_.assign(places_.size(), true);
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (totals_[i] - penalty_ >= best) keep_[i] = false, ++marked_;
+  }
+  void remove_marked() {
+    if (marked_ == 0) return;
+    keep_.resize(places_.size(), true);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (!keep_[i]) continue;
+      places_[kept] = places_[i];
+      for (auto* const column : {&best_, &weights_, &sums_, &squares_}) (*column)[kept] = (*column)[i];
+      ++kept;
+    }
+    places_.resize(kept);
+    for (auto* const column : {&best_, &weights_, &sums_, &squares_}) column->resize(kept);
+    marked_ = 0;
+  }
+
+ private:
+  std::vector<std::size_t> places_;
+  std::vector<double> best_, weights_, sums_, squares_, totals_;
+  std::vector<bool> keep_;
+  std::size_t marked_ = 0;
+  double penalty_ = 0.0;
 };
 
 constexpr double smallest_change = 0.01;  // of the median
@@ -126,21 +203,22 @@ Steadiness steadiness_of(std::span<const double> samples) {
 }
 
 std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty) {
-  constexpr std::size_t shortest = 2;
+  constexpr std::size_t between_prunings = 16;
   const std::size_t count = values.size();
   const Costs cost(values, variance);
   std::vector<double> best(count + 1, std::numeric_limits<double>::infinity());
   std::vector<std::size_t> begins(count + 1, 0);
   best[0] = -penalty;  // the first level is no step
-  for (std::size_t end = 1; end <= count; ++end)
-    for (std::size_t first = 0; first < end; ++first) {
-      if (end - first < shortest && first != 0 && end != count) continue;
-      const double total = best[first] + penalty + cost(first, end);
-      if (total < best[end]) {
-        best[end] = total;
-        begins[end] = first;
-      }
-    }
+  Beginnings beginnings(count);
+  beginnings.add(0, best[0], cost);
+  for (std::size_t end = 1; end <= count; ++end) {
+    // A level between two others has two values, so it begins two before the end; the newest may have one.
+    if (end > shortest_level) beginnings.add(end - shortest_level, best[end - shortest_level], cost);
+    if (end == count && end > 1) beginnings.add(end - 1, best[end - 1], cost);
+    std::tie(begins[end], best[end]) = beginnings.best_for(end, penalty, cost);
+    if (end % between_prunings == 0) beginnings.mark(best[end]);
+    if (end % between_prunings == 1) beginnings.remove_marked();
+  }
   std::vector<std::size_t> steps;
   for (std::size_t end = count; end > 0 && begins[end] > 0; end = begins[end]) steps.push_back(begins[end]);
   std::ranges::reverse(steps);

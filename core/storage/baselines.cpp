@@ -13,6 +13,7 @@
 
 #include "core/base/elf_image.h"
 #include "core/base/files.h"
+#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 
@@ -64,10 +65,16 @@ std::map<int, std::filesystem::path> files_in(const std::filesystem::path& folde
   return files;
 }
 
-BaselineEntry read_entry(int number, const std::filesystem::path& file) {
-  BaselineEntry entry = baseline_from_json(read_text(file), file.string());
+BaselineEntry read_entry(int number, const std::filesystem::path& file, bool times_alone = false) {
+  BaselineEntry entry = (times_alone ? baseline_times_from_json : baseline_from_json)(read_text(file), file.string());
   entry.number = number;
   return entry;
+}
+
+void require_machine(const BaselineEntry& entry, const Fingerprint& machine, const std::filesystem::path& file) {
+  if (entry.fingerprint != machine)
+    throw ReadError(
+        fmt::format("{}: belongs to another machine than its folder; move it back or remove it", file.string()));
 }
 
 /// Held while it lives.
@@ -102,11 +109,26 @@ std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, st
   if (files.size() > max) std::advance(place, static_cast<std::ptrdiff_t>(files.size() - max));
   for (; place != files.end(); ++place) {
     result.push_back(read_entry(place->first, place->second));
-    if (result.back().fingerprint != machine)
-      throw ReadError(fmt::format("{}: belongs to another machine than its folder; move it back or remove it",
-                                  place->second.string()));
+    require_machine(result.back(), machine, place->second);
   }
   return result;
+}
+
+void BaselineStore::visit_times(const Fingerprint& machine, std::size_t max,
+                                const std::function<void(BaselineEntry&& entry)>& visit) const {
+  constexpr std::size_t at_once = 8;  // read in parallel, and held in memory
+  const auto files = files_in(folder_ / folder_name(machine));
+  std::vector<std::pair<int, std::filesystem::path>> newest(files.rbegin(), files.rend());
+  newest.resize(std::min(newest.size(), max));
+  for (std::size_t first = 0; first < newest.size(); first += at_once) {
+    std::vector<BaselineEntry> entries(std::min(at_once, newest.size() - first));
+    for_each_in_parallel(entries.size(), 1, [&](std::size_t i) {
+      const auto& [number, file] = newest[first + i];
+      entries[i] = read_entry(number, file, true);
+      require_machine(entries[i], machine, file);
+    });
+    for (BaselineEntry& entry : entries) visit(std::move(entry));
+  }
 }
 
 std::vector<BaselineEntry> BaselineStore::newest_of_each() const {

@@ -370,6 +370,7 @@ PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(ru
 
 Run run_at(const Node& node) { return read_as<Run>(node); }
 Point point_at(const Node& node) { return read_as<Point>(node); }
+BaselineEntry baseline_at(const Node& node) { return read_as<BaselineEntry>(node); }
 
 std::string to_json(const BaselineEntry& entry) {
   return document_text(json_of(entry), baseline_schema, BaselineEntry::schema_version);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 
+#include "core/storage/baselines.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 
@@ -70,6 +72,89 @@ class RunReader {
     }
   }
 
+  /// The fields of an object, of which those named are empty lists.
+  nlohmann::json without(const simdjson::dom::object& object, std::span<const std::string_view> names, int depth) {
+    nlohmann::json json = nlohmann::json::object();
+    for (const auto& [key, value] : object)
+      json[std::string(key)] =
+          std::ranges::find(names, key) != names.end() ? nlohmann::json::array() : json_of(value, depth);
+    return json;
+  }
+
+  /// Of a point its name and its times, without a document between. Throws Odd where anything is not as usual.
+  static Point times_at(const simdjson::dom::object& object) {
+    Point point;
+    Measurement& measurement = point.measurement;
+    const std::pair<std::string_view, std::string*> texts[] = {{"name", &measurement.name},
+                                                               {"operation", &measurement.operation},
+                                                               {"device", &measurement.device},
+                                                               {"cache_state", &measurement.cache_state}};
+    for (const auto& [key, value] : object) {
+      if (key == "failure" || key == "skipped") throw Odd();
+      if (key == "repetition") measurement.repetition = static_cast<int>(within(std::int64_t(value), 1'000'000));
+      if (key == "timings")
+        for (const simdjson::dom::element timing : simdjson::dom::array(value))
+          measurement.timings.push_back(timing_at(timing));
+      for (const auto& [name, text] : texts)
+        if (key == name) *text = std::string_view(value);
+    }
+    if (measurement.name.empty() || measurement.device.empty()) throw Odd();
+    return point;
+  }
+
+  static Timing timing_at(const simdjson::dom::object& object) {
+    Timing timing;
+    const auto clock = std::ranges::find(timing_mode_names, std::string_view(object["clock"]));
+    if (clock == timing_mode_names.end()) throw Odd();
+    timing.clock = static_cast<TimingMode>(clock - timing_mode_names.begin());
+    const auto seconds = object["seconds"];
+    if (seconds.error() != simdjson::SUCCESS || seconds.is_null()) return timing;
+    Summary& summary = timing.seconds.emplace();
+    summary.count = within(std::int64_t(seconds["count"]), max_integer);
+    const std::pair<const char*, double*> numbers[] = {
+        {"minimum", &summary.minimum}, {"median", &summary.median}, {"maximum", &summary.maximum}};
+    for (const auto& [name, number] : numbers) *number = double(seconds[name]);
+    summary.lower_quartile = summary.upper_quartile = summary.mean = summary.median;
+    summary.median_ci95 = {summary.median, summary.median};
+    return timing;
+  }
+  static std::int64_t within(std::int64_t number, std::int64_t max) {
+    if (number < 0 || number > max) throw Odd();
+    return number;
+  }
+
+ public:
+  BaselineEntry read_times(const simdjson::padded_string& text) {
+    constexpr std::array<std::string_view, 1> runs_alone = {"runs"};
+    constexpr std::array<std::string_view, 5> beside_points = {"points", "calibrations", "boundaries", "findings",
+                                                               "warnings"};
+    simdjson::dom::parser parser;
+    const simdjson::dom::object root = parser.parse(text);
+    const Document document =
+        document_of(without(root, runs_alone, 1), origin_, baseline_schema, BaselineEntry::schema_version);
+    if (document.version == 1) throw Odd();  // another place for times
+    BaselineEntry entry = baseline_at(document.root(origin_));
+    for (const simdjson::dom::element element : root["runs"].get_array()) {
+      const simdjson::dom::object one = element;
+      const nlohmann::json rest = without(one, beside_points, 2);
+      Run& run = entry.runs.emplace_back(run_at(Node(rest, origin_, document.version)));
+      for (const simdjson::dom::element point : one["points"].get_array()) {
+        const simdjson::dom::object fields = point;
+        const bool failed = fields["failure"].error() == simdjson::SUCCESS;
+        const bool skipped = fields["skipped"].error() == simdjson::SUCCESS;
+        if (!failed && !skipped) {
+          run.points.push_back(times_at(fields));
+          continue;
+        }
+        const nlohmann::json whole = json_of(point, 3);
+        run.points.push_back(point_at(Node(whole, origin_, document.version)));
+      }
+    }
+    if (entry.runs.empty()) throw Odd();
+    return entry;
+  }
+
+ private:
   std::string_view origin_;
   bool slim_;
   bool in_points_ = false;  ///< of a slim run
@@ -87,6 +172,16 @@ Run read(std::string_view text, std::string_view origin, bool slim) {
 }
 
 }  // namespace
+
+BaselineEntry baseline_times_from_json(std::string_view text, std::string_view origin) {
+  try {
+    return RunReader(origin, true).read_times(simdjson::padded_string(text));
+  } catch (const simdjson::simdjson_error&) {
+  } catch (const ReadError&) {
+  } catch (const Odd&) {
+  }
+  return baseline_from_json(text, origin);
+}
 
 Run run_from_json(std::string_view text, std::string_view origin) { return read(text, origin, false); }
 Run slim_run_from_json(std::string_view text, std::string_view origin) { return read(text, origin, true); }

@@ -9,6 +9,7 @@
 
 #include "compare/comparability.h"
 #include "compare/gate.h"
+#include "compare/history.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
@@ -16,6 +17,7 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/comparison.h"
+#include "main/run/commits.h"
 
 namespace gpubench {
 namespace {
@@ -24,6 +26,7 @@ struct GateOptions : ComparisonOptions {
   std::string store = ".gpubench";
   std::string label;
   std::optional<std::string> summary_file;
+  std::string repository = ".";
 };
 
 /// What a check reads of a store: enough for baseline and noise, whatever its age.
@@ -122,6 +125,10 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const GateOptio
   return {};
 }
 
+void require_points(const std::string& filter, std::size_t left) {
+  if (left == 0) throw UsageError(fmt::format("No point of the store matches the filter '{}'.", filter));
+}
+
 /// Older entries may lack the points, but not all of them.
 void keep_matching(const std::string& filter, std::vector<storage::BaselineEntry>& entries) {
   if (filter.empty()) return;
@@ -131,7 +138,7 @@ void keep_matching(const std::string& filter, std::vector<storage::BaselineEntry
       drop_others(filter, run);
       left += run.points.size();
     }
-  if (left == 0) throw UsageError(fmt::format("No point of the store matches the filter '{}'.", filter));
+  require_points(filter, left);
 }
 
 std::string summary_text(const compare::Comparison& comparison, int code) {
@@ -197,15 +204,24 @@ int gate_history(const GateOptions& options) {
     throw UsageError(fmt::format("{} has baselines of {} machines, but --out writes one. Leave --out out.",
                                  options.store, machines.size()));
   for (const storage::BaselineEntry& machine : machines) {
-    auto entries = store.entries(machine.fingerprint, max_entries_of_history);
-    keep_matching(options.filter, entries);
-    const compare::History history = compare::history_of(entries, options.min_effect);
+    compare::HistoryBuilder builder;
+    std::size_t left = 0;
+    store.visit_times(machine.fingerprint, max_entries_of_history, [&](storage::BaselineEntry&& entry) {
+      for (Run& run : entry.runs) {
+        drop_others(options.filter, run);
+        left += run.points.size();
+      }
+      builder.add(entry);
+    });
+    if (!options.filter.empty()) require_points(options.filter, left);
+    compare::History history = builder.take(options.min_effect);
+    if (const std::string trouble = add_commits(options.repository, history); !trouble.empty()) say(trouble);
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)
         if (machines.size() > 1) show(fmt::format("{}: {}\n", printable(key), printable(value)));
       show(reports::console(history, stdout_style(options)));
     }
-    write_results(history, options);
+    write_results(history, options, [&] { return reports::html(history, machine.fingerprint); });
   }
   return exit_codes::fine;
 }
@@ -252,11 +268,17 @@ extern const CommandFile gate_command{
           with(Command{"gate history",
                        "Name the entry of the store at which the time of a point changed",
                        "gpubench gate history\n"
+                       "gpubench gate history --out=history.html\n"
                        "gpubench gate history --min-effect=5",
                        {},
-                       ".json .csv .md",
+                       ".json .csv .md .html",
                        false,
-                       joined_rows({chosen_rows(comparison_rows(), {"--filter", "--min-effect"}), store})},
+                       joined_rows({chosen_rows(comparison_rows(), {"--filter", "--min-effect"}),
+                                    store,
+                                    {{"--repository", "DIR", "", ".", common, once,
+                                      "The git repository whose commits the labels of entries name: each change gets "
+                                      "those since the entry before.",
+                                      use::text(&GateOptions::repository)}}})},
                gate_history)};
     }};
 

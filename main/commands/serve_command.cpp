@@ -23,7 +23,7 @@
 #include <thread>
 
 #include "compare/compare.h"
-#include "compare/gate.h"
+#include "compare/history.h"
 #include "core/base/text.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
@@ -76,7 +76,9 @@ std::string history_text(const std::filesystem::path& folder) {
   for (const storage::BaselineEntry& machine : store.newest_of_each()) {
     for (const auto& [key, value] : machine.fingerprint)
       text += fmt::format("{}: {}\n", printable(key), printable(value));
-    const compare::History history = compare::history_of(store.entries(machine.fingerprint, 10'000), 0.01);
+    compare::HistoryBuilder builder;
+    store.visit_times(machine.fingerprint, 10'000, [&](const storage::BaselineEntry& entry) { builder.add(entry); });
+    const compare::History history = builder.take(0.01);
     text += "\n" + reports::console(history, {.width = 110}) + "\n";
   }
   return text;

@@ -60,15 +60,29 @@ Json json_of(const compare::ComparedPoint& point) {
   return item;
 }
 
+Json json_of(const compare::Commit& commit) {
+  return {{"hash", commit.hash}, {"author", commit.author}, {"date", commit.date}, {"subject", commit.subject}};
+}
+
 Json json_of(const compare::LevelChange& step) {
-  return {{"name", step.name},
-          {"device", step.device},
-          {"entry", step.entry},
-          {"label", step.label},
-          {"added_utc", step.added_utc},
-          {"before_seconds", step.before_seconds},
-          {"after_seconds", step.after_seconds},
-          {"code", name_of(step.code)}};
+  Json item = {{"name", step.name},
+               {"device", step.device},
+               {"entry", step.entry},
+               {"label", step.label},
+               {"added_utc", step.added_utc},
+               {"before_seconds", step.before_seconds},
+               {"after_seconds", step.after_seconds},
+               {"code", name_of(step.code)},
+               {"kind", step.is_drift() ? "drift" : "step"},
+               {"adjusted_p", step.p_value}};
+  if (step.is_drift()) item["until_entry"] = step.until_entry;
+  if (step.rearranged_p) item["rearranged_p"] = *step.rearranged_p;
+  if (!step.commits.empty()) {
+    item["commits"] = Json::array();
+    for (const compare::Commit& commit : step.commits) item["commits"].push_back(json_of(commit));
+    if (step.more_commits) item["more_commits"] = true;
+  }
+  return item;
 }
 
 constexpr const char* point_columns =
@@ -76,7 +90,8 @@ constexpr const char* point_columns =
     "adjusted_p "
     "smallest_slow_down_seen base_processes new_processes process_deviation noise_from clock interval_confidence "
     "causes";
-constexpr const char* step_columns = "name device entry label added_utc before_s after_s ratio code";
+constexpr const char* step_columns =
+    "name device entry label added_utc before_s after_s ratio code kind until_entry adjusted_p rearranged_p";
 
 /// Where the JSON object has what stands in a column.
 Json::json_pointer place_of(const std::string& column) {
@@ -210,10 +225,18 @@ std::string csv(const compare::History& history) {
 
 std::string json(const compare::History& history) {
   Json document = {{"schema", {{"name", "gpubench-history"}, {"version", 1}}},
-                   {"entries", history.entries},
-                   {"points", history.points},
-                   {"steps", Json::array()}};
+                   {"entries", history.entries.size()},
+                   {"points", history.points.size()},
+                   {"neighbour_correlation", history.correlation},
+                   {"steps", Json::array()},
+                   {"levels", Json::array()}};
   for (const compare::LevelChange& step : history.steps) document["steps"].push_back(json_of(step));
+  for (const compare::HistoryPoint& point : history.points)
+    document["levels"].push_back({{"name", point.name},
+                                  {"device", point.device},
+                                  {"clock", name_of(point.clock)},
+                                  {"first_seconds", point.first_seconds},
+                                  {"last_seconds", point.last_seconds}});
   return text_of(document);
 }
 

@@ -9,10 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/storage/document.h"
-#include "core/storage/storage.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
@@ -76,12 +74,9 @@ class Columns {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-/// As JSON; where that is long as compressed JSON, which base.js unpacks: a twelfth of the size.
-std::string data_script(const charts::Json& data) {
-  constexpr std::size_t long_text = std::size_t{1} << 20;
-  const std::string text = markup::script_json(data);
-  if (text.size() < long_text) return "<script type=\"application/json\" id=\"data\">" + text + "</script>";
-  return "<script type=\"application/gzip\" id=\"data\">" + base64(storage::compressed(text)) + "</script>";
+std::string data_script(const charts::Json& value) {
+  const markup::Data data = markup::data(value);
+  return fmt::format("<script type=\"{}\" id=\"data\">{}</script>", data.type, data.text);
 }
 
 charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets, Columns points) {

@@ -8,9 +8,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/document.h"
+#include "core/storage/storage.h"
 #include "reports/html/page.h"
 
 namespace gpubench::reports::markup {
@@ -103,6 +105,13 @@ std::string escape(std::string_view text) {
 std::string script_json(const json& value) {
   // ensure_ascii turns U+2028 and U+2029 into escapes; the three characters left stand only inside strings.
   return replaced(storage::json_text(value, -1, true), {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
+}
+
+Data data(const json& value) {
+  constexpr std::size_t long_text = std::size_t{1} << 20;
+  std::string text = script_json(value);
+  if (text.size() < long_text) return {"application/json", std::move(text)};
+  return {"application/gzip", base64(storage::compressed(text))};
 }
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }

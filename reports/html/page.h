@@ -28,6 +28,7 @@ File script_charts();
 File script_trace();
 File script_serve();
 File script_flame();
+File script_history();
 File script_library();
 File script_fleet();
 

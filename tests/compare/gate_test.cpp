@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "compare/history.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::compare {
@@ -209,6 +211,52 @@ TEST(History, NoiseMakesFewSteps) {
     histories += history_of(entries, 0.01).steps.empty() ? 0 : 1;
   }
   EXPECT_LE(histories, 4);
+}
+
+TEST(History, KeepsTheTimesOfEachPointByEntry) {
+  Machine machine(0.004, 0.002, 6);
+  std::vector<storage::BaselineEntry> entries;
+  for (int e = 1; e <= 10; ++e) entries.push_back(machine.entry(e, 2));
+  std::erase_if(entries[3].runs[0].points, [](const Point& point) { return point.measurement.name == "op1"; });
+  std::erase_if(entries[3].runs[1].points, [](const Point& point) { return point.measurement.name == "op1"; });
+  const History history = history_of(entries, 0.01);
+  ASSERT_EQ(history.entries.size(), 10U);
+  EXPECT_EQ(history.entries[9].number, 10);
+  ASSERT_EQ(history.points.size(), static_cast<std::size_t>(points));
+  const auto point = std::ranges::find(history.points, "op1", &HistoryPoint::name);
+  ASSERT_NE(point, history.points.end());
+  EXPECT_TRUE(std::isnan(point->log_seconds[3]));
+  EXPECT_NEAR(std::exp(point->log_seconds[4]), 2e-5, 1e-6);
+  EXPECT_NEAR(point->last_seconds, 2e-5, 1e-6);
+}
+
+TEST(History, ALevelOfOneEntryIsMarked) {
+  Machine machine(0.004, 0.002, 7);
+  std::vector<storage::BaselineEntry> entries;
+  for (int e = 1; e <= 12; ++e) entries.push_back(machine.entry(e, 3, e < 12 ? 1.0 : 1.5));
+  const History history = history_of(entries, 0.01);
+  ASSERT_EQ(history.steps.size(), 1U);
+  EXPECT_EQ(history.steps[0].entries_after, 1U);
+}
+
+TEST(History, EachMachineStatePersistsInTheNoise) {
+  // Updates share a state that lasts: as steps these would be false, and the correlation of all points tells.
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  double state = 0.0;
+  std::vector<storage::BaselineEntry> entries;
+  Machine machine(0.002, 0.0, 8);
+  for (int e = 1; e <= 120; ++e) {
+    state = 0.7 * state + 0.02 * normal(random);
+    entries.push_back(machine.entry(e, 1));
+    for (Point& point : entries.back().runs.front().points) {
+      Summary& seconds = *point.measurement.make_primary().seconds;
+      seconds.median *= std::exp(state);
+    }
+  }
+  const History history = history_of(entries, 0.01);
+  EXPECT_GT(history.correlation, 0.4);
+  EXPECT_THAT(history.steps, IsEmpty());
 }
 
 TEST(History, OfOneEntryHasNoStep) {

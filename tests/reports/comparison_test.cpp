@@ -136,10 +136,10 @@ TEST(ComparisonText, ShowsTheIntervalThatDecidesAndWhatItContains) {
 
 TEST(HistoryText, NamesEntriesAndTheirLabels) {
   compare::History history;
-  history.entries = 1;
+  history.entries.resize(1);
   EXPECT_THAT(console(history, {false, 80}), HasSubstr("1 entry"));
-  history.entries = 12;
-  history.points = 1;
+  history.entries.resize(12);
+  history.points.resize(1);
   history.steps = {{"op0", "cpu", 9, "v9", "2026-01-01T00:00:00Z", 1.0, 1.04, compare::CodeChange::differs}};
   EXPECT_THAT(console(history, {false, 120}), HasSubstr("9 (v9)"));
   EXPECT_EQ(nlohmann::json::parse(json(history))["steps"][0]["entry"], 9);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -148,6 +150,49 @@ TEST(Steadiness, RaisesFewFalseAlarms) {
     }
     for (const int found : alarms) EXPECT_LT(found, trials / 100) << count;
   }
+}
+
+/// The same by plain dynamic programming.
+std::vector<std::size_t> steps_by_definition(const std::vector<double>& values, const std::vector<double>& variance,
+                                             double penalty) {
+  const std::size_t count = values.size();
+  const auto cost = [&](std::size_t first, std::size_t last) {
+    double weight = 0.0, sum = 0.0, squares = 0.0;
+    for (std::size_t i = first; i < last; ++i) weight += 1.0 / variance[i], sum += values[i] / variance[i];
+    for (std::size_t i = first; i < last; ++i) squares += std::pow(values[i] - sum / weight, 2) / variance[i];
+    return squares;
+  };
+  std::vector<double> best(count + 1, std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> begins(count + 1, 0);
+  best[0] = -penalty;
+  for (std::size_t end = 1; end <= count; ++end)
+    for (std::size_t first = 0; first < end; ++first) {
+      if (end - first < 2 && first != 0 && end != count) continue;
+      const double total = best[first] + penalty + cost(first, end);
+      if (total < best[end] - 1e-9) best[end] = total, begins[end] = first;
+    }
+  std::vector<std::size_t> steps;
+  for (std::size_t end = count; end > 0 && begins[end] > 0; end = begins[end]) steps.insert(steps.begin(), begins[end]);
+  return steps;
+}
+
+TEST(Steps, PruningLosesNone) {
+  std::mt19937_64 random(7);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11U) / 9007199254740992.0; };
+  std::size_t steps = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<double> values, variance;
+    double level = 0.0;
+    for (std::size_t i = 0, count = 1 + random() % 90; i < count; ++i) {
+      if (uniform() < 0.1) level = 9.0 * uniform();
+      values.push_back(level + 3.0 * uniform());
+      variance.push_back(0.5 + static_cast<double>(random() % 4));
+    }
+    const auto expected = steps_by_definition(values, variance, 3.0);
+    EXPECT_EQ(find_steps(values, variance, 3.0), expected) << round;
+    steps += expected.size();
+  }
+  EXPECT_GT(steps, 300U);
 }
 
 }  // namespace
