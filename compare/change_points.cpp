@@ -20,6 +20,7 @@ constexpr double max_correlation = 0.9;
 constexpr int shuffles = 199;
 constexpr double max_rearranged_p = 0.02;
 constexpr std::size_t min_parts = 4;         ///< of a level, that can be rearranged
+constexpr std::size_t min_all_parts = 10;    ///< of both levels: fewer have too few arrangements for a rare one
 constexpr std::size_t max_rearranged = 100;  ///< values of a level: those next to the change
 constexpr std::size_t max_short_level = 12;  ///< longer ones are not made of outliers
 constexpr std::size_t ramp_places = 24;      ///< for each end of a slope
@@ -98,7 +99,8 @@ std::optional<double> rearranged_p(std::span<const double> values, std::size_t f
                                    std::size_t last, std::size_t part) {
   first = std::max(first, change - std::min(change, max_rearranged));
   last = std::min(last, change + max_rearranged);
-  if (change - first < min_parts * part || last - change < min_parts * part) return std::nullopt;
+  const std::size_t before = (change - first) / part, after = (last - change) / part;
+  if (std::min(before, after) < min_parts || before + after < min_all_parts) return std::nullopt;
   std::vector<double> parts;
   for (std::size_t i = first + (change - first) % part; i + part <= last; i += part)
     parts.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i),

@@ -139,7 +139,7 @@ class RunReader {
       const nlohmann::json rest = without(one, beside_points, 2);
       Run& run = entry.runs.emplace_back(run_at(Node(rest, origin_, document.version)));
       for (const simdjson::dom::element point : one["points"].get_array()) {
-        const simdjson::dom::object fields = point;
+        const simdjson::dom::object fields = point["measurement"];
         const bool failed = fields["failure"].error() == simdjson::SUCCESS;
         const bool skipped = fields["skipped"].error() == simdjson::SUCCESS;
         if (!failed && !skipped) {
