@@ -122,7 +122,7 @@ std::string Node::path() const {
 }
 
 void Node::fail(std::string_view what) const {
-  throw ReadError(fmt::format("{}: {}: {}; {}", origin_, path(), what, remedy));
+  throw ReadError(fmt::format("{}: {}: {}; {}", origin_, path(), what, remedy_));
 }
 
 void Node::fail_type(std::string_view wanted) const {

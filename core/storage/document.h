@@ -24,8 +24,10 @@ enum class Domain {
 /// One value; the document and `origin` must outlive it. Its path is looked for only when an error names it.
 class Node {
  public:
-  Node(const nlohmann::json& document, std::string_view origin, int version)
-      : value_(&document), root_(&document), origin_(origin), version_(version) {}
+  /// `remedy` is what an error says to do; it must outlive the node as well.
+  Node(const nlohmann::json& document, std::string_view origin, int version,
+       std::string_view remedy = "give a file written by gpubench, whole and unchanged")
+      : value_(&document), root_(&document), origin_(origin), remedy_(remedy), version_(version) {}
 
   /// Of the document's schema.
   [[nodiscard]] int version() const { return version_; }
@@ -34,7 +36,13 @@ class Node {
   [[nodiscard]] Node at(std::string_view key) const;
   [[nodiscard]] std::optional<Node> find(std::string_view key) const;
 
+  /// What names the document in errors: of a file its path.
+  [[nodiscard]] std::string_view origin() const { return origin_; }
+
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  [[nodiscard]] bool is_text() const { return value_->is_string(); }
+  [[nodiscard]] bool is_number() const { return value_->is_number(); }
+  [[nodiscard]] bool is_flag() const { return value_->is_boolean(); }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool flag() const;
   [[nodiscard]] double number(Domain domain) const;
@@ -55,6 +63,11 @@ class Node {
     result.reserve(size);
     for (std::size_t i = 0; i < size; ++i) result.push_back(read(element(i)));
     return result;
+  }
+  /// visit(element) for each element of an array.
+  template <class Visit>
+  void each_element(Visit visit) const {
+    for (std::size_t i = 0, size = array_size(); i < size; ++i) visit(element(i));
   }
   /// visit(key, member) for each member of an object, by key.
   template <class Visit>
@@ -82,6 +95,7 @@ class Node {
   const nlohmann::json* value_;
   const nlohmann::json* root_;  ///< what `value_` is somewhere inside of
   std::string_view origin_;
+  std::string_view remedy_;
   int version_;
 };
 

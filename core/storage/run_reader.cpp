@@ -10,6 +10,7 @@
 
 #include "core/storage/baselines.h"
 #include "core/storage/document.h"
+#include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -161,6 +162,19 @@ class RunReader {
   std::size_t values_ = 0;
 };
 
+/// Python writes numbers that JSON does not have; only results of other tools may have them.
+nlohmann::json parsed(std::string_view text, std::string_view origin) {
+  try {
+    return parse_json(text, origin, run_schema);
+  } catch (const ReadError&) {
+    const std::string cleaned = without_not_a_number(text);
+    if (cleaned == text) throw;
+    nlohmann::json json = parse_json(cleaned, origin, run_schema);
+    if (!json.is_object() || !schema_of(json).empty()) throw;
+    return json;
+  }
+}
+
 Run read(std::string_view text, std::string_view origin, bool slim) {
   try {
     return RunReader(origin, slim).read(simdjson::padded_string(text));
@@ -168,7 +182,9 @@ Run read(std::string_view text, std::string_view origin, bool slim) {
   } catch (const ReadError&) {
   } catch (const Odd&) {
   }
-  return run_at(parse_document(text, origin, run_schema, Run::schema_version).root(origin));
+  nlohmann::json json = parsed(text, origin);
+  if (auto run = run_of_other_tool(json, origin)) return slim ? gpubench::storage::slim(*run) : std::move(*run);
+  return run_at(document_of(std::move(json), origin, run_schema, Run::schema_version).root(origin));
 }
 
 }  // namespace

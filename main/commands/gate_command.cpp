@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "compare/comparability.h"
 #include "compare/gate.h"
@@ -14,6 +17,7 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/baselines.h"
+#include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/comparison.h"
@@ -181,6 +185,38 @@ int gate_update(const GateOptions& options) {
   return exit_codes::fine;
 }
 
+/// Each run is an entry of its own, in the order of their times: the past of a project, as its tool kept it.
+int gate_import(const GateOptions& options) {
+  std::vector<Run> runs = read_runs(options.inputs);
+  require_finished(runs);
+  std::ranges::stable_sort(runs, {}, [](const Run& run) { return run.context.created_utc; });
+  const storage::BaselineStore store(options.store);
+  std::map<storage::Fingerprint, std::set<std::pair<std::string, std::string>>> known;  // what was imported before
+  std::size_t added = 0;
+  for (Run& run : runs) {
+    storage::BaselineEntry entry;
+    const auto commit = run.context.environment.find(storage::commit_key);
+    entry.label = !options.label.empty()                    ? options.label
+                  : commit == run.context.environment.end() ? ""
+                                                            : commit->second;
+    entry.added_utc = run.context.created_utc.empty() ? utc_now() : run.context.created_utc;
+    entry.fingerprint = compare::fingerprint_of(run);
+    const auto [place, is_new] = known.try_emplace(entry.fingerprint);
+    if (is_new)
+      store.visit_times(entry.fingerprint, max_entries_of_history, [&](const storage::BaselineEntry& other) {
+        place->second.emplace(other.label, other.added_utc);
+      });
+    if (!place->second.emplace(entry.label, entry.added_utc).second) continue;
+    entry.runs.push_back(std::move(run));
+    storage::BaselineStore(options.store).add(entry);
+    ++added;
+  }
+  if (!options.quiet)
+    say(fmt::format("added {} of {} to {}{}", added, plural(std::ssize(runs), "run"), options.store,
+                    added < runs.size() ? ": the others were in it" : ""));
+  return exit_codes::fine;
+}
+
 int gate_check(const GateOptions& options) {
   if (options.summary_file) storage::check_writable(*options.summary_file);
   std::vector<Run> runs = read_runs(options.inputs);
@@ -251,6 +287,23 @@ extern const CommandFile gate_command{
                               "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
                               use::text(&GateOptions::label)}}})},
                gate_update),
+          with(
+              Command{
+                  "gate import",
+                  "Add each run as an entry of its own: the past, as another tool kept it",
+                  "gpubench gate import .asv/results/my-machine/*.json\n"
+                  "gpubench gate import .benchmarks/*/*.json",
+                  {"RUN...",
+                   "Run files, or folders of them: of gpubench, Google Benchmark, nvbench, pytest-benchmark, asv or "
+                   "criterion. They are added by their dates, those that are there already are not.",
+                   1, 10'000},
+                  "",
+                  false,
+                  joined_rows({store,
+                               {{"--label", "TEXT", "", "", common, once,
+                                 "What the runs are of. Without it: the commit that each names.",
+                                 use::text(&GateOptions::label)}}})},
+              gate_import),
           with(Command{"gate check",
                        "Compare runs with the baseline of this machine",
                        "gpubench gate check run-*.json\n"

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "calibrate/calibrate.h"
 #include "core/base/elf_image.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
+#include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
 #include "main/cli/options.h"
 #include "reports/reports.h"
@@ -21,7 +23,7 @@ std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& fol
   for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
     const auto& file = place->path();
     const std::string name = file.filename().string();
-    if (!name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
+    if (!name.starts_with('.') && reports::writes_run(file) && !storage::is_beside_results(file)) files.push_back(file);
   }
   if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
   if (files.empty())
@@ -37,6 +39,13 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
     std::error_code error;
     if (!std::filesystem::is_directory(name, error)) {
       runs.push_back(storage::read_slim_run(name));
+      continue;
+    }
+    if (const auto files = storage::criterion_files_in(name); !files.empty()) {
+      // One file a benchmark: together they are one run.
+      Run& all = runs.emplace_back(storage::read_slim_run(files.front()));
+      for (std::size_t i = 1; i < files.size(); ++i)
+        std::ranges::move(storage::read_slim_run(files[i]).points, std::back_inserter(all.points));
       continue;
     }
     for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));

@@ -14,7 +14,8 @@ namespace gpubench {
 
 /// The runs in a folder. Throws UsageError where there is none.
 std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder);
-/// The runs of files, and of all *.json in folders. Throws storage::ReadError; UsageError for an empty folder.
+/// The runs of files, and of all *.json in folders; a folder of criterion's is one run. Throws storage::ReadError;
+/// UsageError for an empty folder.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
 
 /// Leaves out the points whose names --filter does not match. Throws UsageError where none is left.
