@@ -2,6 +2,7 @@
 #include "compare/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "compare/noise.h"
 #include "compare/operations.h"
 #include "compare/point_table.h"
+#include "compare/programs.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 
@@ -491,7 +493,24 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
   }
   std::vector<Runs> groups;
   for (const auto& group : alike) groups.push_back(pointers_to(group));
-  return Comparing(pointers_to(base), pointers_to(next), options, groups).run();
+  CompareOptions of_kind = options;
+  auto program = program_change(base, next);
+  of_kind.programs = program.has_value();
+  const WholeTimes whole = with_whole_times(base, next);
+  const bool is_mixed = !whole.mixed.empty();
+  Comparison comparison =
+      Comparing(pointers_to(is_mixed ? whole.base : base), pointers_to(is_mixed ? whole.next : next), of_kind, groups)
+          .run();
+  if (is_mixed)
+    comparison.notes.push_back(
+        fmt::format(
+            "launches of several lengths are compared by their mean, all of them together: {}",
+            fmt::join(whole.mixed.begin(),
+                      whole.mixed.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(whole.mixed.size(), 5)),
+                      ", ")) +
+        (whole.mixed.size() > 5 ? fmt::format(" and {} more groups", whole.mixed.size() - 5) : ""));
+  comparison.program = std::move(program);
+  return comparison;
 }
 
 int exit_code(const Comparison& comparison, FailOn fail_on) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/causes.h"
+#include "compare/programs.h"
 #include "core/model/estimate.h"
 #include "core/model/run.h"
 
@@ -110,7 +111,8 @@ struct Comparison {
   int base_processes = 1;
   int new_processes = 1;
   double min_effect = 0.01;
-  std::optional<double> min_seen_by_half;  ///< of the points, as ComparedPoint::min_seen; absent without points
+  std::optional<ProgramChange> program = {};  ///< of two profiles
+  std::optional<double> min_seen_by_half;     ///< of the points, as ComparedPoint::min_seen; absent without points
   std::optional<double> min_seen_by_all;
 };
 
@@ -121,6 +123,7 @@ struct CompareOptions {
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
   std::optional<TimingMode> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
   bool updates = false;     ///< each run stands for an update, so that the noise has what changes between them
+  bool programs = false;    ///< the points are kernel groups of whole programs; `compare` sets it
   bool same_model = false;  ///< other cards of one model forbid nothing; what cards differ by is part of the noise
 };
 

@@ -235,7 +235,8 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
     spread = *learnt;
   } else {
     const AssumedNoise assumed = assumed_noise(kind, std::exp(mean_of(sides.base)));
-    spread = {assumed.deviation * assumed.deviation, assumed.degrees};
+    const double deviation = std::hypot(assumed.deviation, options.programs ? program_deviation : 0.0);
+    spread = {deviation * deviation, assumed.degrees};
     source = NoiseSource::assumed;
   }
   const double parts = 1.0 / static_cast<double>(sides.base.size()) + 1.0 / static_cast<double>(sides.next.size());

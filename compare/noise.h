@@ -90,6 +90,9 @@ struct AssumedNoise {
   std::string_view source;
 };
 AssumedNoise assumed_noise(DeviceKind kind, double seconds);
+/// What kernel groups of whole programs differ by between two runs (standard deviation) beyond what benchmarks do: an
+/// assumption, since clocks, neighbours on the GPU and what lies in the caches are not held as a benchmark holds them.
+inline constexpr double program_deviation = 0.01;
 
 /// What a CPU's times change by from one series of processes to the next some minutes later (standard deviation, and
 /// its degrees of freedom; docs/results/host/gate.md). Processes of one series do not show it.

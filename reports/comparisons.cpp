@@ -275,6 +275,53 @@ std::string summary_of(const compare::Comparison& comparison) {
                      joined(parts, ", "));
 }
 
+namespace {
+
+std::string signed_seconds(double seconds) {
+  return (seconds < 0.0 ? "-" : "+") + format_seconds(std::abs(seconds), 4);
+}
+
+std::string launches_text(double base, double next) {
+  const std::string now = format_number(next), was = format_number(base);
+  return was == now ? now : was + " -> " + now;
+}
+
+}  // namespace
+
+Rows waterfall_rows(const compare::Comparison& comparison) {
+  Rows rows;
+  if (!comparison.program) return rows;
+  const compare::ProgramChange& program = *comparison.program;
+  double then = program.base_seconds;
+  rows.push_back({"base", "", "", "", format_seconds(then, 4)});
+  for (const compare::GroupChange& group : program.groups) {
+    then += group.seconds();
+    const std::string how = group.match == compare::Match::same ? "" : std::string(name_of(group.match));
+    rows.push_back({group.name, group.was.empty() ? how : fmt::format("{}, was {}", how, group.was),
+                    launches_text(group.base_launches, group.new_launches), signed_seconds(group.seconds()),
+                    format_seconds(then, 4)});
+  }
+  if (program.rest_groups > 0)
+    rows.push_back({plural(static_cast<long long>(program.rest_groups), "other group"), "", "",
+                    signed_seconds(program.rest_seconds), format_seconds(then + program.rest_seconds, 4)});
+  rows.push_back({"new", "", "", signed_seconds(program.new_seconds - program.base_seconds),
+                  format_seconds(program.new_seconds, 4)});
+  return rows;
+}
+
+std::string waterfall_caption(const compare::ProgramChange& program) {
+  std::string text =
+      fmt::format("Time of all kernels, copies and fills{}: {}, then {}", program.step.empty() ? "" : " in a step",
+                  format_seconds(program.base_seconds, 4), format_seconds(program.new_seconds, 4));
+  if (!program.step.empty())
+    text += fmt::format(" (a step is the range {}: {} of them, then {})", program.step,
+                        format_number(program.base_steps), format_number(program.new_steps));
+  if (program.outside_base_seconds > 0.0 || program.outside_new_seconds > 0.0)
+    text += fmt::format("; outside of steps {}, then {}", format_seconds(program.outside_base_seconds, 4),
+                        format_seconds(program.outside_new_seconds, 4));
+  return text;
+}
+
 std::string entry_text(const compare::LevelChange& step) {
   constexpr std::size_t whole_hash = 40, short_hash = 10;  // of git
   const bool is_hash =

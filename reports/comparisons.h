@@ -80,6 +80,12 @@ std::vector<std::string> changed_operations(const compare::Comparison& compariso
 /// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
 std::string summary_of(const compare::Comparison& comparison);
 
+/// From the base's time by kernel group to the new one's: a row each with what it changed by, and the time then. The
+/// first row is the base, the last the new side. Of two profiles; empty without.
+Rows waterfall_rows(const compare::Comparison& comparison);
+/// "kernels, copies and fills take 13.20 ms, then 13.22 ms; of each step (train, 10 and 10 steps)".
+std::string waterfall_caption(const compare::ProgramChange& program);
+
 /// "12", or "12 (v1.4)" with a label: the entry of the store; of a drift "12 (v1.4) to 20".
 std::string entry_text(const compare::LevelChange& step);
 /// "2 steps in 40 points over 12 entries".

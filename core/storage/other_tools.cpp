@@ -115,8 +115,9 @@ void set_statistics(const Node& node, Measurement& measurement, const Statistics
                       std::sqrt(static_cast<double>(seconds.count));
   seconds.median_ci95 =
       statistics.median_ci95.value_or(Interval{std::max(seconds.median - half, 0.0), seconds.median + half});
-  seconds.lower_quartile = statistics.lower_quartile.value_or(seconds.median);
-  seconds.upper_quartile = statistics.upper_quartile.value_or(seconds.median);
+  const double mad = statistics.mad.value_or(0.0);  // of symmetric samples the distance of the quartiles
+  seconds.lower_quartile = statistics.lower_quartile.value_or(std::max(seconds.median - mad, 0.0));
+  seconds.upper_quartile = statistics.upper_quartile.value_or(seconds.median + mad);
   seconds.minimum = statistics.minimum.value_or(std::min(seconds.lower_quartile, seconds.mean));
   seconds.maximum = statistics.maximum.value_or(std::max(seconds.upper_quartile, seconds.mean));
   seconds.mad = statistics.mad.value_or(0.5 * (seconds.upper_quartile - seconds.lower_quartile));

@@ -62,13 +62,31 @@ std::string stories(const compare::Comparison& comparison, const ConsoleStyle& s
   return text.empty() ? text : text + "\n";
 }
 
+std::string waterfall(const compare::Comparison& comparison, const ConsoleStyle& style) {
+  if (!comparison.program) return {};
+  std::vector<Column> columns = {
+      {"by kernel group"}, {"matched"}, {"launches", true}, {"change", true}, {"then", true}};
+  for (const auto& row : waterfall_rows(comparison)) {
+    const bool slower = row[3].starts_with('+');
+    add_row(columns, {{printable(row[0])},
+                      {printable(row[1])},
+                      {row[2]},
+                      {row[3], row[2].empty() ? color::none
+                               : slower       ? color::red
+                                              : color::green},
+                      {row[4]}});
+  }
+  return paragraph("", printable(waterfall_caption(*comparison.program)), color::bold, style) +
+         table_text(columns, min_name, style, {{"matched"}, {"launches"}}) + "\n";
+}
+
 }  // namespace
 
 std::string console(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text = paragraphs("forbids: ", comparison.forbidding, color::red, style);
   text += paragraphs("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
-  text += points_text(comparison, style) + stories(comparison, style);
+  text += waterfall(comparison, style) + points_text(comparison, style) + stories(comparison, style);
   for (const compare::LeftOutPoint& point : comparison.left_out)
     text += paragraph("left out: ", printable(fmt::format("{}: {}", point.name, point.reason)), color::yellow, style);
   text += paragraphs("failed in the new run: ", comparison.failed_in_new, color::red, style);

@@ -60,6 +60,34 @@ Json json_of(const compare::ComparedPoint& point) {
   return item;
 }
 
+Json json_of(const compare::ProgramChange& program) {
+  Json item = {{"base_seconds", program.base_seconds},
+               {"new_seconds", program.new_seconds},
+               {"rest_seconds", program.rest_seconds},
+               {"rest_groups", program.rest_groups},
+               {"groups", Json::array()}};
+  if (!program.step.empty()) {
+    item["step"] = program.step;
+    item["base_steps"] = program.base_steps;
+    item["new_steps"] = program.new_steps;
+    item["outside_base_seconds"] = program.outside_base_seconds;
+    item["outside_new_seconds"] = program.outside_new_seconds;
+  }
+  for (const compare::GroupChange& group : program.groups) {
+    Json one = {{"name", group.name},
+                {"device", group.device},
+                {"range", group.range},
+                {"matched", name_of(group.match)},
+                {"base_seconds", group.base_seconds},
+                {"new_seconds", group.new_seconds},
+                {"base_launches", group.base_launches},
+                {"new_launches", group.new_launches}};
+    if (!group.was.empty()) one["was"] = group.was;
+    item["groups"].push_back(std::move(one));
+  }
+  return item;
+}
+
 Json json_of(const compare::Commit& commit) {
   return {{"hash", commit.hash}, {"author", commit.author}, {"date", commit.date}, {"subject", commit.subject}};
 }
@@ -132,6 +160,10 @@ std::string markdown(const compare::Comparison& comparison) {
   const auto wholes = changed_operations(comparison);
   for (std::size_t i = 0; i < wholes.size(); ++i)
     text += fmt::format("{}- As a whole, {}\n", i == 0 ? "\n" : "", markdown_text(wholes[i]));
+  if (comparison.program)
+    text += fmt::format(
+        "\n{}:\n\n{}", markdown_text(waterfall_caption(*comparison.program)),
+        markdown_table(headings("kernel group; matched; launches>; change>; then>"), waterfall_rows(comparison)));
   const ShownPoints shown = shown_points(comparison);
   Rows rows = comparison_rows(shown.points);
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -181,6 +213,7 @@ std::string json(const compare::Comparison& comparison) {
   document["left_out"] = Json::array();
   for (const compare::LeftOutPoint& point : comparison.left_out)
     document["left_out"].push_back({{"name", point.name}, {"reason", point.reason}});
+  if (comparison.program) document["program"] = json_of(*comparison.program);
   document["failed_in_new"] = comparison.failed_in_new;
   document["only_in_base"] = comparison.only_in_base;
   document["only_in_new"] = comparison.only_in_new;

@@ -274,8 +274,13 @@ std::string comparison(const compare::Comparison& comparison, const std::string&
   const std::string top =
       (comparison.comparable ? "" : notice("bad", "Not comparable", "for the reasons below.")) +
       (comparison.forced ? notice("warn", "Compared by --force", "in spite of the differences below.") : "");
+  std::string steps;
+  if (comparison.program)
+    steps = render(CaptionedTable{
+        waterfall_caption(*comparison.program) + ". Each row adds its change to the row above",
+        headings("kernel group; matched; launches>; change>; then>"), waterfall_rows(comparison), false});
   const std::string tables =
-      list_of("As a whole", changed_operations(comparison), "") +
+      steps + list_of("As a whole", changed_operations(comparison), "") +
       list_of("These forbid the comparison", comparison.forbidding, "bad") +
       list_of("Failed in the new run", comparison.failed_in_new, "bad") + table_of("What changed most", changed) +
       (changed.size() == all.size() ? "" : folded("All " + plural(all.size(), "point"), table_of("All points", all))) +

@@ -54,9 +54,10 @@ Run read_criterion(const Node& root) {
   statistics.mean = root.at("mean").at("point_estimate").number(Domain::not_negative) * nanosecond;
   constexpr std::int64_t usual_samples = 100;  // the file does not say
   statistics.count = usual_samples;
-  set_statistics(root, measurement, statistics, 0,
-                 "criterion: its estimates; the number of samples is taken to be its usual 100, and quartiles are not "
-                 "known");
+  set_statistics(
+      root, measurement, statistics, 0,
+      "criterion: its estimates; the number of samples is taken to be its usual 100, quartiles and extremes to "
+      "lie a MAD aside");
   return run;
 }
 

@@ -63,6 +63,7 @@ Run read_google_benchmark(const Node& root) {
     Found& one = place->second;
     if (const auto error = item.find("error_occurred"); error && error->flag()) {
       one.failure = text_or(item, "error_message", "it failed");
+      return;
     }
     if (text_or(item, "run_type", "iteration") == "aggregate") {
       if (text_or(item, "aggregate_unit", "time") == "time")
@@ -70,6 +71,7 @@ Run read_google_benchmark(const Node& root) {
             item.at("real_time").number(Domain::not_negative) * unit_of(item);
       const auto repetitions = item.find("repetitions");
       if (one.iterations == 0 && repetitions) one.iterations = repetitions->integer(0, max_integer);
+      return;
     }
     if (!one.first) one.first = item;
     one.seconds.push_back(item.at("real_time").number(Domain::not_negative) * unit_of(item));

@@ -37,6 +37,7 @@ Run read_pytest_benchmark(const Node& root) {
       std::vector<double> samples = data->numbers(Domain::not_negative);
       if (samples.empty()) stats.fail("has no times");
       set_samples(measurement, std::move(samples), executions, "pytest-benchmark: a round is a sample");
+      return;
     }
     const auto number = [&](const char* key) {
       const auto found = stats.find(key);
