@@ -312,6 +312,17 @@ class Series {
 
 }  // namespace
 
+std::optional<double> neighbour_variance(std::span<const double> values) {
+  constexpr double normal_quantile_75 = 0.6744897501960817, normal_quantile_90 = 1.2815515655446004;
+  if (values.size() < min_values_for_variance) return std::nullopt;
+  std::vector<double> distances;
+  for (std::size_t i = 1; i < values.size(); ++i) distances.push_back(std::abs(values[i] - values[i - 1]));
+  std::ranges::sort(distances);
+  const double deviation = std::max(statistics::quantile(distances, 0.5) / normal_quantile_75,
+                                    statistics::quantile(distances, 0.8) / normal_quantile_90);
+  return 0.5 * deviation * deviation;
+}
+
 std::optional<double> neighbour_correlation(std::span<const double> values) {
   if (values.size() < min_values_for_correlation) return std::nullopt;
   const double first = median_distance(values, 1), second = median_distance(values, 2);

@@ -36,6 +36,12 @@ struct ChangePoint {
   [[nodiscard]] bool is_drift() const { return last > first; }
 };
 
+/// With fewer values nothing is told from what neighbours differ by.
+inline constexpr std::size_t min_values_for_variance = 7;
+/// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it. The
+/// higher quantile is there for times that jump to and fro, of which half the neighbours are alike.
+std::optional<double> neighbour_variance(std::span<const double> values);
+
 /// From so many values on their correlation is looked for: below, it cannot be told from chance.
 inline constexpr std::size_t min_values_for_correlation = 30;
 

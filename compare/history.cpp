@@ -37,19 +37,6 @@ struct Series {
   std::vector<std::size_t> entries;
 };
 
-/// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it. The
-/// higher quantile is there for times that jump to and fro, of which half the neighbours are alike.
-std::optional<double> neighbour_variance(const std::vector<double>& values) {
-  constexpr double normal_quantile_75 = 0.6744897501960817, normal_quantile_90 = 1.2815515655446004;
-  if (values.size() < min_entries_for_update_noise) return std::nullopt;
-  std::vector<double> distances;
-  for (std::size_t i = 1; i < values.size(); ++i) distances.push_back(std::abs(values[i] - values[i - 1]));
-  std::ranges::sort(distances);
-  const double deviation = std::max(statistics::quantile(distances, 0.5) / normal_quantile_75,
-                                    statistics::quantile(distances, 0.8) / normal_quantile_90);
-  return 0.5 * deviation * deviation;
-}
-
 }  // namespace
 
 std::vector<std::vector<const BaselineEntry*>> by_code(const std::vector<BaselineEntry>& entries) {

@@ -14,18 +14,21 @@
 
 namespace gpubench::storage {
 
+const OtherTool* other_tool_of(const nlohmann::json& json) {
+  if (!json.is_object() || !schema_of(json).empty()) return nullptr;
+  const auto known = std::ranges::find_if(other_tools(), [&](const OtherTool* tool) { return tool->knows(json); });
+  return known == other_tools().end() ? nullptr : *known;
+}
+
 std::optional<Run> run_of_other_tool(const nlohmann::json& json, std::string_view origin) {
-  if (!json.is_object() || !schema_of(json).empty()) return std::nullopt;
-  for (const OtherTool* tool : other_tools())
-    if (tool->knows(json)) {
-      const std::string what = fmt::format("give a file that {} wrote, whole and unchanged", tool->name);
-      Run run = tool->read(Node(json, origin, 0, what));
-      if (run.points.empty())
-        throw ReadError(fmt::format("{}: these results of {} hold no time; give those of a benchmark that ran", origin,
-                                    tool->name));
-      return run;
-    }
-  return std::nullopt;
+  const OtherTool* const tool = other_tool_of(json);
+  if (tool == nullptr) return std::nullopt;
+  const std::string what = fmt::format("give a file that {} wrote, whole and unchanged", tool->name);
+  Run run = tool->read(Node(json, origin, 0, what));
+  if (run.points.empty())
+    throw ReadError(
+        fmt::format("{}: these results of {} hold no time; give those of a benchmark that ran", origin, tool->name));
+  return run;
 }
 
 std::string without_not_a_number(std::string_view text) {

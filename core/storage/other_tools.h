@@ -30,6 +30,8 @@ std::span<const OtherTool* const> other_tools();
 /// What Context::environment calls the commit that the tool names for its results.
 inline constexpr const char* commit_key = "commit";
 
+/// The one that wrote a document; null where none did.
+const OtherTool* other_tool_of(const nlohmann::json& json);
 /// The run in a document; absent where no other tool wrote it. Throws ReadError.
 std::optional<Run> run_of_other_tool(const nlohmann::json& json, std::string_view origin);
 

@@ -170,7 +170,7 @@ nlohmann::json parsed(std::string_view text, std::string_view origin) {
     const std::string cleaned = without_not_a_number(text);
     if (cleaned == text) throw;
     nlohmann::json json = parse_json(cleaned, origin, run_schema);
-    if (!json.is_object() || !schema_of(json).empty()) throw;
+    if (other_tool_of(json) == nullptr) throw;
     return json;
   }
 }

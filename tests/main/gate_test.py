@@ -313,5 +313,56 @@ class Commands(unittest.TestCase):
         self.assertEqual(sorted(entry["label"] for entry in entries), [str(i) for i in range(6)])
 
 
+    # History and import
+
+    def test_history_is_a_page_with_the_commits_between(self):
+        folder = self.folder / "repository"
+        folder.mkdir()
+        git = lambda *words: subprocess.run(["git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@b", *words], capture_output=True, text=True, check=True).stdout.strip()
+        git("init", "-q")
+        git("remote", "add", "origin", "https://me:secret@example.org/owner/project.git")
+        store = f"--store={self.folder}/paged"
+        for i in range(10):
+            git("commit", "-q", "--allow-empty", "-m", f"Change {i} </script><b>&")
+            runs = self.processes(f"paged-{i}", 1.0 if i < 6 else 1.3, count=2)
+            result = self.gpubench("gate", "update", runs, store, f"--label={git('rev-parse', 'HEAD')}", "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        page, document = self.folder / "history.html", self.folder / "paged.json"
+        result = self.gpubench("gate", "history", store, f"--repository={folder}", f"--out={page}", f"--out={document}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        step = json.loads(document.read_text())["steps"][0]
+        self.assertEqual([step["entry"], step["kind"], step["commits"][0]["subject"]], [7, "step", "Change 6 </script><b>&"])
+        text = page.read_text()
+        self.assertIn("https://example.org/owner/project/commit/", text)
+        self.assertNotIn("secret", text)
+        self.assertNotIn("</script><b>", text)
+        data = json.loads(text.split('id="data">', 1)[1].split("</script>", 1)[0])
+        self.assertEqual([data["columns"], data["entries_a_column"], len(data["entries"])], [10, 1, 10])
+        elsewhere = self.gpubench("gate", "history", store, f"--repository={self.folder}/nowhere")
+        self.assertEqual(elsewhere.returncode, 0, elsewhere.stderr)
+        self.assertIn("is no git repository", elsewhere.stderr)
+
+    def test_import_adds_results_of_other_tools_by_date(self):
+        kept = SOURCE / "tests" / "core" / "storage" / "kept"
+        store = self.folder / "imported"
+        late, early = self.folder / "late.json", self.folder / "early.json"
+        asv = json.loads((kept / "asv.json").read_text().replace("-Infinity", "null").replace("Infinity", "null"))
+        late.write_text(json.dumps(asv))
+        early.write_text(json.dumps(dict(asv, date=asv["date"] - 86_400_000, commit_hash="0" * 40)))
+        self.assertIn("added 2 of 2 runs", self.gpubench("gate", "import", late, early, f"--store={store}").stderr)
+        self.assertIn("added 0 of 2 runs", self.gpubench("gate", "import", late, early, f"--store={store}").stderr)
+        entries = [json.loads(file.read_text()) for file in sorted(store.glob("*/*.json"))]
+        self.assertEqual([entry["label"] for entry in entries], ["0" * 40, asv["commit_hash"]])
+        for file in ("google_benchmark.json", "pytest_benchmark.json", "nvbench.json", "criterion"):
+            result = self.gpubench("gate", "import", kept / file, f"--store={store}")
+            self.assertIn("added 1 of 1 run", result.stderr, file)
+            again = self.gpubench("compare", kept / file, kept / file)
+            self.assertIn(again.returncode, (0,), file + again.stdout + again.stderr)
+        self.assertEqual(self.gpubench("report", kept / "google_benchmark.json").returncode, 0)
+        broken = self.folder / "broken.json"
+        broken.write_text('{"machine_info": {}, "benchmarks": [{"name": "a", "stats": {"median": -1, "rounds": 1}}]}')
+        self.assert_refused(self.gpubench("gate", "import", broken, f"--store={store}"), "broken.json: /benchmarks/0/stats/median", "pytest-benchmark", code=2)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
