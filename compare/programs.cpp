@@ -154,12 +154,15 @@ bool all_are_profiles(const std::vector<Run>& runs) {
   return std::ranges::all_of(runs, [](const Run& run) { return run.program && !run.program->kernels.empty(); });
 }
 
-/// Launches of such a group do work of different sizes. A single length has quartiles some percent apart.
+/// Launches of such a group do work of different sizes. A single length has quartiles some percent apart, or some ticks
+/// of the clock.
 bool is_mixed(const Summary& seconds) {
-  constexpr double apart = 1.15, mean_off = 1.1;
-  if (!(seconds.lower_quartile > 0.0) || !(seconds.median > 0.0)) return false;
-  const double skew = seconds.mean / seconds.median;
-  return seconds.upper_quartile / seconds.lower_quartile > apart || skew > mean_off || skew < 1.0 / mean_off;
+  constexpr double apart = 0.15, mean_off = 0.1, ticks = 0.5e-6;
+  const auto beyond = [&](double difference, double part) {
+    return difference > std::max(part * seconds.median, ticks);
+  };
+  return beyond(seconds.upper_quartile - seconds.lower_quartile, apart) ||
+         beyond(std::abs(seconds.mean - seconds.median), mean_off);
 }
 
 std::map<GroupName, const ProgramKernel*> kernels_of(const Run& run) {

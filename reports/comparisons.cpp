@@ -162,7 +162,7 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
         "Give several runs a side, or --process-noise: one run a side does not show how much the time varies between "
         "processes. A standard deviation of {} is assumed for {}{}.",
         range, assumed.size() == comparison.points.size() ? "all points" : fmt::format("{} points", assumed.size()),
-        assumed_sources(comparison)));
+        assumed_sources(comparison) + (comparison.program ? " for benchmarks, and 1 % more for whole programs" : "")));
   }
   if (sources[static_cast<std::size_t>(compare::NoiseSource::given)] > 0) {
     sentences.push_back(fmt::format("Times are taken to vary between processes by {} (standard deviation), as given.",

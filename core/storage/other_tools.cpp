@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <ctime>
 #include <system_error>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/storage.h"
 
@@ -66,13 +69,41 @@ std::vector<std::filesystem::path> criterion_files_in(const std::filesystem::pat
   return files;
 }
 
+std::string utc_of(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::string text(32, '\0');
+  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
+  return text;
+}
+
+std::string utc_of(const std::string& text) {
+  std::tm parts{};
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return {};
+  if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0123456789");
+  std::int64_t offset = 0;
+  if ((*rest == '+' || *rest == '-') && std::strlen(rest) == 6 && rest[3] == ':') {
+    const auto hours = number_in<int>(std::string_view(rest + 1, 2)),
+               minutes = number_in<int>(std::string_view(rest + 4, 2));
+    if (!hours || !minutes) return {};
+    offset = (*rest == '-' ? -60 : 60) * (60 * *hours + *minutes);
+  } else if (*rest != '\0' && std::string_view(rest) != "Z") {
+    return {};
+  }
+  return utc_of(std::int64_t{::timegm(&parts)} - offset);
+}
+
 Run run_on_cpu(std::string_view tool, const std::string& cpu) {
   Run run;
-  run.context.gpubench_version = "";
+  run.context.gpubench_version = fmt::format("(results of {})", tool);
+  run.context.host = fmt::format("a host that {} does not name", tool);
   run.context.environment["tool"] = tool;
   Device device;
   device.id = "cpu";
   device.kind = DeviceKind::cpu;
+  device.architecture = "features not known";
   device.name = cpu.empty() ? fmt::format("CPU that {} does not name", tool) : cpu;
   run.devices.push_back(std::move(device));
   return run;

@@ -53,6 +53,9 @@ inline bool is_beside_results(const std::filesystem::path& file) {
 Run run_on_cpu(std::string_view tool, const std::string& cpu);
 /// A point of that name; what stands before its first slash is its operation. The slashes of a path are no arguments.
 Measurement& add_point(Run& run, const std::string& name);
+/// In ISO 8601 and UTC, from seconds since 1970; and from another such text with or without an offset, empty of others.
+std::string utc_of(std::int64_t seconds);
+std::string utc_of(const std::string& text);
 /// As a text of the file, where it is there and one.
 std::string text_or(const Node& node, std::string_view key, const std::string& otherwise = {});
 /// By the host's clock, from samples in seconds; not empty.

@@ -4,22 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 
+#include "core/base/text.h"
 #include "core/storage/other_tools.h"
 
 namespace gpubench::storage {
 namespace {
-
-std::string utc_of_milliseconds(std::int64_t milliseconds) {
-  const std::time_t seconds = milliseconds / 1000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
 
 /// Of all combinations of parameters, the last of which runs fastest, that of this number.
 std::string combination(const std::vector<std::vector<std::string>>& parameters, std::size_t number) {
@@ -52,12 +43,12 @@ class AsvReader {
     const std::string machine = text_or(params, "machine");
     if (cpu.empty() && !machine.empty()) cpu = "CPU of " + machine;
     Run run = run_on_cpu("asv", cpu);
-    run.context.host = machine;
+    if (!machine.empty()) run.context.host = machine;
+    run.devices.front().units = number_in<int>(text_or(params, "num_cpu")).value_or(0);
     run.context.environment[commit_key] = root_.at("commit_hash").text();
     run.context.environment["asv_environment"] = text_or(root_, "env_name");
     constexpr std::int64_t year_9999 = 253'402'300'799'000;
-    if (const auto date = root_.find("date"))
-      run.context.created_utc = utc_of_milliseconds(date->integer(0, year_9999));
+    if (const auto date = root_.find("date")) run.context.created_utc = utc_of(date->integer(0, year_9999) / 1000);
     std::size_t others = 0;
     root_.at("results").each([&](const std::string& name, const Node& row) {
       if (!is_time(name))

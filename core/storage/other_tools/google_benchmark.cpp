@@ -41,8 +41,8 @@ Run read_google_benchmark(const Node& root) {
   const std::string host = text_or(context, "host_name");
   Run run = run_on_cpu("Google Benchmark", host.empty() ? "" : "CPU of " + host);
   if (cpus) run.devices.front().units = static_cast<int>(cpus->integer(0, 1'000'000));
-  run.context.created_utc = text_or(context, "date");
-  run.context.host = host;
+  run.context.created_utc = utc_of(text_or(context, "date"));
+  if (!host.empty()) run.context.host = host;
   const std::string executable = text_or(context, "executable");
   run.context.program = executable.substr(executable.rfind('/') + 1);
   if (const auto version = text_or(context, "library_version"); !version.empty())

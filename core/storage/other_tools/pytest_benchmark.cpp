@@ -15,8 +15,10 @@ Run read_pytest_benchmark(const Node& root) {
   const std::string host = machine ? text_or(*machine, "node") : "";
   if (name.empty() && !host.empty()) name = "CPU of " + host;
   Run run = run_on_cpu("pytest-benchmark " + text_or(root, "version"), name);
-  run.context.host = host;
-  run.context.created_utc = text_or(root, "datetime");
+  if (!host.empty()) run.context.host = host;
+  if (const auto count = cpu ? cpu->find("count") : std::nullopt; count && count->is_number())
+    run.devices.front().units = static_cast<int>(count->integer(0, 1'000'000));
+  run.context.created_utc = utc_of(text_or(root, "datetime"));  // older files: UTC without saying so
   if (machine)
     if (const std::string python = text_or(*machine, "python_version"); !python.empty())
       run.context.environment["python"] = python;

@@ -129,6 +129,14 @@ TEST(OtherTools, HostileFilesAreRefusedInOneSentence) {
   refused(R"({"iters":)" + std::string(100, '[') + std::string(100, ']') + R"(,"times":[]})", "nested deeper");
 }
 
+TEST(OtherTools, TimesOfDayBecomeUtc) {
+  EXPECT_EQ(utc_of("2026-11-26T14:30:00+02:00"), "2026-11-26T12:30:00Z");
+  EXPECT_EQ(utc_of("2026-01-01T00:10:00.123456-01:30"), "2026-01-01T01:40:00Z");
+  EXPECT_EQ(utc_of("2026-11-26T14:30:00"), "2026-11-26T14:30:00Z");
+  for (const char* text : {"", "yesterday", "2026-11-26T14:30:00+aa:00", "2026-11-26T14:30:00 or so"})
+    EXPECT_EQ(utc_of(text), "") << text;
+}
+
 TEST(OtherTools, NumbersThatJsonDoesNotHaveBecomeNull) {
   EXPECT_EQ(without_not_a_number(R"([NaN,-Infinity, Infinity,"NaN \" NaN",1])"), R"([null,null, null,"NaN \" NaN",1])");
   EXPECT_EQ(without_not_a_number("\"\\"), "\"\\");
