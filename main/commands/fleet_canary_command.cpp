@@ -230,13 +230,12 @@ int fleet_canary(const CanaryOptions& options) {
   if (std::getenv(inside_variable) != nullptr) return look_closely(options);
   const double start = steady_seconds();
   const Descriptor output = memory_file();
-  std::vector<std::string> words = {options.program}, environment = Spawn::environ_now();
+  std::vector<std::string> words = {options.program};
   std::ranges::copy(options.words, std::back_inserter(words));
-  environment.push_back(fmt::format("{}=1", inside_variable));
   Spawn spawn("this program cannot be started again");
   spawn.give(1, output);
   std::vector<Mortal> looking;
-  looking.emplace_back(spawn.start("/proc/self/exe", words, environment));
+  looking.emplace_back(spawn.start("/proc/self/exe", words, Spawn::environment_with({{inside_variable, "1"}})));
   if (wait_for(looking, start + 0.95 * options.max_seconds)) {
     show(read_all(output));
     return looking.front().exit_code();
