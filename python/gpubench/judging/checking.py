@@ -15,8 +15,9 @@ from .side import Side
 from .verdict import Result, Trouble
 
 _SHORT_NAMES = {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}
-#: What goes wrong for hidden inputs alone is said of them.
-_OF_HIDDEN = ("values", "nan", "error", "unwritten", "check", "shape", "crash", "stale", "input")
+_OF_CASES = ("values", "nan", "error", "check", "shape", "crash", "unwritten", "stale", "input")
+#: What goes wrong for hidden inputs alone is said of them. Whether an output is written, or new, is no matter of its contents.
+_OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
 
 
 def refuse_changes(side: Side) -> None:
@@ -51,7 +52,7 @@ class Checker:
                 outputs = side.outputs(0)
                 self.compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
             except Trouble as trouble:
-                if probe.kind and trouble.code in _OF_HIDDEN:
+                if trouble.code in _OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
                     raise Trouble(probe.kind, f"{words}: {trouble.text}") from None
                 self._name_precision(probe, side, trouble)
