@@ -88,6 +88,8 @@ class Checks(unittest.TestCase):
     def test_errors_in_few_places_are_no_rounding(self):
         exact = RANDOM.standard_normal(1000)
         self.assertTrue(checks.is_spread(exact * (1 + 1e-4 * RANDOM.standard_normal(1000)), exact))
+        rectified = np.maximum(exact, 0)
+        self.assertTrue(checks.is_spread(rectified * (1 + 1e-4 * RANDOM.standard_normal(1000)), rectified))
         tile = exact.copy()
         tile[:20] = 0
         self.assertFalse(checks.is_spread(tile, exact))

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Problem: kb_torch
+# Needs: torch
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = torch.nn.Linear(size, size)
+        self.norm = torch.nn.LayerNorm(size)
+
+    def forward(self, x):
+        y = (self.linear.weight @ x.t()).t() + self.linear.bias
+        return torch.relu(self.norm(y))
