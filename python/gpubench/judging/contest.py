@@ -149,7 +149,7 @@ class Judge:
             inside = Path(side.process.folder) / file.name
             if file.stat().st_size > MAX_SOURCE_BYTES:
                 raise Trouble("load", f"It has over {MAX_SOURCE_BYTES >> 20} MiB.")
-            for each in [file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+            for each in [*map(Path, self.problem.beside), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
                 shutil.copyfile(each, Path(side.process.folder) / each.name)
             side.set_file(str(inside))
             trial.start(side)

@@ -37,6 +37,7 @@ class Problem:
     precision: str | None = None  #: "tf32", "fp16", "bf16" or "fp8" where less than the inputs' type is allowed
     nan_equal: bool = True
     work: Callable[[Any], Mapping[str, float]] | None = None  #: FLOP of a call by pipe, and "bytes" where not each array moves once
+    beside: Sequence[str] = ()  #: files that candidates import
     hidden_files: Sequence[str] = field(default_factory=list)  #: that candidates shall not see
 
     def fresh(self, case: Case, **how: Any) -> Any:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPU MODE's form: reference.py with `generate_input`, `check_implementation` and mostly `ref_kernel`, beside task.yml; a candidate has `custom_kernel`,
-which takes what `generate_input` returns as its one argument."""
+which takes what `generate_input` returns as its one argument. Inputs may be changed, as outputs may lie among them: each call has copies."""
 from __future__ import annotations
 
 import ast
@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, Callable
 
+_BESIDE = ("task.py", "utils.py")  #: what submissions import, in the folder or the one above
 _REFERENCE_NAMES = ("ref_kernel", "reference_kernel", "reference", "custom_kernel")
 
 
@@ -51,6 +52,9 @@ def problem(path: Path) -> Any:
     # The seeds that a task names are known to candidates: the judge draws its own.
     cases = [{key: value for key, value in case.items() if key != "seed"} for case in (*found["benchmarks"][:1], *found["tests"])] or [{}]
 
+    places = [[folder / name for folder in (path.parent, path.parent.parent) if (folder / name).is_file()] for name in _BESIDE]
+    beside = [str(found[0]) for found in places if found]
+
     def make(case: Any, seed: int) -> Any:
         return module.generate_input(**case, **({"seed": seed} if "seed" in parameters else {}))
 
@@ -63,7 +67,7 @@ def problem(path: Path) -> Any:
     return Problem(name=path.parent.name if path.stem == "reference" else path.stem, file=str(path), adapter=__file__,
                    make=lambda case, seed: (make(case, seed),), cases=cases, compare=lambda tree, output: compare(tree[0], output),
                    reference_facts={"names": [name], "folders": [str(path.parent), str(path.parent.parent)]},
-                   candidate_facts={"names": ["custom_kernel"], "folders": []}, hidden_files=[str(path), str(task)])
+                   candidate_facts={"names": ["custom_kernel"], "folders": []}, beside=beside, mutable=True, hidden_files=[str(path), str(task)])
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
