@@ -130,8 +130,7 @@ class Builds {
     uses_pip_ = searcher("(^|[^a-z])pip3?([^a-z]|$)")(options.build);
   }
 
-  [[nodiscard]] double elapsed() const { return earlier_seconds_ + steady_seconds() - start_; }
-  void add_earlier(double seconds) { earlier_seconds_ += seconds; }
+  [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
   [[nodiscard]] double share() const { return std::min(1.0, elapsed() / options_.total_budget_seconds); }
   [[nodiscard]] std::size_t count() const { return built_.size(); }
   [[nodiscard]] const std::set<std::string>& empty_submodules() const { return empty_submodules_; }
@@ -276,7 +275,6 @@ class Builds {
   const SearchFolder& folder_;
   ProgressLine& progress_;
   double start_;
-  double earlier_seconds_ = 0.0;
   bool has_ccache_ = false, uses_pip_ = false;
   std::string configure_;
   std::set<std::string> built_, empty_submodules_;
@@ -539,7 +537,7 @@ class Search {
     for (const Pair& pair : pairs_) built.insert(pair.commit);
     result.builds = built.size() + left_out_.size();
     result.pairs = pairs_.size();
-    result.seconds = builds_.elapsed();
+    result.seconds = earlier_seconds_ + builds_.elapsed();
     for (const auto& [commit, reason] : left_out_)
       result.left_out.emplace_back(repository_.describe(hashes_[commit]), reason);
     const auto with_notes = [&]() -> reports::Bisected& {
@@ -586,8 +584,12 @@ class Search {
       pairs.push_back({{"commit", hashes_[pair.commit]}, {"good", pair.good_file}, {"new", pair.new_file}});
     for (const auto& [commit, reason] : left_out_)
       left_out.push_back({{"commit", hashes_[commit]}, {"reason", reason}});
-    const Json body = {{"good", hashes_[0]},          {"bad", hashes_[last()]},       {"build", options_.build},
-                       {"run", options_.run_command}, {"seconds", builds_.elapsed()}, {"pairs", pairs},
+    const Json body = {{"good", hashes_[0]},
+                       {"bad", hashes_[last()]},
+                       {"build", options_.build},
+                       {"run", options_.run_command},
+                       {"seconds", earlier_seconds_ + builds_.elapsed()},
+                       {"pairs", pairs},
                        {"left_out", left_out}};
     storage::write_file(folder_.state(), storage::document_text(body, state_schema, state_version));
   }
@@ -606,6 +608,7 @@ class Search {
         throw UsageError(
             fmt::format("{} is of another search. Give --restart to begin anew there, or another --folder.",
                         folder_.path().string()));
+    earlier_seconds_ = root.at("seconds").number(storage::Domain::not_negative);
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < hashes_.size(); ++i) places[hashes_[i]] = i;
     const auto place_of = [&](const storage::Node& node) {
@@ -649,6 +652,7 @@ class Search {
   std::vector<std::string> hashes_;  ///< GOOD, then the commits up to BAD
   std::vector<Pair> pairs_;
   std::size_t next_file_ = 1;
+  double earlier_seconds_ = 0.0;                 ///< of searches that this one goes on with
   std::map<std::size_t, std::string> left_out_;  ///< commits, and why
   compare::PointIndex index_;
   compare::PointClocks clocks_;
@@ -742,7 +746,7 @@ extern const CommandFile bisect_command{
                 use::number(&BisectOptions::build_limit_seconds, 1.0, 1e7)},
                {"--run-limit", "SECONDS", "", "600", other, once, "Likewise of one run.",
                 use::number(&BisectOptions::run_limit_seconds, 1.0, 1e7)},
-               {"--repository", "DIR", "", ".", other, once, "A folder of the repository.",
+               {"--repository", "DIR", "", "", other, once, "A folder of the repository. Without it: this folder.",
                 use::text(&BisectOptions::repository)},
                {"--folder", "DIR", "", "", other, once,
                 "Where worktrees, builds and runs go. Without it: a folder in the cache, of these very words.",

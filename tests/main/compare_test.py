@@ -69,6 +69,26 @@ class Compare(CommandLineTest):
         self.assertIn("1.20x slower", text)
         self.assertIn("id=\"chart-rooflines\"", text)
 
+    def test_compare_says_why_a_point_changed(self):
+        def built_with(flags, factor):
+            def change(run):
+                self.scale(factor)(run)
+                run["context"]["environment"].update(compiler_flags=flags, host_code=flags)
+
+            return change
+
+        out = [self.folder / f"why.{e}" for e in ("json", "csv", "md", "html")]
+        result = self.stored("compare", self.changed("o3.json", built_with("-O3 -g", 1.0)), self.changed("o1.json", built_with("-O1 -g", 1.3)),
+                             "--process-noise=0.2", *[f"--out={file}" for file in out])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("compiler flags: -O3 -> -O1", result.stdout)
+        point = json.loads(out[0].read_text())["points"][0]
+        self.assertEqual([cause["kind"] for cause in point["causes"]], ["build", "code"])
+        self.assertGreater(point["interval"][0], 1.2)
+        self.assertIn("all points at once", point["interval_contains"])
+        for file in out[1:]:
+            self.assertIn("compiler flags: -O3 -", file.read_text(), file)
+
     def processes(self, name, factor, count=5):
         """A folder of runs as `count` processes would write them, 0.2 % apart."""
         folder = self.folder / name
