@@ -81,6 +81,7 @@ class Measure:
         several; flops: by pipe; other options as those of gpubench.run. Fails the test where the callable fails, or is
         slower than the baseline."""
         from .harness import Benchmark, run
+        from .runs import devices
 
         def operation(state: Any) -> None:
             state.reads(*_several(reads))
@@ -102,8 +103,8 @@ class Measure:
         known = self._session.calibrations
         if options.get("device") in known:
             options.setdefault("calibration", known[options.get("device")])
-        known_kernels = bool(self._config.getoption("--gpubench-store")) and options.get("device") != "cpu"
-        if known_kernels:  # what runs is recorded, so that a slower test can say which kernel it is
+        here = options.get("device") or devices()[0]["id"]
+        if self._config.getoption("--gpubench-store") and here != "cpu":  # so that a slower test can say which kernel it is
             options.setdefault("check", "activity")
         benchmark = Benchmark(operation, self._name(name), {}, None)
         measured = run(benchmark, **options)
