@@ -313,9 +313,10 @@ std::string waterfall_caption(const compare::ProgramChange& program) {
   std::string text =
       fmt::format("Time of all kernels, copies and fills{}: {}, then {}", program.step.empty() ? "" : " in a step",
                   format_seconds(program.base_seconds, 4), format_seconds(program.new_seconds, 4));
-  if (!program.step.empty())
-    text += fmt::format(" (a step is the range {}: {} of them, then {})", program.step,
-                        format_number(program.base_steps), format_number(program.new_steps));
+  if (const std::string old = format_number(program.base_steps), now = format_number(program.new_steps);
+      !program.step.empty())
+    text += fmt::format(" (a step is the range {}, which there are {} of)", program.step,
+                        old == now ? old : fmt::format("{} and then {}", old, now));
   if (program.outside_base_seconds > 0.0 || program.outside_new_seconds > 0.0)
     text += fmt::format("; outside of steps {}, then {}", format_seconds(program.outside_base_seconds, 4),
                         format_seconds(program.outside_new_seconds, 4));

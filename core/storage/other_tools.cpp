@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/storage.h"
 
@@ -109,7 +110,8 @@ Run run_on_cpu(std::string_view tool, const std::string& cpu) {
   return run;
 }
 
-Measurement& add_point(Run& run, const std::string& name) {
+Measurement& add_point(Run& run, std::string name) {
+  while (without_suffix(name) != name) name = without_suffix(name);
   Measurement& measurement = run.points.emplace_back().measurement;
   measurement.name = name;
   measurement.operation = name.substr(0, name.find('/'));

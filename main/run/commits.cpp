@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t max_commits = 20;  ///< listed of a change
 constexpr std::size_t max_ranges = 200;  ///< looked up, of the newest changes
 constexpr double max_seconds_of_git = 30.0;
-constexpr const char* line_format = "--format=%H%x1f%an%x1f%as%x1f%s";
+constexpr const char* line_format = "--format=%H%x00%an%x00%as%x00%s";
 
 /// Standard output of git, or nothing where it failed.
 std::optional<std::string> git(const std::filesystem::path& repository, const std::vector<std::string>& words,
@@ -49,7 +49,7 @@ std::vector<compare::Commit> commits_in(std::string_view text) {
     std::string_view rest = line;
     compare::Commit& commit = commits.emplace_back();
     for (std::string* const part : {&commit.hash, &commit.author, &commit.date, &commit.subject})
-      *part = taken_until('\x1f', rest);
+      *part = taken_until('\0', rest);
   }
   return commits;
 }

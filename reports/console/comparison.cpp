@@ -69,7 +69,7 @@ std::string waterfall(const compare::Comparison& comparison, const ConsoleStyle&
   for (const auto& row : waterfall_rows(comparison)) {
     const bool slower = row[3].starts_with('+');
     add_row(columns, {{printable(row[0])},
-                      {printable(row[1])},
+                      {row[1].substr(0, row[1].find(','))},  // what it was called stands in files
                       {row[2]},
                       {row[3], row[2].empty() ? color::none
                                : slower       ? color::red
@@ -77,7 +77,7 @@ std::string waterfall(const compare::Comparison& comparison, const ConsoleStyle&
                       {row[4]}});
   }
   return paragraph("", printable(waterfall_caption(*comparison.program)), color::bold, style) +
-         table_text(columns, min_name, style, {{"matched"}, {"launches"}}) + "\n";
+         table_text(columns, min_name, style, {{"launches"}, {"matched"}}) + "\n";
 }
 
 }  // namespace

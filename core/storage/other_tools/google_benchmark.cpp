@@ -79,9 +79,7 @@ Run read_google_benchmark(const Node& root) {
   });
   for (const std::string& name : order) {
     Found& one = found.at(name);
-    const std::string_view suffix = "/manual_time";
-    Measurement& measurement =
-        add_point(run, name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name);
+    Measurement& measurement = add_point(run, name);
     if (!one.failure.empty()) {
       measurement.failure = Failure{FailureKind::error, one.failure};
     } else if (!one.seconds.empty()) {

@@ -100,9 +100,8 @@ Run read_nvbench(const Node& root) {
           name += fmt::format("/{}:{}", axis.at("name").text(),
                               value.is_text() ? value.text() : fmt::format("{}", value.number(Domain::any)));
         });
-      Measurement& measurement = run.points.emplace_back().measurement;
-      measurement.name = name;
-      measurement.operation = operation;
+      if (run.devices.empty()) state.fail("is of a device that the file does not list");
+      Measurement& measurement = add_point(run, name);
       measurement.cache_state = "cold";
       const auto id = ids.find(state.at("device").integer(0, 1'000));
       if (id == ids.end()) state.fail("is of a device that the file does not list");
