@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -145,6 +147,72 @@ TEST(HistoryText, NamesEntriesAndTheirLabels) {
   EXPECT_EQ(nlohmann::json::parse(json(history))["steps"][0]["entry"], 9);
   EXPECT_THAT(markdown(history), HasSubstr("slower"));
   EXPECT_THAT(csv(history), HasSubstr("op0,cpu,9,v9"));
+}
+
+TEST(HistoryText, TellsDriftsAndLevelsOfOneEntry) {
+  compare::History history;
+  history.entries.resize(12);
+  history.points.resize(2);
+  history.steps.push_back({"op0", "cpu", 4, std::string(40, 'a'), "2026-01-01", 1.0, 1.1});
+  history.steps[0].until_entry = 9;
+  history.steps.push_back({"op1", "cpu", 12, "", "2026-01-01", 1.0, 2.0});
+  history.steps.back().entries_after = 1;
+  EXPECT_EQ(summary_of(history), "1 step and 1 drift in 2 points over 12 entries");
+  EXPECT_EQ(entry_text(history.steps[0]), "4 (aaaaaaaaaa) to 9");
+  EXPECT_EQ(change_text(history.steps[1]), "2.00x slower, once");
+  const auto steps = nlohmann::json::parse(json(history))["steps"];
+  EXPECT_EQ(steps[0]["kind"], "drift");
+  EXPECT_EQ(steps[0]["until_entry"], 9);
+  EXPECT_FALSE(steps[1].contains("rearranged_p")) << "not tested is absent";
+}
+
+compare::History small_history(const std::string& name, std::size_t entries = 3) {
+  compare::History history;
+  for (std::size_t i = 0; i < entries; ++i) history.entries.push_back({static_cast<int>(i) + 1, name, name, 1});
+  history.points.push_back({name, "cpu", TimingMode::host, std::vector<float>(entries, -7.0F), 1e-3, 1e-3});
+  history.points[0].log_seconds[1] = std::nanf("");
+  history.steps.push_back({name, "cpu", 3, name, name, 1e-3, 2e-3});
+  history.steps[0].place = 2;
+  history.steps[0].commits = {{"abc", name, name, name}};
+  return history;
+}
+
+TEST(HistoryPage, TextFromElsewhereIsNoMarkup) {
+  const std::string page = html(small_history("</script><img src=x onerror=alert(1)>\x1b[31m"), {{"<b>", "<i>"}});
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.find('\x1b'), std::string::npos);
+}
+
+TEST(HistoryPage, LongHistoriesOfManyPointsStaySmall) {
+  compare::History history = small_history("op", 1000);
+  history.steps.clear();
+  history.points.resize(10'000, history.points[0]);
+  std::uint32_t state = 1;
+  for (compare::HistoryPoint& point : history.points)
+    for (float& value : point.log_seconds) value = static_cast<float>((state = state * 1664525U + 1013904223U) >> 8U);
+  EXPECT_LT(html(history, {}).size(), std::size_t{3} << 20U);
+}
+
+TEST(ComparisonText, AWaterfallOfProfilesAddsUp) {
+  compare::Comparison comparison;
+  compare::ProgramChange& program = comparison.program.emplace();
+  program.base_seconds = 10e-3;
+  program.new_seconds = 12e-3;
+  program.groups = {{"gemm", "", "step", "cuda:0", compare::Match::same, 5e-3, 8e-3, 4, 4},
+                    {"new_name", "old_name", "step", "cuda:0", compare::Match::renamed, 3e-3, 2.5e-3, 1, 2}};
+  program.rest_seconds = -0.5e-3;
+  program.rest_groups = 7;
+  const Rows rows = waterfall_rows(comparison);
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"gemm", "", "4", "+3.000 ms", "13.00 ms"}));
+  EXPECT_EQ(rows[2],
+            (std::vector<std::string>{"new_name", "renamed, was old_name", "1 -> 2", "-500.0 us", "12.50 ms"}));
+  EXPECT_EQ(rows[3].back(), "12.00 ms");
+  EXPECT_EQ(rows[4].back(), "12.00 ms");
+  EXPECT_THAT(markdown(comparison), HasSubstr("7 other groups"));
+  EXPECT_THAT(console(comparison, {false, 120}), HasSubstr("renamed"));
+  EXPECT_EQ(nlohmann::json::parse(json(comparison))["program"]["groups"][1]["was"], "old_name");
 }
 
 compare::Comparison with_points(std::size_t slower, std::size_t inconclusive, double ratio) {
