@@ -37,16 +37,16 @@ bool has_part(std::string_view name, std::string_view part) { return name.find(p
 /// What was captured between the begin and the end of one capture, in order.
 struct CaptureWindow {
   std::vector<std::string_view> works;  ///< what its works are called; empty where that is not told
-  std::vector<std::vector<std::uint32_t>>
-      makers;  ///< of each the modules and operators around it, the outer ones first
+  std::vector<std::uint32_t> calls;     ///< the call of each, in Correlations::calls
+  /// Of each the modules and operators around it, the outer ones first.
+  std::vector<std::vector<std::uint32_t>> makers;
 };
 
 struct Capture {
   fs::path file;
   std::int64_t batch = 0;
   bool is_read = false;
-  Timeline own;                        ///< of a file
-  const Timeline* timeline = nullptr;  ///< this file's, or the trace itself
+  Timeline own;
   std::vector<CaptureWindow> windows;
   std::size_t next = 0;  ///< the window that a program's next launch is likely of
 };
@@ -93,6 +93,7 @@ void find_windows(const Linked& linked, std::vector<CaptureWindow>& windows) {
     window.works.emplace_back(slice.kind == SliceKind::transfer ? (fills[slice.name] ? "fill" : "copy")
                               : slice.detail < 0                ? std::string_view()
                                                  : timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
+    window.calls.push_back(static_cast<std::uint32_t>(call - linked.links.calls.begin() - 1));
     window.makers.push_back(makers);
   }
 }
@@ -208,6 +209,57 @@ std::map<std::uint32_t, GraphLaunch> graph_launches(const Linked& linked) {
   return launches;
 }
 
+/// Where the works of a launch were captured in the trace itself.
+struct Fit {
+  const CaptureWindow* window = nullptr;
+  std::vector<std::size_t> places;
+};
+
+/// Looks for launches in the captures of their own trace, which mostly does not tell what captured kernels are called.
+/// So several may fit; then one of them stands for all, if `same` says of each place that they made the same.
+class OwnCaptures {
+ public:
+  using Same = std::function<bool(const CaptureWindow&, std::size_t, const CaptureWindow&, std::size_t)>;
+  OwnCaptures(const std::vector<CaptureWindow>& windows, Same same) : windows_(windows), same_(std::move(same)) {}
+
+  /// Null where none fits, or it is not sure which.
+  const Fit* find(const std::vector<std::string_view>& works) {
+    const auto [known, fresh] = known_.try_emplace(works);
+    Fit& found = known->second;
+    if (fresh) look(works, found);
+    return found.window == nullptr ? nullptr : &found;
+  }
+
+ private:
+  void look(const std::vector<std::string_view>& works, Fit& found) {
+    for (const CaptureWindow& window : windows_) {
+      if (window.works.size() != works.size() || tries_ > max_tries) continue;
+      tries_ += works.size();
+      auto places = fitted_places(works, window, true);
+      if (!places) continue;
+      if (found.window == nullptr) {
+        found = {&window, std::move(*places)};
+        continue;
+      }
+      for (std::size_t i = 0; i < works.size(); ++i)
+        if (!same_(*found.window, found.places[i], window, (*places)[i])) {
+          found = {};
+          return;
+        }
+    }
+  }
+
+  const std::vector<CaptureWindow>& windows_;
+  Same same_;
+  std::map<std::vector<std::string_view>, Fit> known_;
+  std::size_t tries_ = 0;
+};
+
+bool has_captures(const Timeline& timeline) {
+  const auto begins = timeline.names.where(begins_capture);
+  return std::ranges::any_of(timeline.slices, [&](const Slice& slice) { return begins[slice.name]; });
+}
+
 class Joiner {
  public:
   explicit Joiner(Timeline& timeline) : timeline_(timeline) {}
@@ -273,8 +325,7 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
   fs::path list = trace.parent_path() / captures_list;
   if (!fs::is_regular_file(list, error)) list = trace.parent_path() / captures_folder / captures_list;
   const bool has_list = fs::is_regular_file(list, error);
-  const auto begins = timeline.names.where(begins_capture);
-  const bool has_own = std::ranges::any_of(timeline.slices, [&](const Slice& slice) { return begins[slice.name]; });
+  const bool has_own = has_captures(timeline);
   if (!has_list && !has_own) return;
   const Linked linked(timeline);
   const auto launches = graph_launches(linked);
@@ -284,13 +335,13 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
     if (process.rank) rank = process.rank;
   std::vector<Capture> captures;
   if (has_list) captures = listed(list, rank, timeline.warnings);
-  if (has_own) {
-    Capture& own = captures.emplace_back();
-    find_windows(linked, own.windows);
-    own.is_read = true;
-  }
-  if (captures.empty()) return;
-  for (Capture& capture : captures) capture.timeline = capture.is_read ? &timeline : &capture.own;
+  std::vector<CaptureWindow> windows;
+  if (has_own) find_windows(linked, windows);
+  const auto name_of = [&](std::uint32_t slice) { return timeline.slices[slice].name; };
+  OwnCaptures own(windows, [&](const CaptureWindow& a, std::size_t i, const CaptureWindow& b, std::size_t k) {
+    return std::ranges::equal(a.makers[i], b.makers[k], {}, name_of, name_of);
+  });
+  if (captures.empty() && windows.empty()) return;
   std::size_t tries = 0, unmatched = 0;
   Joiner joiner(timeline);
   for (const auto& [slice, launch] : launches) {
@@ -302,7 +353,9 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
       return std::pair(more < 0, more < 0 ? -more : more);
     };
     std::ranges::stable_sort(order, {}, distance);
-    bool found = false;
+    const Fit* const fit_here = own.find(launch.names);
+    if (fit_here != nullptr) joiner.add(launch, timeline, *fit_here->window, fit_here->places);
+    bool found = fit_here != nullptr;
     for (Capture* const capture : order) {
       if (found) break;
       if (!std::exchange(capture->is_read, true)) try {
@@ -321,7 +374,7 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
           if (!fit) continue;
           found = true;
           capture->next = (place + 1) % windows;
-          joiner.add(launch, *capture->timeline, window, *fit);
+          joiner.add(launch, capture->own, window, *fit);
         }
     }
     if (!found) ++unmatched;
@@ -331,6 +384,22 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
     timeline.warnings.push_back(
         fmt::format("{}: of {} launches of graphs {} fit no capture in {}; their operators are not known.",
                     trace.string(), launches.size(), unmatched, has_list ? list.string() : "the trace"));
+}
+
+std::unordered_map<std::uint32_t, std::uint32_t> captured_calls(
+    const Linked& linked, const std::function<bool(std::uint32_t, std::uint32_t)>& same) {
+  std::unordered_map<std::uint32_t, std::uint32_t> result;
+  if (!has_captures(linked.timeline)) return result;
+  std::vector<CaptureWindow> windows;
+  find_windows(linked, windows);
+  OwnCaptures own(windows, [&](const CaptureWindow& a, std::size_t i, const CaptureWindow& b, std::size_t k) {
+    return same(a.calls[i], b.calls[k]);
+  });
+  for (const auto& [slice, launch] : graph_launches(linked))
+    if (const Fit* const fit = own.find(launch.names))
+      for (std::size_t i = 0; i < launch.works.size(); ++i)
+        result.emplace(launch.works[i], fit->window->calls[fit->places[i]]);
+  return result;
 }
 
 }  // namespace gpubench::timeline

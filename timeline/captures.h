@@ -3,10 +3,13 @@
 // made them. vLLM and SGLang leave such traces beside the program's, with a list of them, execution_details.json.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string_view>
+#include <unordered_map>
 
+#include "timeline/correlations.h"
 #include "timeline/timeline.h"
 
 namespace gpubench::timeline {
@@ -20,5 +23,11 @@ inline constexpr std::string_view captures_list = "execution_details.json", capt
 /// not fit gets no operators, and that is said.
 void add_captured_operators(Timeline& timeline, const std::filesystem::path& trace,
                             const std::function<Timeline(const std::filesystem::path&)>& read);
+
+/// Of works of graphs the call that made them while their graph was captured, in Correlations::calls, where the
+/// timeline has the capture. Several captures that fit count as one where `same` says so of each of their calls; else
+/// it is not sure which was launched, and nothing is said.
+std::unordered_map<std::uint32_t, std::uint32_t> captured_calls(
+    const Linked& linked, const std::function<bool(std::uint32_t, std::uint32_t)>& same);
 
 }  // namespace gpubench::timeline

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "timeline/captures.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -207,6 +208,15 @@ std::vector<std::uint32_t> range_paths(const Linked& linked, StringPool& paths) 
   std::vector<std::uint32_t> result(linked.timeline.slices.size(), 0);
   for (std::size_t i = 0; i < result.size(); ++i)
     if (links.call_of[i] != none) result[i] = path_of_node[tree.of_call[links.call_of[i]]];
+  // Of work of a graph the ranges of the capture lie within those of the launch.
+  const auto made = captured_calls(
+      linked, [&](std::uint32_t one, std::uint32_t other) { return tree.of_call[one] == tree.of_call[other]; });
+  for (const auto& [work, call] : made) {
+    const std::uint32_t inner = path_of_node[tree.of_call[call]];
+    if (inner == 0 || inner == result[work]) continue;
+    const std::string launched = paths.text(result[work]);
+    result[work] = paths.number(launched.empty() ? paths.text(inner) : launched + "/" + paths.text(inner));
+  }
   return result;
 }
 

@@ -50,7 +50,8 @@ std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std
 /// for what runs on no GPU, or outside of ranges. Of ranges whose names differ in a number at the end alone, more than
 /// 16 are one: "step *". A launch on a thread without an open range belongs to the range that is open on the only
 /// thread of its process that has one: so kernels of PyTorch's backward thread lie in the ranges of the thread that
-/// waits for it.
+/// waits for it. Work of a graph lies in the ranges of its launch, and within these in those of its capture, where that
+/// is known: "step/forward".
 std::vector<std::uint32_t> range_paths(const Linked& linked, StringPool& paths);
 
 }  // namespace gpubench::timeline

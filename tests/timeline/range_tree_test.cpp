@@ -128,5 +128,38 @@ TEST(Ranges, stay_bounded_whatever_their_names_and_nesting) {
   EXPECT_EQ(single, 20'001);
 }
 
+/// A stream is captured with two kernels in ranges of modules, and the graph launched twice in steps.
+TEST(RangePaths, of_works_of_graphs_are_those_of_the_capture_within_those_of_the_launch) {
+  for (const bool again : {false, true}) {
+    Sample sample;
+    const auto capture = [&](std::int64_t at, std::string_view second) {
+      sample.slice(SliceKind::call, sample.thread, at, at + 1, "cudaStreamBeginCapture");
+      sample.slice(SliceKind::range, sample.ranges, at + 2, at + 10, "net/attn");
+      sample.slice(SliceKind::launch, sample.thread, at + 4, at + 5, "cudaLaunchKernel", ++sample.correlation);
+      sample.slice(SliceKind::range, sample.ranges, at + 12, at + 20, second);
+      sample.slice(SliceKind::launch, sample.thread, at + 14, at + 15, "cudaLaunchKernel", ++sample.correlation);
+      sample.slice(SliceKind::call, sample.thread, at + 21, at + 22, "cudaStreamEndCapture");
+    };
+    capture(0, "net/mlp");
+    if (again) capture(30, "net/other");  // as long, of other modules: which of the two is launched is not known
+    for (int i = 0; i < 2; ++i) {
+      const std::int64_t at = 100 + i * 100;
+      sample.slice(SliceKind::range, sample.ranges, at, at + 90, "step");
+      sample.slice(SliceKind::launch, sample.thread, at + 5, at + 10, "cudaGraphLaunch", ++sample.correlation);
+      for (const auto& [from, name] : {std::pair(20, "gemm"), {40, "relu"}})
+        sample.slice(SliceKind::kernel, sample.stream, at + from, at + from + 15, name, sample.correlation).in_graph =
+            true;
+    }
+    timeline::StringPool paths;
+    const timeline::Timeline& timeline = sample.sorted();
+    const auto of_slice = timeline::range_paths(timeline, paths);
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < of_slice.size(); ++i)
+      if (timeline.slices[i].kind == SliceKind::kernel) found.push_back(paths.text(of_slice[i]));
+    const std::vector<std::string> known = {"step/net/attn", "step/net/mlp", "step/net/attn", "step/net/mlp"};
+    EXPECT_EQ(found, again ? std::vector<std::string>(4, "step") : known);
+  }
+}
+
 }  // namespace
 }  // namespace gpubench
