@@ -242,6 +242,25 @@ TEST(Steps, at_the_roof_are_as_slow_as_before_where_the_host_launches_late) {
   EXPECT_NEAR(*step.both_seconds, 20e-6, 1.5e-6);
 }
 
+/// Each step launches a kernel of 50 us, waits for it, and needs 10 us until the next launch.
+TEST(Steps, at_the_roof_are_faster_where_the_host_waits_for_their_kernels) {
+  Sample sample;
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t at = i * 60'000;
+    sample.kernel(at, at + 500, at + 500, at + 50'500, "product");
+    sample.slice(SliceKind::synchronization, sample.thread, at + 1000, at + 50'600, "cudaDeviceSynchronize");
+  }
+  const Linked linked(sample.sorted());
+  timeline::Roofs roofs{.groups = {{"product", 0.4}}, .of_slice = {}};
+  for (const timeline::Slice& slice : sample.timeline.slices)
+    roofs.of_slice.push_back(slice.kind == SliceKind::kernel ? 0 : timeline::none);
+  const StepTime step = timeline::step_times(linked, timeline::steps(linked), &roofs).at(0);
+  EXPECT_NEAR(step.seconds, 60e-6, 0.8e-6);
+  EXPECT_NEAR(*step.at_roof_seconds, 30e-6, 0.8e-6);
+  EXPECT_NEAR(*step.free_launch_seconds, 59.5e-6, 0.8e-6);
+  EXPECT_NEAR(*step.both_seconds, 29.5e-6, 0.8e-6);
+}
+
 TEST(Steps, without_verdicts_say_so) {
   Chain sample(50'000, 500, false);
   const Linked linked(sample.timeline);
