@@ -363,12 +363,12 @@ Campaign change_of(const Campaign& base, const Campaign& next) {
       gpus_now.push_back(gpu);
       before.erase(found);
     } else {
-      change.troubles.push_back({TroubleKind::missing, fmt::format("{} ({}) is in the second campaign alone.",
+      change.troubles.push_back({TroubleKind::foreign, fmt::format("{} ({}) is in the second campaign alone.",
                                                                    next.gpus[gpu].name(), next.gpus[gpu].uuid())});
     }
   for (const auto& [uuid, gpu] : before)
     change.troubles.push_back(
-        {TroubleKind::missing, fmt::format("{} ({}) is in the first campaign alone.", base.gpus[gpu].name(), uuid)});
+        {TroubleKind::foreign, fmt::format("{} ({}) is in the first campaign alone.", base.gpus[gpu].name(), uuid)});
   for (std::size_t test = 0; test < next.tests.size(); ++test)
     if (const auto found = std::ranges::find(base.tests, next.tests[test]); found != base.tests.end()) {
       change.tests.push_back(next.tests[test]);

@@ -156,10 +156,8 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   try {
     device = device_of(options, part.place);
   } catch (const bench::NoSuchDevice& error) {
-    const std::string reason =
-        fmt::format("rank {} of {} on {}: {}", part.place.rank, part.place.ranks, part.node, error.what());
-    fleet::without_device(part, reason);
-    say(reason);
+    fleet::without_device(part, error.what());
+    say(fmt::format("rank {} of {} on {}: {}", part.place.rank, part.place.ranks, part.node, error.what()));
     return exit_codes::operation_failed;
   }
   if (device.kind == DeviceKind::gpu)
