@@ -2,7 +2,6 @@
 // gpubench fleet calibrate: one rank's part in a campaign.
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 #include "main/cli/command.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/commands/shared/host_name.h"
 
 namespace gpubench {
 namespace {
@@ -39,11 +39,6 @@ struct FleetCalibrateOptions : Options {
   std::optional<int> rank, ranks, local_rank;
   std::string campaign, node;
 };
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
-}
 
 fleet::Place place_from(const FleetCalibrateOptions& options) {
   std::optional<fleet::Place> told;

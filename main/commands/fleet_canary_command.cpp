@@ -23,6 +23,7 @@
 #include "gpu/devices.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
+#include "main/commands/shared/host_name.h"
 
 namespace gpubench {
 namespace {
@@ -31,7 +32,8 @@ namespace fs = std::filesystem;
 
 struct CanaryOptions : Options {
   std::string device = "";
-  std::optional<std::string> baseline;
+  std::optional<std::string> baseline, event_file;
+  std::string node;
   double max_seconds = 60.0;
   double min_effect = 0.05;
 };
@@ -173,18 +175,40 @@ Judgement judge_by_kind(const fleet::Campaign& campaign) {
   return judgement;
 }
 
+/// The line, and the exit code.
+struct Said {
+  std::string text;
+  int code = exit_codes::fine;
+};
+
+Said said_of(const CanaryOptions& options, const std::optional<fleet::Campaign>& campaign, bool in_time,
+             std::size_t count, const std::vector<Usual>& usual) {
+  if (!campaign) return {"no GPU answered: a driver hangs, or the node is very busy", exit_codes::operation_failed};
+  const Judgement judgement =
+      options.baseline ? judge_by_baseline(*campaign, usual, options.min_effect) : judge_by_kind(*campaign);
+  if (!judgement.slow.empty()) return {joined(judgement.slow, "; "), 1};
+  std::vector<std::string> troubles;
+  for (const fleet::Trouble& one : campaign->troubles)
+    if (fleet::costs_a_gpu(one.kind) || one.kind == fleet::TroubleKind::repeated) troubles.push_back(one.text);
+  if (!troubles.empty()) return {joined(troubles, " "), exit_codes::operation_failed};
+  if (!in_time || campaign->gpus.size() < count)
+    return {fmt::format("{} of {} gave no whole result", count - std::min(count, campaign->gpus.size()), count),
+            exit_codes::operation_failed};
+  if (judgement.compared == 0)
+    return {"measured, but there is nothing to compare with: give --baseline=FILE.json of fleet join",
+            exit_codes::not_comparable};
+  return {fmt::format("{} fine, {}", plural(static_cast<long long>(count), options.device == "cpu" ? "CPU" : "GPU"),
+                      plural(static_cast<long long>(judgement.compared), "comparison"))};
+}
+
 /// Measures and judges. A driver that hangs may hang this.
 int look_closely(const CanaryOptions& options) {
   const double start = steady_seconds();
   std::vector<Usual> usual;
   if (options.baseline) usual = read_usual(*options.baseline);
   const std::size_t count = options.device.empty() ? bench::gpus().size() : 1;
-  std::string verdict;
-  int code = exit_codes::fine;
-  if (count == 0) {
-    verdict = fmt::format("no GPU ({})", bench::why_no_gpu());
-    code = exit_codes::operation_failed;
-  } else {
+  Said said{fmt::format("no GPU ({})", bench::why_no_gpu()), exit_codes::operation_failed};
+  if (count > 0) {
     const PrivateFolder folder;
     bool in_time = false;
     {
@@ -196,33 +220,29 @@ int look_closely(const CanaryOptions& options) {
       campaign = fleet::join_folder(folder.path());
     } catch (const storage::ReadError&) {  // nobody wrote anything
     }
-    Judgement judgement;
-    if (campaign)
-      judgement = options.baseline ? judge_by_baseline(*campaign, usual, options.min_effect) : judge_by_kind(*campaign);
-    std::vector<std::string> troubles;
-    if (campaign)
-      for (const fleet::Trouble& one : campaign->troubles)
-        if (fleet::costs_a_gpu(one.kind) || one.kind == fleet::TroubleKind::repeated) troubles.push_back(one.text);
-    const std::size_t measured = campaign ? campaign->gpus.size() : 0;
-    if (!judgement.slow.empty()) {
-      verdict = joined(judgement.slow, "; ");
-      code = 1;
-    } else if (!in_time || !troubles.empty() || measured < count) {
-      verdict = !in_time && troubles.empty() ? "a GPU hangs, or the node is very busy"
-                : troubles.empty()           ? fmt::format("{} of {} measured nothing", count - measured, count)
-                                             : joined(troubles, " ");
-      code = exit_codes::operation_failed;
-    } else if (judgement.compared == 0) {
-      verdict = "measured, but there is nothing to compare with: give --baseline=FILE.json of fleet join";
-      code = exit_codes::not_comparable;
-    } else {
-      verdict =
-          fmt::format("{} fine, {}", plural(static_cast<long long>(count), options.device == "cpu" ? "CPU" : "GPU"),
-                      plural(static_cast<long long>(judgement.compared), "comparison"));
-    }
+    said = said_of(options, campaign, in_time, count, usual);
   }
-  show(fmt::format("canary: {} ({:.1f} s)\n", printable(verdict), steady_seconds() - start));
-  return code;
+  show(fmt::format("canary: {} ({:.1f} s)\n", printable(said.text), steady_seconds() - start));
+  return said.code;
+}
+
+/// For NVSentinel's platform connector (its data-models/protobufs/health_event.proto, as JSON): to be kept and shown.
+/// It asks for nothing to be done to the node: that is for whoever reads it.
+void write_event(const CanaryOptions& options, const std::string& line, int code) {
+  if (!options.event_file || code > exit_codes::operation_failed) return;  // nothing is known of the node
+  const nlohmann::ordered_json event = {{"version", 1},
+                                        {"agent", "gpubench"},
+                                        {"componentClass", "GPU"},
+                                        {"checkName", "GpubenchCanary"},
+                                        {"isFatal", false},
+                                        {"isHealthy", code == exit_codes::fine},
+                                        {"message", line},
+                                        {"recommendedAction", "NONE"},
+                                        {"generatedTimestamp", utc_now()},
+                                        {"nodeName", options.node.empty() ? host_name() : options.node},
+                                        {"processingStrategy", "STORE_ONLY"}};
+  storage::write_file(*options.event_file,
+                      storage::json_text(nlohmann::ordered_json{{"version", 1}, {"events", {event}}}, 1) + "\n");
 }
 
 /// Has another process look, and never touches a driver itself.
@@ -237,10 +257,15 @@ int fleet_canary(const CanaryOptions& options) {
   std::vector<Mortal> looking;
   looking.emplace_back(spawn.start("/proc/self/exe", words, Spawn::environment_with({{inside_variable, "1"}})));
   if (wait_for(looking, start + 0.95 * options.max_seconds)) {
-    show(read_all(output));
+    const std::string line = read_all(output);
+    show(line);
+    write_event(options, line.substr(0, line.find('\n')), looking.front().exit_code());
     return looking.front().exit_code();
   }
-  show(fmt::format("canary: no answer within {:g} s: a driver hangs, or the node is very busy\n", options.max_seconds));
+  const std::string line =
+      fmt::format("canary: no answer within {:g} s: a driver hangs, or the node is very busy", options.max_seconds);
+  show(line + "\n");
+  write_event(options, line, exit_codes::operation_failed);
   return exit_codes::operation_failed;
 }
 
@@ -263,7 +288,13 @@ extern const CommandFile fleet_canary_command{
            "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
            use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
           {"--device", "DEVICE", "", "", common, once, "Look at this device alone, such as cpu or cuda:1.",
-           use::text(&Own::device)}};
+           use::text(&Own::device)},
+          {"--event", "FILE.json", "", "", other, once,
+           "Write what was found as a health event of NVSentinel, to be kept and shown alone. Not where nothing is "
+           "known.",
+           use::text(&Own::event_file)},
+          {"--node", "NAME", "", "", other, once, "The node's name in the event. Without it: the host name.",
+           use::text(&Own::node)}};
       return std::vector{with(Command{"fleet canary",
                                       "Say in a line and an exit code whether this node's GPUs are fit for a job",
                                       "gpubench fleet canary --baseline=/shared/usual.json\n"

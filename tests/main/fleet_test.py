@@ -160,21 +160,30 @@ class Fleet(unittest.TestCase):
 
     def test_canary(self):
         fine, high = self.usual(0.3), None
-        self.assertEqual(self.canary("--device=cpu", fine)[0], 0)
+        event = self.folder / "event.json"
+        code, said = self.canary("--device=cpu", fine, f"--event={event}", "--node=node07")
+        self.assertEqual(code, 0, said)
+        found = json.loads(event.read_text())["events"][0]
+        self.assertEqual((found["isHealthy"], found["isFatal"], found["nodeName"], found["processingStrategy"]), (True, False, "node07", "STORE_ONLY"))
+        self.assertEqual(found["message"] + "\n", said)
+        event.unlink()
         values = json.loads((self.folder / "usual.json").read_text())
         for test in values["tests"]:
             test["median"] *= 20
         high = self.folder / "high.json"
         high.write_text(json.dumps(values))
-        code, said = self.canary("--device=cpu", f"--baseline={high}")
+        code, said = self.canary("--device=cpu", f"--baseline={high}", f"--event={event}")
         self.assertEqual(code, 1)
+        self.assertFalse(json.loads(event.read_text())["events"][0]["isHealthy"])
+        event.unlink()
         self.assertRegex(said, r"fp32 [0-9.]+ % below the fleet's [0-9.]+ [GT]FLOP/s")
         code, said = self.canary("--device=cpu")
         self.assertEqual(code, 3)
         self.assertIn("nothing to compare with", said)
         values["tests"] = [test | {"group": "Another CPU"} for test in values["tests"]]
         high.write_text(json.dumps(values))
-        self.assertEqual(self.canary("--device=cpu", f"--baseline={high}")[0], 3)
+        self.assertEqual(self.canary("--device=cpu", f"--baseline={high}", f"--event={event}")[0], 3)
+        self.assertFalse(event.exists())
         high.write_text('{"schema": "gpubench trace"}')
         self.assertEqual(self.canary("--device=cpu", f"--baseline={high}")[0], 64)
         self.assertEqual(self.canary("--device=cpu", "--baseline=/nowhere")[0], 64)
