@@ -175,6 +175,29 @@ TEST(FleetSlow, AGpuIsToldFromItsLinks) {
   EXPECT_TRUE(verdicts.slow_links.empty());
 }
 
+TEST(FleetSlow, AWeekLaterOneCardAgedMoreThanTheOthers) {
+  SyntheticFleet fleet = small_fleet();
+  const Campaign base = synthetic_campaign(fleet);
+  fleet.week = 8;  // all have lost 0.4 % in DRAM
+  std::vector<RankResult> results;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < fleet.gpus; ++rank) {
+    results.push_back(synthetic_rank(fleet, rank));
+    files.push_back(rank_file_name(rank));
+    for (Reading& reading : results.back().readings)
+      if (rank == 77 && results.back().tests[reading.test].resource == "dram-1") reading.value.value *= 0.975;
+  }
+  const Campaign change = change_of(base, join(std::move(results), std::move(files)));
+  const Verdicts verdicts = find_slow(change, {});
+  EXPECT_EQ(slow_ranks(change, verdicts.slow), std::set<int>{77});
+  for (const SlowGpu& one : verdicts.slow) EXPECT_NEAR(one.deficit.value, 0.025, 0.005);
+  for (const Spread& spread : verdicts.spreads) {
+    const bool aged = change.tests[spread.test].resource.starts_with("dram");
+    EXPECT_NEAR(spread.median, aged ? 0.996 : 1.0, 0.0005) << change.tests[spread.test].resource;
+    EXPECT_EQ(change.tests[spread.test].unit, "times");
+  }
+}
+
 TEST(FleetSlow, NothingAtAll) {
   EXPECT_TRUE(find_slow(Campaign{}, {}).slow.empty());
   Campaign empty;

@@ -84,7 +84,8 @@ RankResult synthetic_rank(const SyntheticFleet& fleet, int rank) {
         const Family& family = families[number % families.size()];
         const std::string name =
             number == 0 ? "dram-read" : fmt::format("{}-{}", family.name, number / families.size());
-        const auto which = static_cast<std::uint64_t>(run * 1'000'000 + static_cast<int>(phase) * 10'000 + resource);
+        const auto which = static_cast<std::uint64_t>(fleet.week) * 1'000'000'000 +
+                           static_cast<std::uint64_t>(run * 1'000'000 + static_cast<int>(phase) * 10'000 + resource);
         const double clock = clock_of_gpu + 0.0002 * normal_of(fleet.seed, of_clock, gpu, 1 + which);
         // Half of a GPU's difference is that of the family, half of the resource alone; the phase adds nothing.
         double log = fleet.between_gpus * std::sqrt(0.5) *
