@@ -123,7 +123,18 @@ std::unique_ptr<fleet::Steps> steps_for(const FleetCalibrateOptions& options, fl
   const bool by_launcher = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr ||
                            std::getenv("PMIX_RANK") != nullptr;
   if (options.steps == StepsBy::mpi || (options.steps == StepsBy::whatever && by_launcher && !options.rank)) {
-    if (auto steps = fleet::mpi_steps(place, options.max_step_seconds, reason)) return steps;
+    fleet::Place found = place;
+    auto steps = fleet::mpi_steps(found, options.max_step_seconds, reason);
+    // An MPI that is not the launcher's makes each process the only one.
+    if (steps && place.ranks > 1 && (found.rank != place.rank || found.ranks != place.ranks)) {
+      reason = fmt::format("MPI calls this rank {} of {}, and its launcher {} of {}: they are not of one kind",
+                           found.rank, found.ranks, place.rank, place.ranks);
+      steps.reset();
+    }
+    if (steps) {
+      place = found;
+      return steps;
+    }
     if (options.steps == StepsBy::mpi) throw UsageError(fmt::format("--steps=mpi: {}.", reason));
     if (place.rank == 0 && !options.quiet) say(fmt::format("steps are kept by files: {}", reason));
   }

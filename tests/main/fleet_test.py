@@ -238,6 +238,16 @@ class Fleet(unittest.TestCase):
         self.assertTrue(any("rank 5 (" in text for text in self.troubles("unfinished") + self.troubles("failed")), result["troubles"])
         self.assertTrue(any("rank 0 (" in text for text in self.troubles("failed")), result["troubles"])
 
+    def test_a_launcher_of_another_mpi(self):
+        """Open MPI under MPICH's launcher makes each process the only rank of its own."""
+        words = [*CALIBRATE, f"--out={self.folder}", "--max-step-seconds=60"]
+        processes = [subprocess.Popen(words, env=ENVIRONMENT | {"PMI_RANK": str(rank), "PMI_SIZE": "2", "MPI_LOCALRANKID": str(rank)},
+                                      stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
+        messages = [process.communicate(timeout=120)[1] for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0, 0], messages)
+        self.assertIn("steps by files", messages[0])
+        self.assertEqual(joined(self.folder)[1]["gpus"], 2)
+
     @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
     def test_collectives_by_mpi(self):
         out = self.folder.with_suffix(".json")
