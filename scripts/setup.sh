@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev libcpp-httplib-dev pkg-config python3 python3-venv)
-test_packages=(python3-dev libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
+test_packages=(python3-dev libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish libopenmpi-dev openmpi-bin)
 chart_library="vl-convert-python==1.9.0.post1"
 python_tests=("nanobind>=2.4" numpy pytest nbclient ipykernel)
 readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0 axe-core-python==0.1.0)
