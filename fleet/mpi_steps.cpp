@@ -39,13 +39,14 @@ class MpiSteps : public MpiLink {
       : start(symbol_of<decltype(&gpubench_mpi_start)>(module, "gpubench_mpi_start")),
         meet_(symbol_of<decltype(&gpubench_mpi_meet)>(module, "gpubench_mpi_meet")),
         collective_(symbol_of<decltype(&gpubench_mpi_collective)>(module, "gpubench_mpi_collective")),
+        send_(symbol_of<decltype(&gpubench_mpi_send)>(module, "gpubench_mpi_send")),
         end_(symbol_of<decltype(&gpubench_mpi_end)>(module, "gpubench_mpi_end")),
         max_seconds_(max_seconds) {}
   ~MpiSteps() override {
     if (started && end_ != nullptr) end_(out_of_step_ ? 1 : 0);
   }
   [[nodiscard]] bool complete() const {
-    return start != nullptr && meet_ != nullptr && collective_ != nullptr && end_ != nullptr;
+    return start != nullptr && meet_ != nullptr && collective_ != nullptr && send_ != nullptr && end_ != nullptr;
   }
 
   int meet(std::string_view name, int value) override {
@@ -61,13 +62,17 @@ class MpiSteps : public MpiLink {
                         : fmt::format("MPI failed in step {} ({}).", step_, name));
   }
   std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) override {
-    constexpr std::array problems = {"", "a result was wrong", "MPI failed", "there is not enough memory"};
     std::vector<double> seconds(static_cast<std::size_t>(iterations));
-    const int problem = collective_(static_cast<int>(collective), bytes, iterations, seconds.data());
-    if (problem == 0) return seconds;
-    out_of_step_ = problem != 1;
-    throw OutOfStep(fmt::format("{} of {} bytes: {}.", name_of(collective), bytes,
-                                problems.at(static_cast<std::size_t>(std::clamp(problem, 1, 3)))));
+    require(collective_(static_cast<int>(collective), bytes, iterations, seconds.data()), "a result was wrong",
+            fmt::format("{} of {} bytes", name_of(collective), bytes));
+    return seconds;
+  }
+  std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations) override {
+    std::vector<double> seconds(static_cast<std::size_t>(iterations));
+    require(send_(peer, sends ? 1 : 0, bytes, iterations, max_seconds_, seconds.data()),
+            fmt::format("it did not answer within {:g} s", max_seconds_),
+            fmt::format("A message to or from rank {}", peer));
+    return sends ? seconds : std::vector<double>();
   }
   [[nodiscard]] std::vector<std::string> lost() const override { return {}; }
   [[nodiscard]] std::string_view kind() const override { return "MPI"; }
@@ -76,8 +81,17 @@ class MpiSteps : public MpiLink {
   bool started = false;
 
  private:
+  /// Throws what a problem of the module means.
+  void require(int problem, const std::string& first, const std::string& of) {
+    if (problem == 0) return;
+    out_of_step_ = true;
+    const std::array<std::string, 3> problems = {first, "MPI failed", "there is not enough memory"};
+    throw OutOfStep(fmt::format("{}: {}.", of, problems.at(static_cast<std::size_t>(std::clamp(problem, 1, 3) - 1))));
+  }
+
   decltype(&gpubench_mpi_meet) meet_;
   decltype(&gpubench_mpi_collective) collective_;
+  decltype(&gpubench_mpi_send) send_;
   decltype(&gpubench_mpi_end) end_;
   double max_seconds_;
   int step_ = 0;

@@ -230,6 +230,20 @@ std::optional<Place> place_of(const Environment& environment) {
   return std::nullopt;
 }
 
+int rounds_of(int ranks) { return ranks < 2 ? 0 : ranks - 1 + ranks % 2; }
+
+std::optional<int> partner_of(int rank, int ranks, int round) {
+  const int players = ranks + ranks % 2, circle = players - 1;  // with one who is not there where they are odd
+  int partner = circle;
+  if (rank == circle) {
+    // The one in the middle meets whom the others' rule would have meet themselves.
+    for (partner = 0; (2 * partner) % circle != round % circle;) ++partner;
+  } else if (const int other = (round - rank % circle + 2 * circle) % circle; other != rank) {
+    partner = other;
+  }
+  return partner < ranks ? std::optional(partner) : std::nullopt;
+}
+
 std::unique_ptr<Steps> file_steps(const fs::path& folder, const Place& place, double max_seconds, Arrivals arrivals) {
   return std::make_unique<FileSteps>(folder, place, max_seconds, std::move(arrivals));
 }

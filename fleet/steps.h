@@ -59,12 +59,20 @@ using Arrivals = std::function<void(std::string_view step, std::size_t come, std
 std::unique_ptr<Steps> file_steps(const std::filesystem::path& folder, const Place& place, double max_seconds,
                                   Arrivals arrivals);
 
+/// Whom a rank exchanges messages with in a round, so that all pairs meet once in `rounds_of` rounds and nobody waits
+/// for another pair; absent where it rests. The circle method of round-robin tournaments.
+std::optional<int> partner_of(int rank, int ranks, int round);
+int rounds_of(int ranks);
+
 /// Steps that can run collectives, too.
 class MpiLink : public Steps {
  public:
   /// The time of the slowest rank in each iteration. Throws OutOfStep where MPI failed, a result was wrong or memory
   /// ran out; the message is one of `message_bytes`, below 2^31 floats.
   virtual std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) = 0;
+  /// The times of messages to a peer, which calls this at the same time with `sends` the other way; none where this one
+  /// receives. Throws OutOfStep.
+  virtual std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations) = 0;
 };
 
 /// By MPI, through the module libgpubench_mpi.so. MPI knows nothing of lost ranks: after the limit all are out of step.

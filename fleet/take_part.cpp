@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/statistics/statistics.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::fleet {
@@ -42,6 +43,27 @@ void add(const Calibration& calibration, std::string_view phase, int run, RankRe
     result.absent.push_back({std::string(phase), one.resource, shorten(printable(one.reason), max_reason), run});
 }
 
+/// All pairs, each way, in rounds of disjoint pairs. Those within a node are of its phase.
+void measure_links(const Place& place, int ranks_of_node, int run, MpiLink& link, RankResult& result) {
+  constexpr std::int64_t bytes = std::int64_t{4} << 20;
+  constexpr int iterations = 8;
+  for (int round = 0; round < rounds_of(place.ranks); ++round) {
+    link.meet(fmt::format("links, run {}, round {} of {}", run + 1, round + 1, rounds_of(place.ranks)), 0);
+    const auto peer = partner_of(place.rank, place.ranks, round);
+    if (!peer) continue;
+    const bool same_node = *peer / ranks_of_node == place.rank / ranks_of_node;
+    for (const bool first_way : {true, false}) {
+      std::vector<double> rates;
+      for (const double seconds : link.time_link(*peer, first_way == (place.rank < *peer), bytes, iterations))
+        rates.push_back(static_cast<double>(bytes) / seconds);
+      if (rates.empty()) continue;
+      const Summary summary = statistics::summarize(rates);
+      const Test test{std::string(phase_names[same_node ? 1 : 2]), std::string(host_link_resource), "B/s", peer};
+      result.readings.push_back({result.test_number(test), run, {summary.median, summary.median_ci95}, {}});
+    }
+  }
+}
+
 }  // namespace
 
 RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
@@ -71,6 +93,8 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
       write(part, result);
       steps.meet(fmt::format("fleet, run {}", run + 1), 0);
       take(phase_names[2], run);
+      if (auto* const link = dynamic_cast<MpiLink*>(&steps); part.links && link != nullptr)
+        measure_links(part.place, turns, run, *link, result);
       write(part, result);
     }
     // Whoever is told that all have come to the end finds all files whole.

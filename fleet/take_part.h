@@ -27,7 +27,11 @@ struct Part {
   int runs = 3;
   std::string node;
   std::string gpubench_version;
+  bool links = false;  ///< between all ranks, too: from host to host, where MPI keeps the steps
 };
+
+/// What a link between hosts is called in results.
+inline constexpr std::string_view host_link_resource = "mpi-send";
 
 /// Takes part to the end, or as far as it goes: then `failure` says why. Writes the rank's file after each phase.
 /// Throws storage::WriteError where the folder does not take it.

@@ -126,6 +126,50 @@ int gpubench_mpi_collective(int collective, long long bytes, int iterations, dou
   }
 }
 
+int gpubench_mpi_send(int peer, int sends, long long bytes, int iterations, double max_seconds, double* seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(max_seconds);
+  int problem = 0;
+  // Without sleeping: the bytes move while MPI is called.
+  const auto wait = [&](int started, MPI_Request& request) {
+    int done = 0;
+    if (!worked(started)) problem = 2;
+    while (problem == 0 && done == 0) {
+      if (!worked(MPI_Test(&request, &done, MPI_STATUS_IGNORE))) problem = 2;
+      if (problem == 0 && done == 0 && std::chrono::steady_clock::now() > end) problem = 1;
+      if (done == 0) std::this_thread::yield();
+    }
+    return problem == 0;
+  };
+  try {
+    // They outlive a call that gives up: MPI may still use them.
+    static std::vector<char> message;
+    static char token = 0;
+    message.resize(static_cast<std::size_t>(bytes));
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int count = static_cast<int>(bytes);
+    for (int i = 0; i < iterations; ++i) {
+      // The receiver is ready when its token comes.
+      if (sends != 0) {
+        if (!wait(MPI_Irecv(&token, 1, MPI_CHAR, peer, 1, MPI_COMM_WORLD, &request), request)) return problem;
+        const double start = MPI_Wtime();
+        if (!wait(MPI_Isend(message.data(), count, MPI_CHAR, peer, 2, MPI_COMM_WORLD, &request), request))
+          return problem;
+        if (!wait(MPI_Irecv(&token, 1, MPI_CHAR, peer, 3, MPI_COMM_WORLD, &request), request)) return problem;
+        seconds[i] = MPI_Wtime() - start;
+      } else {
+        MPI_Request own = MPI_REQUEST_NULL;
+        const int posted = MPI_Irecv(message.data(), count, MPI_CHAR, peer, 2, MPI_COMM_WORLD, &request);
+        if (!wait(MPI_Isend(&token, 1, MPI_CHAR, peer, 1, MPI_COMM_WORLD, &own), own)) return problem;
+        if (!wait(posted, request)) return problem;
+        if (!wait(MPI_Isend(&token, 1, MPI_CHAR, peer, 3, MPI_COMM_WORLD, &own), own)) return problem;
+      }
+    }
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return 3;
+  }
+}
+
 void gpubench_mpi_end(int after_failure) {
   int ended = 0;
   MPI_Finalized(&ended);

@@ -12,6 +12,10 @@ int gpubench_mpi_meet(int value, double max_seconds, int* max);
 /// the message, which divides by ranks x 4. 0; 1 where a result was wrong; 2 where MPI failed; 3 where there is no
 /// memory.
 int gpubench_mpi_collective(int collective, long long bytes, int iterations, double* seconds);
+/// Sends a message to a peer, which receives it at the same time (`sends` 0): `iterations` times, each until the peer
+/// says that it has it. Of the sender `seconds` has room for one time each. 0; 1 after the limit; 2 where MPI failed; 3
+/// where there is no memory.
+int gpubench_mpi_send(int peer, int sends, long long bytes, int iterations, double max_seconds, double* seconds);
 /// Ends MPI; after a failure without waiting for the other ranks, by ending this process's part alone.
 void gpubench_mpi_end(int after_failure);
 }

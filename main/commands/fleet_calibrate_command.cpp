@@ -38,6 +38,7 @@ struct FleetCalibrateOptions : Options {
   double max_step_seconds = 300.0;
   std::optional<int> rank, ranks, local_rank;
   std::string campaign, node;
+  bool links = false;
 };
 
 fleet::Place place_from(const FleetCalibrateOptions& options) {
@@ -157,6 +158,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   part.runs = options.runs;
   part.node = options.node.empty() ? host_name() : options.node;
   part.gpubench_version = std::string(version);
+  part.links = options.links;
   storage::check_writable(part.folder / fleet::rank_file_name(part.place.rank));
   Device device;
   try {
@@ -176,6 +178,8 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   } catch (const fleet::OutOfStep& error) {
     throw UsageError(error.what());
   }
+  if (options.links && steps->kind() != "MPI" && part.place.rank == 0)
+    say("links between ranks are not measured: that takes MPI, and steps are kept by files");
   if (part.place.rank == 0 && !options.quiet)
     say(fmt::format("campaign {}: {} ranks, steps by {}, results in {}", printable(part.place.campaign),
                     part.place.ranks, steps->kind(), options.folder));
@@ -217,6 +221,11 @@ extern const CommandFile fleet_calibrate_command{
           {"--max-step-seconds", "SECONDS", "", "300", common, once,
            "A rank that comes later to a step is given up. It must be longer than a measurement.",
            use::number(&Own::max_step_seconds, 0.1, 86400.0)},
+          {"--links", "", "", "", common, once,
+           "Measure the links between all ranks, too: messages of 4 MiB from host to host by MPI, each way, in rounds "
+           "of "
+           "disjoint pairs.",
+           use::set(&Own::links)},
           {"--rank", "N", "", "", other, once, "This process's rank, from 0, where no launcher tells it (Slurm, MPI).",
            use::count(&Own::rank, 0, fleet::max_ranks)},
           {"--ranks", "N", "", "", other, once, "How many ranks there are.",

@@ -75,6 +75,24 @@ TEST(FleetSteps, WhoDoesNotComeIsLostAndRefusedLater) {
   EXPECT_THROW(file_steps(folder.path(), {2, 3, 0, "c"}, 0.05, nullptr), OutOfStep);
 }
 
+TEST(FleetSteps, AllPairsMeetOnceInDisjointRounds) {
+  for (int ranks = 2; ranks <= 17; ++ranks) {
+    std::set<std::pair<int, int>> met;
+    EXPECT_EQ(rounds_of(ranks), ranks % 2 == 0 ? ranks - 1 : ranks);
+    for (int round = 0; round < rounds_of(ranks); ++round)
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto partner = partner_of(rank, ranks, round);
+        if (!partner) continue;
+        ASSERT_NE(*partner, rank);
+        ASSERT_LT(*partner, ranks);
+        EXPECT_EQ(partner_of(*partner, ranks, round), rank) << ranks << " ranks, round " << round;
+        EXPECT_TRUE(met.emplace(rank, *partner).second);
+      }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(ranks * (ranks - 1)));
+  }
+  EXPECT_EQ(rounds_of(1), 0);
+}
+
 TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
   // Two nodes of two GPUs. Of each measurement is noted who measures at the same time.
   const PrivateFolder folder;

@@ -238,6 +238,22 @@ class Fleet(unittest.TestCase):
         self.assertTrue(any("rank 5 (" in text for text in self.troubles("unfinished") + self.troubles("failed")), result["troubles"])
         self.assertTrue(any("rank 0 (" in text for text in self.troubles("failed")), result["troubles"])
 
+    @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
+    def test_links_between_ranks(self):
+        done = self.mpirun(["--links"], ranks=4)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        peers = set()
+        for rank in range(4):
+            for line in (self.folder / f"rank-{rank:06}.jsonl").read_text().splitlines():
+                row = json.loads(line)
+                if "peer" in row:
+                    peers.add((rank, row["peer"]))
+                    self.assertEqual((row["resource"], row["phase"]), ("mpi-send", "node"))
+                    self.assertGreater(row["value"], 1e6)
+        self.assertEqual(peers, {(a, b) for a in range(4) for b in range(4) if a != b})
+        tests = {(test["phase"], test["resource"]) for test in joined(self.folder)[1]["tests"]}
+        self.assertLessEqual({("node", "mpi-send out"), ("node", "mpi-send in")}, tests)
+
     def test_a_launcher_of_another_mpi(self):
         """Open MPI under MPICH's launcher makes each process the only rank of its own."""
         words = [*CALIBRATE, f"--out={self.folder}", "--max-step-seconds=60"]
