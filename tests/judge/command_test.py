@@ -34,6 +34,13 @@ def judge(*words, **environment):
     return subprocess.run([os.environ["GPUBENCH"], "judge", *map(str, words)], capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
 
+def quickly(problem, *files, **settings):
+    """Results and notes without the command, of one process a side."""
+    judge = Judge(problem_of(Path(problem)), Settings(**{"time_budget": 0.1, "rounds": 1, "cold": False, **settings}))
+    results = list(judge.results(list(files)))
+    return results, judge.notes
+
+
 class Command(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -82,10 +89,9 @@ class Command(unittest.TestCase):
         for each in slow["ceilings"]:
             if each["unit"] == "FLOP/s":
                 each["value"], each["ci95"] = 1e6, [0.9e6, 1.1e6]
-        file = self.put("slow.json", json.dumps(slow))
-        one = json.loads(judge(MATMUL, SAME, "--json", f"--calibration={file}", *QUICK).stdout)
-        self.assertEqual((one["verdict"], one["reason"]), ("refused", "floor"))
-        self.assertIsNone(one["speedup"])
+        (one,), _ = quickly(MATMUL, SAME, calibration=slow)
+        self.assertEqual((one.verdict, one.reason), ("refused", "floor"))
+        self.assertIsNone(one.speedup)
 
     def test_verdicts_are_kept_by_content(self):
         mine = self.put("mine.py", SAME.read_text())
@@ -142,18 +148,18 @@ class Command(unittest.TestCase):
     def test_a_reference_that_is_wrong_on_hidden_inputs_is_not_held_against_candidates(self):
         problem = self.put("log.py", "import numpy as np\ndef reference(x): return np.log(x)\ndef inputs(random): return random.random(100, dtype=np.float32) + 1\n")
         mine = self.put("mine.py", "import numpy as np\ndef candidate(x): return np.log(x)\n")
-        result = judge(problem, mine, *QUICK)
-        self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertIn("Not tried with hidden contents 'zeros'", result.stderr)
+        (one,), notes = quickly(problem, mine)
+        self.assertEqual(one.verdict, "right", one.text)
+        self.assertIn("Not tried with hidden contents 'zeros': the reference's result is not finite.", notes)
 
     def test_one_that_crashes_costs_one(self):
         crash = HERE / "exploits" / "ends_well.py"
-        lines = [json.loads(line) for line in judge(MATMUL, crash, SAME, "--json", *QUICK).stdout.splitlines()]
-        self.assertEqual([each["reason"] for each in lines], ["crash", None])
+        results, _ = quickly(MATMUL, crash, SAME)
+        self.assertEqual([each.reason for each in results], ["crash", None])
 
     def test_what_was_not_shut_off_is_said(self):
-        one = json.loads(judge(MATMUL, SAME, "--json", "--no-namespaces", *QUICK).stdout)
-        self.assertIn("namespaces", one["isolation_missing"])
+        (one,), _ = quickly(MATMUL, SAME, limits=Limits(namespaces=False))
+        self.assertIn("namespaces", one.isolation_missing)
 
     def test_the_examples_of_the_page(self):
         page = (HERE.parent.parent / "docs" / "judge.md").read_text()
@@ -169,11 +175,11 @@ class Command(unittest.TestCase):
 
     def test_operations_of_a_program(self):
         program = os.environ["JUDGED_OPERATIONS"]
-        result = judge(f"{program}:sums", "sums_again", "sums_cached", "sums_unchecked", "--json", "--time-budget=0.1")
+        result = judge(f"{program}:sums", "sums_again", "sums_cached", "sums_unchecked", "--json", "--time-budget=0.1", "--time-limit=400")
         found = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([(each["candidate"], each["verdict"], each["reason"]) for each in found],
                          [("sums_again", "right", None), ("sums_cached", "wrong", "values"), ("sums_unchecked", "refused", "unchecked")])
-        self.refused(judge(f"{program}:nothing", "sums", "--time-budget=0.1"), "nothing")
+        self.refused(judge(f"{program}:nothing", "sums", "--time-budget=0.1", "--time-limit=400"), "nothing")
 
     def test_a_pipe_that_closes_is_no_error(self):
         process = subprocess.Popen([os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", *QUICK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -193,8 +199,7 @@ class FromPython(unittest.TestCase):
         self.assertRaises(gpubench.UsageError, gpubench.judge, MATMUL, [])
 
     def test_a_limit_of_time_costs_one(self):
-        settings = Settings(time_budget=0.1, rounds=1, cold=False, limits=Limits(seconds=2.0))
-        result, = Judge(problem_of(HERE / "problems" / "saxpy.py"), settings).results([HERE / "exploits" / "hangs.py"])
+        (result,), _ = quickly(HERE / "problems" / "saxpy.py", HERE / "exploits" / "hangs.py", limits=Limits(seconds=2.0))
         self.assertEqual(result.reason, "time-limit")
 
 
