@@ -291,8 +291,8 @@ extern const CommandFile gate_command{
               Command{
                   "gate import",
                   "Add each run as an entry of its own: the past, as another tool kept it",
-                  "gpubench gate import .asv/results/my-machine/*.json\n"
-                  "gpubench gate import .benchmarks/*/*.json",
+                  "gpubench gate import .asv/results/my-machine\n"
+                  "gpubench gate import .benchmarks/Linux-CPython-3.11-64bit",
                   {"RUN...",
                    "Run files, or folders of them: of gpubench, Google Benchmark, nvbench, pytest-benchmark, asv or "
                    "criterion. They are added by their dates, those that are there already are not.",
