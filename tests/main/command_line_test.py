@@ -370,7 +370,7 @@ class CommandLine(CommandLineTest):
             (["compre", "a", "b"], ["'compre'", "Did you mean compare?"]),
             (["calibrate"], ["Did you mean --calibrate?"]),
             (["gate", "chek"], ["Did you mean check?"]),
-            (["gate"], ["update, check, history"]),
+            (["gate"], ["update, import, check, history"]),
             (["help", "reprot"], ["Did you mean report?"]),
             (["run.json"], ["not a command", "gpubench report run.json"]),
             (["a.json", "b.json"], ["gpubench compare a.json b.json"]),
