@@ -605,11 +605,11 @@ class Explaining {
     const bool counters = !now_.counters.empty() && !old_.counters.empty();
     const bool on_gpu = kind_of_id(now_.device) == DeviceKind::gpu;
     if (causes_.list.empty())
-      causes_.rest = "Nothing that both sides carry differs with it.";
+      causes_.rest = "nothing that both sides carry differs with it";
     else if (told == 0.0)
-      causes_.rest = "How much of the change this explains cannot be told.";
+      causes_.rest = "how much of the change this explains cannot be told";
     else if (rest > 2.0 * small_share)
-      causes_.rest = fmt::format("{} of the change is left.", format_percent(rest));
+      causes_.rest = fmt::format("{} of the change is left", format_percent(rest));
     if (on_gpu && !counters && !causes_.rest.empty())
       causes_.hint = now_.absent_counters.empty()
                          ? "Counters on both sides could tell more of why points changed: --metrics=core,units --check."

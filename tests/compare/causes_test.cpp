@@ -255,7 +255,7 @@ TEST(Causes, SayWhereNothingDiffersAndWhatCouldTell) {
   gpubench::Run base = gpu_run(), next = base;
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.kernels.clear();
   EXPECT_THAT(causes(base, next, 1.2).list, IsEmpty());
-  EXPECT_THAT(causes(base, next, 1.2).rest, HasSubstr("Nothing that both sides carry differs"));
+  EXPECT_THAT(causes(base, next, 1.2).rest, HasSubstr("nothing that both sides carry differs"));
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.counters.clear();
   EXPECT_THAT(causes(base, next, 1.2).hint, HasSubstr("--metrics="));
   next.points[0].measurement.absent_counters = {{"dram_read_bytes", "counters need a permission"}};
