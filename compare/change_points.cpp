@@ -252,9 +252,11 @@ class Series {
         doubt.push_back(rearranged_[i].value_or(0.0));
         const std::size_t before = steps_[i] - begin_of(i), after = end_of(i) - steps_[i];
         if (std::min(before, after) <= max_short_level)
-          doubt.back() = std::max(
-              doubt.back(), chance_of_outliers(all_, steps_, before < after ? i : i + 1,
-                                               before < after ? step.after : step.before, step.after - step.before));
+          // Rearranging cannot show more than 1 in 200; this can, so that it is held to what was asked for.
+          doubt.back() = std::max(doubt.back(), max_rearranged_p / significance_ *
+                                                    chance_of_outliers(all_, steps_, before < after ? i : i + 1,
+                                                                       before < after ? step.after : step.before,
+                                                                       step.after - step.before));
       }
       const auto weakest = std::ranges::max_element(doubt);
       if (weakest == doubt.end() || *weakest <= max_rearranged_p) return;
