@@ -253,7 +253,7 @@ class Series {
         const std::size_t before = steps_[i] - begin_of(i), after = end_of(i) - steps_[i];
         if (std::min(before, after) <= max_short_level)
           // Rearranging cannot show more than 1 in 200; this can, so that it is held to what was asked for.
-          doubt.back() = std::max(doubt.back(), max_rearranged_p / significance_ *
+          doubt.back() = std::max(doubt.back(), max_rearranged_p / std::min(significance_, max_rearranged_p) *
                                                     chance_of_outliers(all_, steps_, before < after ? i : i + 1,
                                                                        before < after ? step.after : step.before,
                                                                        step.after - step.before));
