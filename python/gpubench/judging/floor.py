@@ -61,7 +61,7 @@ def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: 
 def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | None) -> str:
     """The one thing to do next."""
     if seconds is None or floor.seconds is None:
-        return "Calibrate this device with gpubench --calibrate, so that the judge can say how near the limit it is." if floor.seconds is None else ""
+        return ""
     if overhead_seconds is not None and overhead_seconds > seconds:
         return "A call's overhead is longer than its work: do more in one call."
     share = floor.seconds / seconds

@@ -81,8 +81,8 @@ main{max-width:1200px;margin:0 auto;padding:1.5rem clamp(14px,2.5vw,36px)}h1{fon
 .scroll{overflow-x:auto;border:1px solid #d9dfe6;border-radius:12px}table{border-collapse:collapse;width:100%;font-size:.88rem}
 th,td{padding:.42rem .9rem;text-align:left;vertical-align:top;border-top:1px solid #d9dfe6;overflow-wrap:anywhere}thead th{white-space:nowrap;color:#57606b}
 td.n{text-align:right;white-space:nowrap}td small{display:block;color:#57606b}td.why{min-width:18rem}#chart{max-width:1200px;margin:0 auto;padding:0 clamp(14px,2.5vw,36px) 2rem;overflow-x:auto}
-.right{color:#2E7D32}.wrong{color:#B3261E}.refused{color:#B26A00}.right,.wrong,.refused{font-weight:650;white-space:nowrap}tbody th{min-width:12rem}
-@media (max-width:600px){th,td{padding:.4rem .6rem}}"""
+.right{color:#2E7D32}.wrong{color:#B3261E}.refused{color:#B26A00}.right,.wrong,.refused{font-weight:650;white-space:nowrap}tbody th{min-width:16rem}
+@media (max-width:600px){th,td{padding:.4rem .6rem}tbody th{min-width:12rem}}"""
 
 
 def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:

@@ -209,7 +209,9 @@ class Trial:
         least = floor.floor_of(self._calibration, self._why_no_calibration, moved,
                                floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops)
         result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
-        if least.seconds is not None and result.seconds is not None:
+        if least.seconds is None:
+            result.notes.append(f"There is no floor: {least.basis.removesuffix('.')}.")
+        elif result.seconds is not None:
             result.floor_share = least.seconds / result.seconds
             gross = min(float(each.batches("candidate").min()) for each in times.rounds)
             if gross < least.seconds:
