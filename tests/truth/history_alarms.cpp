@@ -75,7 +75,8 @@ void alarms(const std::vector<Kind>& kinds) {
 
 void planted() {
   fmt::print(
-      "\n| Planted in normal noise of 1 %, at 5 % of 10 000 series | entries | found as such | of these within one entry of its place |"
+      "\n| Planted in normal noise of 1 %, at 5 % of 10 000 series | entries | found as such | of these within one "
+      "entry of its place |"
       " as the other kind, or more |\n|---|---|---|---|---|\n");
   constexpr int count = 300;
   for (const int length : {20, 100, 1000})
