@@ -11,7 +11,7 @@ import sys
 
 real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "serve", "fleet", "help") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "serve", "fleet", "judge", "bisect", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):
@@ -44,10 +44,15 @@ elif command == "profile" and "--" in arguments:
     tests = pathlib.Path(__file__).resolve().parent.parent  # a recording of an H200 stands for the program's own
     arguments = [argument for argument in arguments[:arguments.index("--")] if not argument.startswith("--keep")]
     arguments += [f"--recording={tests / 'profile/data'}", f"--calibration={tests.parent / 'docs/results/h200/calibration-full.json'}"]
-elif command == "serve":  # until it is stopped
-    arguments = ["serve", "--help"]
+elif command in ("serve", "judge", "bisect"):  # until it is stopped; of code and commits that are not here
+    arguments = [command, "--help"]
 elif command == "calibration":
     arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
+
+elif arguments[:2] == ["gate", "import"]:  # kept results of the same tool stand for a user's, in a store of their own
+    kept = pathlib.Path(__file__).resolve().parent.parent / "core/storage/kept"
+    arguments = [str(kept / ("asv.json" if ".asv" in argument else "pytest_benchmark.json")) if argument.startswith((".asv", ".benchmarks")) else argument
+                 for argument in arguments] + ([] if has("--store") else ["--store=imported"])
 
 elif command == "fleet" and not has("--help"):  # a fleet of one CPU
     one = ["--device=cpu", "--probes=brief", "--runs=1", "--rank=0", "--ranks=1", "--quiet", f"--campaign={os.getpid()}"]
