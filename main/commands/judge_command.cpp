@@ -37,7 +37,8 @@ import sys
 try:
     from gpubench.judging.__main__ import main
 except ImportError as error:
-    sys.exit(f"gpubench: {sys.executable} cannot load the judge: {error}. Give a Python that has gpubench and NumPy with GPUBENCH_PYTHON=FILE.")
+    print(f"gpubench: {sys.executable} cannot load the judge: {error}. Give a Python that has gpubench and NumPy with GPUBENCH_PYTHON=FILE.", file=sys.stderr)
+    sys.exit(64)
 sys.exit(main(sys.argv[1:]))
 )";
 

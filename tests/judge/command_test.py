@@ -132,6 +132,9 @@ class Command(unittest.TestCase):
         self.refused(judge(MATMUL, SAME, "--out=x.pdf"), "x.pdf")
         self.refused(judge(MATMUL, SAME, "--jobs=0"), "--jobs")
         self.refused(judge(MATMUL, SAME, GPUBENCH_PYTHON="/nowhere/python"), "/nowhere/python")
+        bare = self.put("bare", f'#!/bin/sh\nexec "{sys.executable}" -IS "$@"\n')  # a Python without packages
+        bare.chmod(0o755)
+        self.refused(judge(MATMUL, SAME, GPUBENCH_PYTHON=str(bare)), "cannot load the judge", "GPUBENCH_PYTHON=FILE")
         self.assertEqual(judge(MATMUL).returncode, 64)
 
     def test_problems_that_do_not_work(self):
