@@ -185,7 +185,7 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
 
   ResultTable& slow = tables.emplace_back(table(
       "slow", "Slow GPUs, and suspects that not all runs confirm",
-      "node=node; gpu=GPU; uuid=UUID~2; rank:count=rank~3; phase=phase; resource=resource; deviation:change=below "
+      "node=node; gpu=GPU; uuid=UUID~2; rank:count=rank~3; phase=phase; resource=resource; deviation:change=against "
       "peers; low:change=low~1; high:change=high~1; peers:count=peers~2; confirmed:count=found in; "
       "runs:count=of runs; state=state"));
   add_slow(campaign, verdicts.slow, "confirmed", slow);
@@ -193,7 +193,7 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
 
   ResultTable& links = tables.emplace_back(
       table("slow_links", "Slow links, and suspects",
-            "from=from; to=to; from_uuid; to_uuid; phase=phase; resource=resource; deviation:change=below; "
+            "from=from; to=to; from_uuid; to_uuid; phase=phase; resource=resource; deviation:change=against its GPUs; "
             "low:change=low~1; high:change=high~1; confirmed:count=found in; runs:count=of runs; state=state"));
   add_slow_links(campaign, verdicts.slow_links, "confirmed", links);
   add_slow_links(campaign, verdicts.suspect_links, "suspect", links);
