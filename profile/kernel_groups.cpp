@@ -11,8 +11,8 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
-#include "timeline/correlations.h"
-#include "timeline/range_tree.h"
+#include "timeline/structure/correlations.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::profile {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a framework's operators in a trace to what they reach of the GPU's ceilings.
 
-#include "timeline/operators.h"
+#include "timeline/operators/operators.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "profile/verdicts.h"
-#include "timeline/operator_work.h"
+#include "timeline/operators/operator_work.h"
 
 namespace gpubench::profile {
 namespace {

@@ -17,7 +17,7 @@
 #include "profile/verdicts.h"
 #include "timeline/program/findings.h"
 #include "timeline/program/program.h"
-#include "timeline/steps.h"
+#include "timeline/structure/steps.h"
 
 namespace gpubench::profile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/model/run.h"
 #include "profile/kernel_groups.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::profile {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/model/table.h"
-#include "timeline/flame.h"
 #include "timeline/timeline.h"
+#include "timeline/views/flame.h"
 
 namespace gpubench::reports {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/text.h"
-#include "timeline/distribution.h"
+#include "timeline/statistics/distribution.h"
 
 namespace gpubench::timeline {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/model/table.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

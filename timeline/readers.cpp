@@ -13,11 +13,11 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "timeline/captures.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
+#include "timeline/operators/captures.h"
 #include "timeline/reader.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 namespace {

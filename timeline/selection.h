@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

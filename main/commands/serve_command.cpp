@@ -32,7 +32,7 @@
 #include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "timeline/analysis.h"
-#include "timeline/difference.h"
+#include "timeline/statistics/difference.h"
 #endif
 
 namespace gpubench {

@@ -24,10 +24,10 @@
 #include "reports/work_verdicts.h"
 #include "timeline/analyses/critical_path.h"
 #include "timeline/analysis.h"
-#include "timeline/difference.h"
-#include "timeline/replay.h"
+#include "timeline/operators/replay.h"
 #include "timeline/selection.h"
-#include "timeline/steps.h"
+#include "timeline/statistics/difference.h"
+#include "timeline/structure/steps.h"
 #include "timeline/writers.h"
 
 namespace gpubench {

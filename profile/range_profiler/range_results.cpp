@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "timeline/range_tree.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::profile {
 namespace {

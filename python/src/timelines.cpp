@@ -12,9 +12,9 @@
 #include "profile/recording_reader.h"
 #include "python/src/module.h"
 #include "timeline/analysis.h"
-#include "timeline/flame.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
+#include "timeline/views/flame.h"
 #include "timeline/writers.h"
 
 namespace nb = nanobind;

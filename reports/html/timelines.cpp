@@ -21,7 +21,7 @@
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
 #include "reports/result_table.h"
-#include "timeline/rows.h"
+#include "timeline/views/rows.h"
 
 namespace gpubench::reports {
 namespace {

@@ -10,8 +10,8 @@
 #include "reports/reports.h"
 #include "reports/timelines.h"
 #include "tests/fuzz/fuzz.h"
-#include "timeline/flame.h"
 #include "timeline/readers.h"
+#include "timeline/views/flame.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "timeline/input/bytes.h"
 #include "timeline/program/program.h"
-#include "timeline/range_tree.h"
 #include "timeline/readers.h"
+#include "timeline/structure/range_tree.h"
 #include "timeline/writers.h"
 
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/difference.h"
+#include "timeline/statistics/difference.h"
 
 namespace {
 

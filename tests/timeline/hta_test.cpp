@@ -16,10 +16,10 @@
 #include "timeline/analyses/idle.h"
 #include "timeline/analyses/kernels.h"
 #include "timeline/analyses/launches.h"
-#include "timeline/breakdown.h"
-#include "timeline/operators.h"
+#include "timeline/operators/operators.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
+#include "timeline/statistics/breakdown.h"
 
 namespace gpubench {
 namespace {

@@ -24,10 +24,10 @@
 #include "core/storage/storage.h"
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/names.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/analysis.h"
-#include "timeline/distribution.h"
 #include "timeline/names.h"
+#include "timeline/statistics/distribution.h"
 
 namespace gpubench::timeline {
 namespace {

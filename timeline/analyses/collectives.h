@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "timeline/correlations.h"
-#include "timeline/distribution.h"
+#include "timeline/statistics/distribution.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

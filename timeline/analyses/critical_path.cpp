@@ -14,8 +14,8 @@
 #include "core/base/units.h"
 #include "timeline/analyses/ranks.h"
 #include "timeline/analysis.h"
-#include "timeline/breakdown.h"
 #include "timeline/names.h"
+#include "timeline/statistics/breakdown.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

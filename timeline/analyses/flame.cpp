@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/flame.h"
+#include "timeline/views/flame.h"
 
 #include "timeline/analysis.h"
 

@@ -7,8 +7,8 @@
 #include "timeline/analyses/memory.h"
 #include "timeline/analyses/summary.h"
 #include "timeline/analysis.h"
-#include "timeline/breakdown.h"
 #include "timeline/program/program.h"
+#include "timeline/statistics/breakdown.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/model/program.h"
 #include "core/model/table.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

@@ -10,8 +10,8 @@
 #include "core/base/units.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
-#include "timeline/range_tree.h"
-#include "timeline/repeats.h"
+#include "timeline/structure/range_tree.h"
+#include "timeline/structure/repeats.h"
 
 namespace gpubench::timeline {
 namespace {

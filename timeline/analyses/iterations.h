@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "timeline/correlations.h"
-#include "timeline/distribution.h"
+#include "timeline/statistics/distribution.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 
@@ -20,7 +20,7 @@ struct Iteration {
 /// Of one process. Found by the first of these that repeats at least three times (ProfilerStep: twice): ranges
 /// "ProfilerStep#N" as PyTorch's profiler names them; ranges of one name, or of names that differ in a number at their
 /// end, that follow one another on a thread and cover at least half of its time; work on the GPU that repeats itself
-/// and takes at least half of the time of all kernels (timeline/repeats.h).
+/// and takes at least half of the time of all kernels (timeline/structure/repeats.h).
 struct Iterations {
   std::uint32_t process = 0;
   std::string by;        ///< "ProfilerStep", "range step", "314 kernels, copies and fills that repeat"; empty for none

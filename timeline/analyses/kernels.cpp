@@ -9,7 +9,7 @@
 #include "core/base/units.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
-#include "timeline/range_tree.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::timeline {
 namespace {

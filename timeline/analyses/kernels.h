@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/model/table.h"
-#include "timeline/correlations.h"
-#include "timeline/distribution.h"
+#include "timeline/statistics/distribution.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of a framework by the time of their work on the GPU; without any by that of the host.
-#include "timeline/operators.h"
+#include "timeline/operators/operators.h"
 
 #include <fmt/format.h>
 

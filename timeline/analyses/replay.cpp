@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that can be called again outside their program.
-#include "timeline/replay.h"
+#include "timeline/operators/replay.h"
 
 #include "core/base/units.h"
 #include "timeline/analysis.h"
-#include "timeline/operator_work.h"
+#include "timeline/operators/operator_work.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "timeline/analysis.h"
-#include "timeline/operators.h"
+#include "timeline/operators/operators.h"
 
 namespace gpubench::timeline {
 namespace {

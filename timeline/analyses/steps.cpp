@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a step of the program is made of, what it could take, and what came before the steps.
-#include "timeline/steps.h"
+#include "timeline/structure/steps.h"
 
 #include <fmt/format.h>
 

@@ -17,10 +17,10 @@
 #include "timeline/analyses/memory.h"
 #include "timeline/analyses/ranks.h"
 #include "timeline/analysis.h"
-#include "timeline/breakdown.h"
 #include "timeline/names.h"
 #include "timeline/program/findings.h"
 #include "timeline/program/program.h"
+#include "timeline/statistics/breakdown.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/model/program.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 

@@ -4,8 +4,8 @@
 
 #include "core/base/units.h"
 #include "timeline/analysis.h"
-#include "timeline/breakdown.h"
-#include "timeline/rows.h"
+#include "timeline/statistics/breakdown.h"
+#include "timeline/views/rows.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/device.h"
-#include "timeline/correlations.h"
 #include "timeline/names.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/model/program.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 #include "timeline/windows.h"
 
 namespace gpubench::timeline {

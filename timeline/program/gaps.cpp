@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "timeline/distribution.h"
+#include "timeline/statistics/distribution.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/model/program.h"
-#include "timeline/range_tree.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::timeline {
 

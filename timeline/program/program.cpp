@@ -8,13 +8,13 @@
 
 #include "core/base/units.h"
 #include "core/model/device.h"
-#include "timeline/breakdown.h"
-#include "timeline/distribution.h"
 #include "timeline/names.h"
 #include "timeline/program/findings.h"
 #include "timeline/program/gaps.h"
 #include "timeline/program/memory.h"
 #include "timeline/program/overview.h"
+#include "timeline/statistics/breakdown.h"
+#include "timeline/statistics/distribution.h"
 
 namespace gpubench::timeline {
 namespace {

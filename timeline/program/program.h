@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/model/program.h"
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 #include "timeline/windows.h"
 
 namespace gpubench::timeline {

@@ -14,15 +14,15 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/chrome_events.h"
 #include "timeline/input/chrome_xla.h"
 #include "timeline/input/common.h"
 #include "timeline/input/json_window.h"
-#include "timeline/operator_work.h"
+#include "timeline/operators/operator_work.h"
 #include "timeline/reader.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -17,12 +17,12 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
 #include "timeline/input/protobuf.h"
 #include "timeline/reader.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/base/parallel.h"
 #include "core/storage/storage.h"
-#include "timeline/correlations.h"
 #include "timeline/names.h"
+#include "timeline/structure/correlations.h"
 #include "timeline/writers.h"
 #include "timeline/writers/common.h"
 

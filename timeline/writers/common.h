@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "timeline/correlations.h"
+#include "timeline/structure/correlations.h"
 #include "timeline/timeline.h"
 
 namespace gpubench::timeline {

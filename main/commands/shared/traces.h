@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "reports/timelines.h"
-#include "timeline/flame.h"
 #include "timeline/timeline.h"
+#include "timeline/views/flame.h"
 
 namespace gpubench {
 

@@ -12,7 +12,7 @@
 
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/readers.h"
-#include "timeline/rows.h"
+#include "timeline/views/rows.h"
 
 namespace gpubench {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "core/storage/storage.h"
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 #include "timeline/writers.h"
 
 namespace gpubench {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/storage/storage.h"
-#include "timeline/correlations.h"
 #include "timeline/input/bytes.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/storage/storage.h"
-#include "timeline/correlations.h"
 #include "timeline/readers.h"
+#include "timeline/structure/correlations.h"
 
 namespace gpubench {
 namespace {

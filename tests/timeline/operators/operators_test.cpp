@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/operators/operators.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+#include "tests/timeline/sample_timeline.h"
+
+namespace gpubench {
+namespace {
+
+using testing::Sample;
+using ::testing::SizeIs;
+using timeline::SliceKind;
+
+TEST(Operators, own_what_they_launch) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 1000, "train.py(3): step");
+  sample.slice(SliceKind::other, sample.thread, 100, 500, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 150, 450, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 200, 400, "aten::addmm");
+  sample.kernel(250, 300, 600, 700, "gemm");
+  sample.kernel(410, 430, 700, 750, "bias");
+  sample.kernel(800, 810, 900, 910, "alone");
+  const auto& timeline = sample.sorted();
+  std::map<std::string, timeline::OperatorTime> all;
+  for (const auto& one : timeline::operator_times(timeline)) all[timeline.names.text(one.name)] = one;
+  ASSERT_THAT(all, SizeIs(3));
+  const timeline::OperatorTime& addmm = all.at("aten::addmm");
+  EXPECT_EQ(addmm.host_ns, 200);
+  EXPECT_EQ(addmm.host_self_ns, 150);
+  EXPECT_EQ(addmm.gpu_self_ns, 100);
+  const timeline::OperatorTime& linear = all.at("aten::linear");
+  EXPECT_EQ(linear.count, 2);
+  EXPECT_EQ(linear.host_ns, 400);
+  EXPECT_EQ(linear.host_self_ns, 100 + 80);
+  EXPECT_EQ(linear.gpu_self_ns, 50);
+  EXPECT_EQ(linear.gpu_ns, 150);
+  EXPECT_EQ(all.at("").gpu_self_ns, 10);
+}
+
+TEST(OperatorCalls, are_those_that_launch) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 500, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 200, 400, "aten::mm");
+  sample.kernel(250, 300, 600, 700, "gemm");
+  sample.kernel(310, 320, 700, 730, "split-k");
+  const auto all = timeline::operator_calls(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].works, 2);
+  EXPECT_EQ(all[0].kernels, 2);
+  EXPECT_EQ(all[0].gpu_ns, 130);
+  EXPECT_EQ(all[0].device, 0);
+}
+
+}  // namespace
+}  // namespace gpubench
