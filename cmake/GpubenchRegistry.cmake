@@ -3,7 +3,7 @@
 #
 # Each .cpp of FOLDERS (relative to the caller's folder), but those named in WITHOUT, defines one object named as the file:
 #
-#   extern const TYPE <stem><SUFFIX>{...};      // timeline/analyses/idle.cpp with SUFFIX _analysis: idle_analysis
+#   extern const TYPE <stem><SUFFIX>{...};      // timeline/analyses/gpu/idle.cpp with SUFFIX _analysis: idle_analysis
 #
 # A generated source of TARGET defines what HEADER declares in NAMESPACE (gpubench when not given):
 #
@@ -28,6 +28,7 @@ function(gpubench_registry list)
       list(APPEND objects ${stem}${registry_SUFFIX})
     endforeach()
   endforeach()
+  list(SORT objects)
   list(JOIN objects ", " declared)
   list(TRANSFORM objects PREPEND "&")
   list(JOIN objects ", " listed)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "timeline/analyses/iterations.h"
+#include "timeline/analyses/steps/iterations.h"
 
 namespace gpubench::timeline {
 namespace {

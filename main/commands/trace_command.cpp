@@ -22,7 +22,7 @@
 #include "reports/result_table.h"
 #include "reports/timelines.h"
 #include "reports/work_verdicts.h"
-#include "timeline/analyses/critical_path.h"
+#include "timeline/analyses/steps/critical_path.h"
 #include "timeline/analysis.h"
 #include "timeline/operators/replay.h"
 #include "timeline/selection.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "timeline/analyses/kernels.h"
-#include "timeline/analyses/memory.h"
+#include "timeline/analyses/gpu/kernels.h"
+#include "timeline/analyses/gpu/memory.h"
 #include "timeline/analyses/summary.h"
 #include "timeline/analysis.h"
 #include "timeline/program/program.h"

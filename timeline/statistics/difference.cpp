@@ -12,7 +12,7 @@
 #include "core/base/parallel.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
-#include "timeline/analyses/iterations.h"
+#include "timeline/analyses/steps/iterations.h"
 #include "timeline/operators/operators.h"
 
 namespace gpubench::timeline {

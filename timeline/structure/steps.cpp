@@ -13,7 +13,7 @@
 #include "core/base/units.h"
 #include "core/model/device.h"
 #include "core/model/points.h"
-#include "timeline/analyses/iterations.h"
+#include "timeline/analyses/steps/iterations.h"
 #include "timeline/names.h"
 #include "timeline/program/gaps.h"
 #include "timeline/statistics/breakdown.h"

@@ -26,7 +26,8 @@ struct Steps {
   [[nodiscard]] std::int64_t total_ns() const;
 };
 
-/// Of each process that has iterations, those (timeline/analyses/iterations.h). Throws std::invalid_argument as `link`.
+/// Of each process that has iterations, those (timeline/analyses/steps/iterations.h). Throws std::invalid_argument as
+/// `link`.
 std::vector<Steps> steps(const Linked& linked);
 /// Ranges of this name, each to the end of the work launched in it; nothing of them is warm-up. Of no process where
 /// there is none.

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tests/timeline/sample_timeline.h"
-#include "timeline/analyses/idle.h"
-#include "timeline/analyses/kernels.h"
+#include "timeline/analyses/gpu/idle.h"
+#include "timeline/analyses/gpu/kernels.h"
 
 namespace gpubench {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/critical_path.h"
+#include "timeline/analyses/steps/critical_path.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/kernels.h"
+#include "timeline/analyses/gpu/kernels.h"
 
 #include <gmock/gmock.h>
 

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "timeline/analyses/copies.h"
-#include "timeline/analyses/idle.h"
-#include "timeline/analyses/kernels.h"
-#include "timeline/analyses/launches.h"
+#include "timeline/analyses/gpu/copies.h"
+#include "timeline/analyses/gpu/idle.h"
+#include "timeline/analyses/gpu/kernels.h"
+#include "timeline/analyses/host/launches.h"
 #include "timeline/operators/operators.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/ranks.h"
+#include "timeline/analyses/ranks/ranks.h"
 
 #include <gmock/gmock.h>
 

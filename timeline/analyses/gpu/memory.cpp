@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/memory.h"
+#include "timeline/analyses/gpu/memory.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/critical_path.h"
+#include "timeline/analyses/steps/critical_path.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "timeline/analyses/ranks.h"
+#include "timeline/analyses/ranks/ranks.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
 #include "timeline/statistics/breakdown.h"

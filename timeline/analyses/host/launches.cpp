@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/launches.h"
+#include "timeline/analyses/host/launches.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/copies.h"
+#include "timeline/analyses/gpu/copies.h"
 
 #include <algorithm>
 #include <map>

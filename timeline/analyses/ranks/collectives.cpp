@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/collectives.h"
+#include "timeline/analyses/ranks/collectives.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/idle.h"
+#include "timeline/analyses/gpu/idle.h"
 
 #include <fmt/format.h>
 

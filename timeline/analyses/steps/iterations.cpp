@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "timeline/analyses/iterations.h"
+#include "timeline/analyses/steps/iterations.h"
 
 #include <fmt/format.h>
 
