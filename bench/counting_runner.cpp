@@ -8,7 +8,7 @@
 
 #include "bench/memory/host_memory.h"
 #include "core/base/time.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

@@ -8,7 +8,7 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/point_runner.h"
-#include "gpu/kept_memory.h"
+#include "gpu/memory/kept_memory.h"
 
 namespace gpubench::bench {
 

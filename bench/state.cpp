@@ -10,7 +10,7 @@
 #include "bench/declaration.h"
 #include "bench/memory/host_memory.h"
 #include "core/base/units.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "gpubench/check.h"
 
 namespace gpubench {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/activity_source.h"
 #include "gpu/device.h"
-#include "gpu/memory.h"
-#include "gpu/metric_source.h"
+#include "gpu/memory/memory.h"
+#include "gpu/profiling/activity_source.h"
+#include "gpu/profiling/metric_source.h"
 #include "gpu/readings.h"
 
 namespace gpubench::bench {

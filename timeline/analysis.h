@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses by name. Each is a file in timeline/analyses/ or a drawer of it that defines an Analysis called as the file, and nothing else
-// names it: the command `gpubench trace NAME` and Python's `Timeline.table` find it here.
+// Analyses by name. Each is a file in timeline/analyses/ or a drawer of it that defines an Analysis called as the file,
+// and nothing else names it: the command `gpubench trace NAME` and Python's `Timeline.table` find it here.
 #pragma once
 
 #include <cstddef>

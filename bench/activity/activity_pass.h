@@ -5,7 +5,7 @@
 #include "bench/activity/kernel_code.h"
 #include "bench/activity/records.h"
 #include "bench/counters/post_timing_pass.h"
-#include "gpu/activity_source.h"
+#include "gpu/profiling/activity_source.h"
 
 namespace gpubench::bench {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/model/measurement.h"
-#include "gpu/activity_source.h"
+#include "gpu/profiling/activity_source.h"
 
 namespace gpubench::bench {
 

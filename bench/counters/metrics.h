@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/model/measurement.h"
-#include "gpu/metric_source.h"
+#include "gpu/profiling/metric_source.h"
 
 namespace gpubench::bench {
 

@@ -12,7 +12,7 @@
 
 #include "bench/timing/gpu_timing.h"
 #include "core/model/measurement.h"
-#include "gpu/metric_source.h"
+#include "gpu/profiling/metric_source.h"
 
 namespace gpubench::bench {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "bench/memory/host_memory.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 
 namespace gpubench::detail {
 namespace {

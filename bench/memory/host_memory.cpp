@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "gpu/random.h"
+#include "gpu/memory/random.h"
 #include "gpubench/error.h"
 
 namespace gpubench::detail {

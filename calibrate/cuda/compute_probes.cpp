@@ -6,7 +6,7 @@
 
 #include "calibrate/cuda/calibration_context.h"
 #include "core/model/resources.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"

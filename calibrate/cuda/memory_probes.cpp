@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "calibrate/cuda/calibration_context.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"

@@ -2,7 +2,7 @@
 // Random data, fingerprints and copies in device memory.
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
-#include "gpu/random.h"
+#include "gpu/memory/random.h"
 
 namespace gpubench::bench {
 namespace {

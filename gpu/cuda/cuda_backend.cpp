@@ -12,7 +12,7 @@
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/cuda/nvml.h"
 #include "gpu/libraries.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 
 namespace gpubench::bench {
 namespace {

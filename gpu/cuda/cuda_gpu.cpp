@@ -11,7 +11,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/cuda/nvml.h"
-#include "gpu/scrubbing.h"
+#include "gpu/memory/scrubbing.h"
 
 namespace gpubench::bench {
 namespace {

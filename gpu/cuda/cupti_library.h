@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "gpu/metric_source.h"
+#include "gpu/profiling/metric_source.h"
 
 struct CUpti_Profiler_Host_Object;
 

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "gpu/activity_records.h"
 #include "gpu/cuda/cupti_library.h"
+#include "gpu/profiling/activity_records.h"
 
 namespace gpubench::bench {
 

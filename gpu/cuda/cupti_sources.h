@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "gpu/activity_source.h"
-#include "gpu/metric_source.h"
+#include "gpu/profiling/activity_source.h"
+#include "gpu/profiling/metric_source.h"
 
 struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
 

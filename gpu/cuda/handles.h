@@ -14,7 +14,7 @@
 #include "gpu/cuda/cuda_errors.h"
 #include "gpu/device.h"
 #include "gpu/event.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "gpubench/error.h"
 
 /// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::GpuError with the call's text unless it returns cudaSuccess.

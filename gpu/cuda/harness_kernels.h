@@ -6,7 +6,7 @@
 
 #include "gpu/cuda/handles.h"
 #include "gpu/graph.h"
-#include "gpu/sm_notes.h"
+#include "gpu/profiling/sm_notes.h"
 #include "gpubench/contents.h"
 
 namespace gpubench::bench {

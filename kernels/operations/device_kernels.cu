@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gpu/cuda/handles.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/operations/operations.h"
 
 namespace gpubench::operations {

@@ -25,7 +25,7 @@
 #include "gpubench/state.h"
 
 #ifdef GPUBENCH_WITH_CUDA
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/cublaslt.h"
 #endif
 

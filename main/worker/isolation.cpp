@@ -21,7 +21,7 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "gpu/scrubbing.h"
+#include "gpu/memory/scrubbing.h"
 #include "main/cli/terminal.h"
 #include "main/embedding.h"
 

@@ -23,7 +23,7 @@
 #include "bench/timing/host_timer.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
-#include "gpu/random.h"
+#include "gpu/memory/random.h"
 #include "tests/bench/fake_metric_source.h"
 
 struct Particle {

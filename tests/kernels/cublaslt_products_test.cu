@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda/compute.h"
 #include "tests/kernels/cuda_fixture.h"

@@ -13,8 +13,8 @@
 #include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "gpu/memory.h"
-#include "gpu/scrubbing.h"
+#include "gpu/memory/memory.h"
+#include "gpu/memory/scrubbing.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {

@@ -14,7 +14,7 @@
 #include "bench/timing/conditions.h"
 #include "bench/timing/host_timer.h"
 #include "core/model/measurement.h"
-#include "gpu/sm_notes.h"
+#include "gpu/profiling/sm_notes.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {

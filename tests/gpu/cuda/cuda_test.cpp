@@ -15,7 +15,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

@@ -18,7 +18,7 @@
 #include "bench/memory/host_memory.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
 

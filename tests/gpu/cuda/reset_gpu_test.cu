@@ -10,7 +10,7 @@
 #include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
 #include "gpu/devices.h"
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 
 namespace gpubench::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <set>
 
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 #include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/compute.h"
 #include "kernels/probes/cuda/memory.h"

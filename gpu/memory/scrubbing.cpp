@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/scrubbing.h"
+#include "gpu/memory/scrubbing.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/scrubbing.h"
+#include "gpu/memory/scrubbing.h"
 
 #include <gtest/gtest.h>
 
-#include "gpu/kept_memory.h"
+#include "gpu/memory/kept_memory.h"
 
 namespace gpubench::bench {
 namespace {

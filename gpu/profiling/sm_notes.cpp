@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/sm_notes.h"
+#include "gpu/profiling/sm_notes.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "gpu/backend.h"
-#include "gpu/kept_memory.h"
-#include "gpu/scrubbing.h"
+#include "gpu/memory/kept_memory.h"
+#include "gpu/memory/scrubbing.h"
 
 namespace gpubench {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "gpu/memory.h"
+#include "gpu/memory/memory.h"
 
 namespace gpubench::bench {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/metric_source.h"
+#include "gpu/profiling/metric_source.h"
 
 #include <algorithm>
 #include <array>

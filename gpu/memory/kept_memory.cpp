@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/kept_memory.h"
+#include "gpu/memory/kept_memory.h"
 
 #include <utility>
 
