@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 #include "gpu/cuda/cuda_gpu.h"
-#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/cuda/nvml.h"

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <thread>
 
-#include "gpu/cuda/cupti_buffers.h"
+#include "gpu/cuda/cupti/cupti_buffers.h"
 #include "profile/injection/launch_counter.h"
 #include "profile/injection/recorder.h"
 

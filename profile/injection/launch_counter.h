@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/cuda/cupti_range_profiler.h"
+#include "gpu/cuda/cupti/cupti_range_profiler.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/options.h"
 #include "profile/recording_writer.h"

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "gpu/cuda/cupti_buffers.h"
+#include "gpu/cuda/cupti/cupti_buffers.h"
 #include "gpu/libraries.h"
 
 namespace gpubench::profile {

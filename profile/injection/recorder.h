@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "gpu/cuda/cupti_records.h"
+#include "gpu/cuda/cupti/cupti_records.h"
 #include "profile/recording_writer.h"
 
 namespace gpubench::profile {

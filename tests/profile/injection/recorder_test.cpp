@@ -3,7 +3,7 @@
 #include "profile/injection/recorder.h"
 
 #include "profile/recording_reader.h"
-#include "tests/gpu/cuda/fake_cupti.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {

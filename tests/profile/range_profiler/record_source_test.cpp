@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "core/base/files.h"
-#include "gpu/cuda/cupti_buffers.h"
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti/cupti_buffers.h"
+#include "gpu/cuda/cupti/cupti_library.h"
 #include "profile/range_profiler/range_results.h"
 #include "profile/range_profiler/sources.h"
-#include "tests/gpu/cuda/fake_cupti.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
 
 namespace gpubench::profile {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/cupti_records.h"
+#include "gpu/cuda/cupti/cupti_records.h"
 
 #include <fmt/format.h>
 

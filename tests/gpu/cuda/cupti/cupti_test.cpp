@@ -14,12 +14,12 @@
 
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "gpu/cuda/cupti_range_profiler.h"
-#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/cupti/cupti_range_profiler.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
-#include "tests/gpu/cuda/fake_cupti.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

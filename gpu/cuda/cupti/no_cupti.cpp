@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build lacks without CUPTI's headers: each is refused with the reason.
-#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti/cupti_library.h"
 #include "gpu/profiling/activity_records.h"
 
 namespace gpubench::bench {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/cupti_range_profiler.h"
+#include "gpu/cuda/cupti/cupti_range_profiler.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/cupti_buffers.h"
+#include "gpu/cuda/cupti/cupti_buffers.h"
 
 #include <cstdlib>
 #include <mutex>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti/cupti_library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu/cuda/cupti_range_profiler.h"
-#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/cupti/cupti_range_profiler.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
 #include "gpu/cuda/handles.h"
 
 namespace gpubench::bench {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/activity/activity_pass.h"
-#include "gpu/cuda/cupti_sources.h"
-#include "tests/gpu/cuda/fake_cupti.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
 
 namespace gpubench::bench {
 namespace {

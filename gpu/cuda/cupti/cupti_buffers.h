@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti/cupti_library.h"
 
 namespace gpubench::bench {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "gpu/cuda/cupti_library.h"
+#include "gpu/cuda/cupti/cupti_library.h"
 
 namespace gpubench::bench {
 

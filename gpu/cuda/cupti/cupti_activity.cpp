@@ -10,9 +10,9 @@
 
 #include "core/base/text.h"
 #include "core/model/measurement.h"
-#include "gpu/cuda/cupti_buffers.h"
-#include "gpu/cuda/cupti_records.h"
-#include "gpu/cuda/cupti_sources.h"
+#include "gpu/cuda/cupti/cupti_buffers.h"
+#include "gpu/cuda/cupti/cupti_records.h"
+#include "gpu/cuda/cupti/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {
