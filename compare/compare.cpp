@@ -11,11 +11,11 @@
 #include <string_view>
 #include <utility>
 
+#include "compare/causes/operations.h"
+#include "compare/causes/programs.h"
 #include "compare/comparability.h"
-#include "compare/noise.h"
-#include "compare/operations.h"
-#include "compare/point_table.h"
-#include "compare/programs.h"
+#include "compare/noise/noise.h"
+#include "compare/noise/point_table.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sets of runs, point by point. Each run is one process, and the process is the unit: compare/noise.h says why.
+// Two sets of runs, point by point. Each run is one process, and the process is the unit: compare/noise/noise.h says
+// why.
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/causes.h"
-#include "compare/programs.h"
+#include "compare/causes/causes.h"
+#include "compare/causes/programs.h"
 #include "core/model/estimate.h"
 #include "core/model/run.h"
 
@@ -39,7 +40,7 @@ struct ComparedPoint {
   TimingMode clock = TimingMode::host;  ///< of both times
   double base_seconds = 0.0;            ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
-  bool by_fastest = false;  ///< times and ratio are of each process's fastest sample (compare/noise.h, surer_of)
+  bool by_fastest = false;  ///< times and ratio are of each process's fastest sample (compare/noise/noise.h, surer_of)
   /// New over base, its 95 % interval of this point alone: of logarithms' means; of eight pairs or more trimmed.
   Estimate ratio;
   Change change = Change::inconclusive;
@@ -106,8 +107,8 @@ struct Comparison {
   bool unfinished = false;                 ///< a run of either side was stopped before its last point
   CodeChange code = CodeChange::not_known;
   CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
-  bool updates = false;                            ///< its units are updates of several processes each (compare/gate.h)
-  bool cards = false;  ///< its units are cards of one model, each with the mean of its processes
+  bool updates = false;  ///< its units are updates of several processes each (compare/history/gate.h)
+  bool cards = false;    ///< its units are cards of one model, each with the mean of its processes
   int base_processes = 1;
   int new_processes = 1;
   double min_effect = 0.01;

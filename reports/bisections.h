@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compare/causes.h"
+#include "compare/causes/causes.h"
 #include "core/base/table.h"
 #include "core/model/estimate.h"
 #include "core/model/table.h"

@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 

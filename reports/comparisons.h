@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "compare/history.h"
+#include "compare/history/history.h"
 #include "core/base/table.h"
 #include "reports/export/tables.h"
 #include "reports/reports.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "compare/looks.h"
+#include "compare/noise/looks.h"
 #include "core/base/process.h"
 #include "core/base/time.h"
 #include "core/base/units.h"

@@ -17,11 +17,11 @@
 #include <stdexcept>
 
 #include "calibrate/calibrate.h"
-#include "compare/bisection.h"
-#include "compare/causes.h"
+#include "compare/causes/causes.h"
 #include "compare/compare.h"
-#include "compare/looks.h"
-#include "compare/point_table.h"
+#include "compare/history/bisection.h"
+#include "compare/noise/looks.h"
+#include "compare/noise/point_table.h"
 #include "core/base/elf_image.h"
 #include "core/base/pattern.h"
 #include "core/base/process.h"

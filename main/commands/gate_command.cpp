@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "compare/comparability.h"
-#include "compare/gate.h"
-#include "compare/history.h"
+#include "compare/history/gate.h"
+#include "compare/history/history.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"

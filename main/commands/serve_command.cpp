@@ -23,7 +23,7 @@
 #include <thread>
 
 #include "compare/compare.h"
-#include "compare/history.h"
+#include "compare/history/history.h"
 #include "core/base/text.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"

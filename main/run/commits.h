@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compare/history.h"
+#include "compare/history/history.h"
 
 namespace gpubench {
 

@@ -16,7 +16,7 @@
 #include "classifier/classifier.h"
 #include "compare/comparability.h"
 #include "compare/compare.h"
-#include "compare/gate.h"
+#include "compare/history/gate.h"
 #include "core/base/table.h"
 #include "core/base/time.h"
 #include "core/model/run.h"

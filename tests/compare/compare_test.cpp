@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "compare/comparability.h"
-#include "compare/noise.h"
-#include "compare/point_table.h"
+#include "compare/noise/noise.h"
+#include "compare/noise/point_table.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
 

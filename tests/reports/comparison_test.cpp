@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 #include "reports/comparisons.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"

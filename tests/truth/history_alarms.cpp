@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "compare/change_points.h"
+#include "compare/history/change_points.h"
 #include "core/statistics/statistics.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations as a whole: simulated comparisons in which nothing changed, and in which one operation takes 5 % more.
-#include "compare/operations.h"
+#include "compare/causes/operations.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planted causes of a change, on made-up measurements as a GPU's and a CPU's are, and on kept ones.
-#include "compare/causes.h"
+#include "compare/causes/causes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/gate.h"
+#include "compare/history/gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/history.h"
+#include "compare/history/history.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::compare {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 
 #include <fmt/format.h>
 

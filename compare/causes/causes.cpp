@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/causes.h"
+#include "compare/causes/causes.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 #include "core/model/run.h"
 
 namespace gpubench::compare {

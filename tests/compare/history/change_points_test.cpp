@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/change_points.h"
+#include "compare/history/change_points.h"
 
 #include <gtest/gtest.h>
 

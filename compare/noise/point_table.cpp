@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/point_table.h"
+#include "compare/noise/point_table.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/gate.h"
+#include "compare/history/gate.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "compare/comparability.h"
-#include "compare/history.h"
-#include "compare/point_table.h"
+#include "compare/history/history.h"
+#include "compare/noise/point_table.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/operations.h"
+#include "compare/causes/operations.h"
 
 #include <algorithm>
 #include <cmath>

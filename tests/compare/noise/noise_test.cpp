@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "compare/noise/noise.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "compare/noise.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::compare {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/programs.h"
+#include "compare/causes/programs.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/bisection.h"
+#include "compare/history/bisection.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/programs.h"
+#include "compare/causes/programs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -84,7 +84,7 @@ class HistoryBuilder {
   HistoryBuilder& operator=(HistoryBuilder&&) = delete;  ///< not copied, not moved
   /// The newest first: it says by which clock, and with which cache state, a point is compared.
   void add(const storage::BaselineEntry& entry);
-  /// Changes beyond the least effect, 5 % chance of a false one in all (compare/change_points.h). Once.
+  /// Changes beyond the least effect, 5 % chance of a false one in all (compare/history/change_points.h). Once.
   History take(double min_effect);
 
  private:

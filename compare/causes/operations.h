@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 
 namespace gpubench::compare {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "compare/noise.h"
+#include "compare/noise/noise.h"
 #include "core/model/estimate.h"
 
 namespace gpubench::compare {

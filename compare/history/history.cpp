@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/history.h"
+#include "compare/history/history.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compare/change_points.h"
 #include "compare/comparability.h"
-#include "compare/noise.h"
-#include "compare/point_table.h"
+#include "compare/history/change_points.h"
+#include "compare/noise/noise.h"
+#include "compare/noise/point_table.h"
 #include "core/base/parallel.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches in made-up histories, whose noise is known: processes vary, now and then one is disturbed, builds differ.
-#include "compare/bisection.h"
+#include "compare/history/bisection.h"
 
 #include <gtest/gtest.h>
 
