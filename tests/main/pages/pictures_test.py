@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "reports_html"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "reports_html"))
 import browser as headless  # noqa: E402
 
 PROGRAM = sys.argv[1]

@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from command_line import children_of, wait_until_gone, warnings_of
 
 GPUBENCH, CRASHING, SLOW = (pathlib.Path(argument) for argument in sys.argv[1:4])
