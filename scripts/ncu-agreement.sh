@@ -26,7 +26,7 @@ profiled() {
 }
 # Apart: with more than one pass, ncu replays each kernel, and its durations are of one that follows itself.
 profiled times gpu__time_duration.sum 5
-python3 tests/truth/ncu_agreement.py "$folder/run.json" "$folder/times.txt" "$folder/times.csv"
+python3 tests/truth/counters/ncu_agreement.py "$folder/run.json" "$folder/times.txt" "$folder/times.csv"
 profiled rule gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed 1
 printf '\n'
-python3 tests/truth/ncu_rule.py "$folder/run.json" "$folder/rule.txt" "$folder/rule.csv"
+python3 tests/truth/counters/ncu_rule.py "$folder/run.json" "$folder/rule.txt" "$folder/rule.csv"

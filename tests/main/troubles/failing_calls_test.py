@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from command_line import children_of, wait_until_gone
+from command_line import children_of, wait_until_gone  # noqa: E402
 
 GPUBENCH, CRASHING, SHIM = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 QUICK = ("--device=cpu", "--drift-check=off", "--filter=^copy/n:(1024|4096)/", "--time-budget=0.01")

@@ -13,7 +13,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from command_line import children_of, wait_until_gone, warnings_of
+from command_line import children_of, wait_until_gone, warnings_of  # noqa: E402
 
 GPUBENCH, CRASHING, SLOW = (pathlib.Path(argument) for argument in sys.argv[1:4])
 

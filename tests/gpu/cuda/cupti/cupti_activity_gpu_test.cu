@@ -14,7 +14,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/vectors.h"
-#include "tests/truth/agreement.h"
+#include "tests/truth/activity/agreement.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::bench {

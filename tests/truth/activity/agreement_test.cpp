@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded times held against device times: plain figures, no records.
-#include "tests/truth/agreement.h"
+#include "tests/truth/activity/agreement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

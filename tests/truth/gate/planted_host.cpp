@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host operations whose work GPUBENCH_PLANTED=1.05 makes 5 % more: a slow-down that is known.
-// tests/truth/gate_experiment.py compares processes with and without it.
+// tests/truth/gate/gate_experiment.py compares processes with and without it.
 #include <gpubench/gpubench.h>
 
 #include <cmath>

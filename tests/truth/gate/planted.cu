@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU operations of 5 us and more whose device time GPUBENCH_PLANTED=1.02 makes 2 % more: a slow-down that is known.
-// tests/truth/gate_experiment.py compares processes with and without it.
+// tests/truth/gate/gate_experiment.py compares processes with and without it.
 #include <cuda_runtime.h>
 #include <gpubench/gpubench.h>
 

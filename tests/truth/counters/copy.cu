@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/truth/copy.h"
+#include "tests/truth/counters/copy.h"
 
 namespace gpubench::truth {
 namespace {

@@ -21,7 +21,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/vectors.h"
-#include "tests/truth/copy.h"
+#include "tests/truth/counters/copy.h"
 #include "tests/truth/gpu_main.h"
 
 namespace gpubench {

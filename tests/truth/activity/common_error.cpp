@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/truth/common_error.h"
+#include "tests/truth/activity/common_error.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/statistics/statistics.h"
-#include "tests/truth/agreement.h"
+#include "tests/truth/activity/agreement.h"
 
 namespace gpubench::bench {
 namespace {

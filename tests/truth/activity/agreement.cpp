@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/truth/agreement.h"
+#include "tests/truth/activity/agreement.h"
 
 #include <algorithm>
 #include <cmath>

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/storage/storage.h"
-#include "tests/truth/agreement.h"
-#include "tests/truth/common_error.h"
+#include "tests/truth/activity/agreement.h"
+#include "tests/truth/activity/common_error.h"
 
 namespace gpubench::bench {
 namespace {

@@ -195,7 +195,7 @@ def main():
             f"{run_file['context']['created_utc'][:10]}, {device['name']}, {options.comparisons} comparisons of {options.processes} processes a side, "
             f"{len(details)} points, `--time-budget={options.time_budget:g}`, {taken:.0f} s in all; load of the machine before each process "
             f"{min(loads):.1f} to {max(loads):.1f}, {statistics.median(loads):.1f} at half of them ({os.cpu_count()} cores).\n",
-            "<!-- test: not run: it takes minutes -->\n```sh\n" + "python3 tests/truth/gate_experiment.py " + " ".join(sys.argv[1:]) + "\n```\n",
+            "<!-- test: not run: it takes minutes -->\n```sh\n" + "python3 tests/truth/gate/gate_experiment.py " + " ".join(sys.argv[1:]) + "\n```\n",
             "| Comparison | How | points called changed (A/A) or slower (A/B) | comparisons with any | 95 % intervals that hold 1 | a slow-down seen in 4 of 5, median |",
             "|---|---|---|---|---|---|", *lines, "",
             "| Point | time | processes differ by (standard deviation) | median ratio found | planted found, pair by pair | side against side |", "|---|---|---|---|---|---|"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What device times have in common against records, on made-up comparisons.
-#include "tests/truth/common_error.h"
+#include "tests/truth/activity/common_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
