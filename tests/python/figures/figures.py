@@ -398,7 +398,7 @@ def judged(argument):
     import importlib.util
     import json
     import pathlib
-    script = pathlib.Path(__file__).resolve().parents[1] / "truth" / "library_truth.py"
+    script = pathlib.Path(__file__).resolve().parents[2] / "truth" / "library_truth.py"
     library = importlib.util.module_from_spec(importlib.util.spec_from_file_location("library_truth", script))
     library.__spec__.loader.exec_module(library)
     read = [json.loads(pathlib.Path(file).read_text(encoding="utf-8")) for file in argument.split(",")]
