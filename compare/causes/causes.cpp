@@ -23,8 +23,10 @@ namespace {
 constexpr double same_figure = 0.005;
 /// Counters of one execution differ by about so much from the next.
 constexpr double same_count = 0.02;
-/// A part of the change that is not worth a word.
+/// A part of the change that is not worth a line among others.
 constexpr double small_share = 0.05;
+/// A cause of less is none.
+constexpr double least_share = 0.005;
 
 /// What a kernel's name says of what it is for, in lower case.
 constexpr std::pair<std::string_view, std::string_view> known_kernels[] = {
@@ -41,6 +43,21 @@ std::string purpose_of(const std::string& kernel) {
   return {};
 }
 
+/// The same function, of whatever template arguments.
+bool same_template(const std::string& one, const std::string& other) {
+  return one == other || short_kernel_name(one) == short_kernel_name(other);
+}
+
+/// "many<32> -> many<160>", where that is short.
+std::string template_names(const std::string& old, const std::string& now) {
+  constexpr std::size_t short_enough = 24;
+  const std::string name = short_kernel_name(now), was = kernel_arguments(old), is = kernel_arguments(now);
+  if (was == is) return name;
+  if (was.size() > short_enough || is.size() > short_enough) return name + " of other template arguments";
+  const std::string word = name.substr(0, name.find('<'));
+  return fmt::format("{0}<{1}> -> {0}<{2}>", word, was, is);
+}
+
 /// Environment that is no library, and what other causes tell of.
 constexpr std::string_view no_libraries[] = {"host_code", "device_code", "build", "compiler", "compiler_flags", "cpu"};
 constexpr std::string_view library_properties[] = {"driver", "cuda_driver", "cuda_runtime"};
@@ -48,30 +65,36 @@ constexpr std::string_view library_properties[] = {"driver", "cuda_driver", "cud
 /// Work that a counter tells, how it is called, and the kinds of limiter whose time goes with it.
 struct WorkRow {
   CauseKind kind;
-  std::string_view what;                    ///< "moves {} the bytes of DRAM"
+  std::string_view what;                    ///< "moves {} bytes of DRAM"
   std::vector<std::string_view> counters;   ///< added up
   std::vector<std::string_view> resources;  ///< that do it
 };
 const std::vector<WorkRow>& work_rows() {
   static const std::vector<WorkRow> rows = {
-      {CauseKind::bytes,
-       "moves {} the bytes of DRAM",
-       {"dram_read_bytes", "dram_write_bytes"},
-       {"dram", "queued-loads"}},
-      {CauseKind::bytes, "moves {} the bytes of L2", {"l2_bytes"}, {"l2", "l2-to-sm", "l2-fabric", "memory-latency"}},
-      {CauseKind::bytes, "moves {} the bytes of L1", {"l1_bytes"}, {"l1", "l1-data", "lsu"}},
+      {CauseKind::bytes, "moves {} bytes of DRAM", {"dram_read_bytes", "dram_write_bytes"}, {"dram", "queued-loads"}},
+      {CauseKind::bytes, "moves {} bytes of L2", {"l2_bytes"}, {"l2", "l2-to-sm", "l2-fabric", "memory-latency"}},
+      {CauseKind::bytes, "moves {} bytes of L1", {"l1_bytes"}, {"l1", "l1-data", "lsu"}},
       {CauseKind::arithmetic,
-       "does {} the arithmetic",
+       "does {} arithmetic",
        {"flops_fp32", "flops_fp64", "flops_half"},
        {"fp32", "fp64", "half"}},
       {CauseKind::instructions,
-       "executes {} the instructions",
+       "executes {} instructions",
        {"instructions"},
        {"issue", "fp32", "fp64", "int32", "sfu", "dependency", "alu", "shared-latency"}}};
   return rows;
 }
 
 std::string times(double factor) { return fmt::format("{:.2f} times", factor); }
+
+/// "1.40 times", or both amounts where a ratio says little: "420 MB, before 3.1 kB, of".
+std::string grown(double old, double now, CauseKind kind) {
+  constexpr double telling = 20.0;
+  const double ratio = now / old;
+  if (ratio < telling && ratio > 1.0 / telling) return fmt::format("{} the", times(ratio));
+  const auto amount = [&](double value) { return format_value(value, kind == CauseKind::bytes ? "B" : ""); };
+  return fmt::format("{}, before {}, of the", amount(now), amount(old));
+}
 
 std::string arrow(std::string_view what, std::int64_t old, std::int64_t now) {
   return fmt::format("{} -> {} {}", old, now, what);
@@ -138,7 +161,7 @@ class Explaining {
 
  private:
   void add(CauseKind kind, std::string text, std::optional<double> share) {
-    if (share && std::abs(*share) < 1e-9) share.reset();
+    if (share && std::abs(*share) < least_share) return;
     causes_.list.push_back({kind, std::move(text), share ? std::optional(std::clamp(*share, 0.0, 1.0)) : std::nullopt});
   }
 
@@ -149,21 +172,25 @@ class Explaining {
     const KernelGroup* is = nullptr;
   };
 
-  static bool alike(const KernelGroup& one, const KernelGroup& other, bool same_shape) {
-    return one.kind == other.kind && one.launch.name == other.launch.name &&
-           (!same_shape || (one.launch.grid == other.launch.grid && one.launch.block == other.launch.block &&
-                            one.bytes == other.bytes));
+  enum class Likeness { shape, name, template_name };
+
+  static bool alike(const KernelGroup& one, const KernelGroup& other, Likeness least) {
+    if (one.kind != other.kind) return false;
+    if (least == Likeness::template_name) return same_template(one.launch.name, other.launch.name);
+    return one.launch.name == other.launch.name &&
+           (least == Likeness::name || (one.launch.grid == other.launch.grid &&
+                                        one.launch.block == other.launch.block && one.bytes == other.bytes));
   }
 
-  /// By name and shape, then by name, in their order; what is left stands alone.
+  /// By name and shape, by name, by the name less its template arguments, in their order; what is left stands alone.
   [[nodiscard]] std::vector<Matched> matched() const {
     std::vector<Matched> result;
     std::vector<bool> taken(now_.kernels.size());
     std::vector<const KernelGroup*> partner(old_.kernels.size());
-    for (const bool same_shape : {true, false})
+    for (const Likeness least : {Likeness::shape, Likeness::name, Likeness::template_name})
       for (std::size_t i = 0; i < old_.kernels.size(); ++i)
         for (std::size_t j = 0; j < now_.kernels.size() && partner[i] == nullptr; ++j)
-          if (!taken[j] && alike(old_.kernels[i], now_.kernels[j], same_shape)) {
+          if (!taken[j] && alike(old_.kernels[i], now_.kernels[j], least)) {
             partner[i] = &now_.kernels[j];
             taken[j] = true;
           }
@@ -199,22 +226,34 @@ class Explaining {
       if (share < small_share) continue;
       if (each.was == nullptr || each.is == nullptr)
         lone(each.was != nullptr ? *each.was : *each.is, each.was != nullptr, share);
-      else if (each.was->launch.name != each.is->launch.name)
+      else if (!same_template(each.was->launch.name, each.is->launch.name))
         replaced(*each.was, *each.is, share);
       else
         explain(part_of(each, share, std::log(is / was)));
     }
-    const double rest = 1.0 - told;
-    if (rest > 2.0 * small_share) {
-      std::string text = "what lies beside its kernels and copies takes longer";
-      const auto &was = old_.launch_seconds, &is = now_.launch_seconds;
-      if (was && is)
-        text += fmt::format(": the host launches it in {}, before in {}", format_seconds(is->value),
-                            format_seconds(was->value));
-      if (log_ratio_ < 0.0) text = "what lies beside its kernels and copies takes less";
-      add(CauseKind::host, text, rest);
-    }
+    if (const double rest = 1.0 - told; rest > 2.0 * small_share) beside_kernels(rest);
     return true;
+  }
+
+  /// What the kernels' own times leave: the host where it launches more slowly than they run, else the gaps between.
+  void beside_kernels(double share) {
+    const auto &was = old_.launch_seconds, &is = now_.launch_seconds;
+    const auto launched = [](const Measurement& measurement) {
+      std::int64_t sum = 0;
+      for (const KernelGroup& group : measurement.kernels) sum += std::max<std::int64_t>(1, group.launch.launches);
+      return sum;
+    };
+    const auto old = launched(old_), now = launched(now_);
+    const auto* const slow = log_ratio_ > 0.0 ? &now_ : &old_;  // the side whose time the host could be
+    const bool host = was && is && slow->launch_seconds->value > slow->seconds()->median &&
+                      (is->value > was->value) == (log_ratio_ > 0.0);
+    std::string text =
+        fmt::format("the time between its kernels and copies is {}", log_ratio_ > 0.0 ? "longer" : "shorter");
+    if (host)
+      text = fmt::format("the host launches it in {}, before in {}", format_seconds(is->value),
+                         format_seconds(was->value));
+    if (old == now) return add(CauseKind::host, text, share);
+    add(CauseKind::launches, fmt::format("{}: {}", arrow("launches", old, now), text), share);
   }
 
   void lone(const KernelGroup& group, bool gone, double share) {
@@ -241,6 +280,8 @@ class Explaining {
   [[nodiscard]] Part part_of(const Matched& each, double share, double log_ratio) const {
     Part part;
     part.name = short_kernel_name(each.is->launch.name);
+    if (each.was->launch.name != each.is->launch.name)
+      part.name = template_names(each.was->launch.name, each.is->launch.name);
     if (each.is->kind != CommandKind::kernel) part.name = each.is->launch.name;
     part.was = &each.was->launch;
     part.is = &each.is->launch;
@@ -420,7 +461,7 @@ class Explaining {
         return limiter == name || (resource != nullptr && resource->name == name);
       });
       // Without a verdict nothing says that its time goes with this work.
-      add(row.kind, named(part, fmt::format(fmt::runtime(row.what), times(*is / *was))),
+      add(row.kind, named(part, fmt::format(fmt::runtime(row.what), grown(*was, *is, row.kind))),
           limits ? std::optional(left.take(*log)) : std::nullopt);
     }
     if (counted_bytes) return;
@@ -454,10 +495,11 @@ class Explaining {
       };
       if (!log) log = growth(threads(*part.new_blocks, part.is), threads(*part.old_blocks, part.was), same_count);
     }
+    const bool log_known = (counted_old && counted_new) || (part.old_blocks && part.new_blocks);
     if (counted_old && counted_new && std::abs(*counted_old - *counted_new) >= 1.0)
       clauses.push_back(fmt::format("occupancy {:.0f} -> {:.0f} %", *counted_old, *counted_new));
-    if (clauses.empty()) return;
     const bool fits = log && *log * left.whole > 0.0;
+    if (clauses.empty() || (log_known && !fits)) return;  // as many warps as before: the rest makes nothing slower
     add(CauseKind::occupancy, named(part, joined(clauses, ", ")), fits ? std::optional(left.take(*log)) : std::nullopt);
   }
 
@@ -606,7 +648,7 @@ class Explaining {
     const bool on_gpu = kind_of_id(now_.device) == DeviceKind::gpu;
     if (causes_.list.empty())
       causes_.rest = "nothing that both sides carry differs with it";
-    else if (told == 0.0)
+    else if (told < small_share)
       causes_.rest = "how much of the change this explains cannot be told";
     else if (rest > 2.0 * small_share)
       causes_.rest = fmt::format("{} of the change is left", format_percent(rest));
@@ -657,14 +699,20 @@ Point typical_of(const std::vector<const Point*>& processes, bool in_turns) {
   return typical;
 }
 
-void add_explanations(const Measurement& from, Measurement& to) {
-  if (to.counters.empty()) {
-    to.counters = from.counters;
-    to.absent_counters = from.absent_counters;
+void add_explanations(const Point& from, Point& to) {
+  const Measurement& told = from.measurement;
+  Measurement& measurement = to.measurement;
+  if (measurement.counters.empty()) {
+    measurement.counters = told.counters;
+    measurement.absent_counters = told.absent_counters;
+    if (from.verdict) to.verdict = from.verdict;  // it rests on them
   }
-  if (to.kernels.empty()) to.kernels = from.kernels;
-  if (!to.activity) to.activity = from.activity;
-  if (!to.launches) to.launches = from.launches;
+  if (measurement.kernels.empty()) {
+    measurement.kernels = told.kernels;
+    to.kernel_verdicts = from.kernel_verdicts;
+  }
+  if (!measurement.activity) measurement.activity = told.activity;
+  if (!measurement.launches) measurement.launches = told.launches;
 }
 
 Causes causes_of(const CauseSide& base, const CauseSide& next, double ratio) {

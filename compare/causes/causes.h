@@ -64,7 +64,7 @@ struct CauseSide {
 };
 
 /// Takes over what counters and records of another run of the same code say of a point, where this one lacks them.
-void add_explanations(const Measurement& from, Measurement& to);
+void add_explanations(const Point& from, Point& to);
 
 /// `ratio`: new time over base, not 1. Time differences of kernels and commands that were recorded explain as much as
 /// they are. Within a kernel that is slower the clock explains what its ratio would make, then work by its ratio where

@@ -165,6 +165,11 @@ std::string short_kernel_name(std::string_view name) {
   return found->word + "<" + (telling.empty() ? "\u2026" : telling) + ">";
 }
 
+std::string kernel_arguments(std::string_view name) {
+  const auto found = name.find('(') == std::string_view::npos ? std::nullopt : short_name(name);
+  return found ? std::string(found->arguments) : "";
+}
+
 std::optional<double> share_of_kernel(const Measurement& measurement, std::size_t kernel) {
   double sum = 0.0;
   for (const KernelGroup& group : measurement.kernels) {

@@ -39,6 +39,8 @@ std::optional<double> relative_half_width(const Measurement& measurement);
 /// "DeviceRadixSortOnesweepKernel<\u2026>". One that says nothing by itself keeps the argument that does:
 /// "vectorized_elementwise_kernel<CUDAFunctor_add>".
 std::string short_kernel_name(std::string_view name);
+/// Its template arguments: "160, float" of "void many<160, float>(float*)". Empty without any, and of no C++ name.
+std::string kernel_arguments(std::string_view name);
 /// Of the time of all that an execution runs, the part of one of the measurement's kernels, copies or fills. Absent
 /// where a time is.
 std::optional<double> share_of_kernel(const Measurement& measurement, std::size_t kernel);

@@ -81,12 +81,15 @@ struct Unusable : std::runtime_error {
 /// For a sentence.
 std::string last_words(const std::string& text) { return printable(last_line(text)).substr(0, 300); }
 
-/// What a build wrote last.
-std::string end_of(const fs::path& file) {
-  constexpr std::streamoff wanted = 4096;
-  std::ifstream stream(file, std::ios::binary | std::ios::ate);
-  stream.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(stream.tellg()) - wanted));
-  return {std::istreambuf_iterator<char>(stream), {}};
+/// What a build says went wrong: its first line with an error, else its last one.
+std::string complaint_in(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string line, last;
+  for (std::size_t lines = 0; lines < 1'000'000 && std::getline(stream, line); ++lines) {
+    if (lower(line).find("error") != std::string::npos) return line;
+    if (!line.empty()) last = line;
+  }
+  return last;
 }
 
 /// The folder of a search, which one process at a time works in.
@@ -163,7 +166,7 @@ class Builds {
               fmt::format("the build took over {} s (--build-limit)", format_number(options_.build_limit_seconds)));
         if (!result.end.well())
           throw Unusable(fmt::format("the build {}: {} (all of it: {})", words_of(result.end),
-                                     last_words(end_of(folder_.log(hash))), folder_.log(hash).string()));
+                                     last_words(complaint_in(folder_.log(hash))), folder_.log(hash).string()));
       }
       storage::write_file(done, "");
     }

@@ -67,7 +67,7 @@ void take_counters(const Run& counted, std::vector<Run>& side) {
   for (const Point& from : counted.points)
     for (Point& to : side.front().points)
       if (from.measurement.name == to.measurement.name && from.measurement.device == to.measurement.device)
-        compare::add_explanations(from.measurement, to.measurement);
+        compare::add_explanations(from, to);
 }
 
 int report_comparison(const compare::Comparison& comparison, const ComparisonOptions& options,

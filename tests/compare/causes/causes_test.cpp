@@ -121,6 +121,56 @@ TEST(PlantedCauses, OccupancyBySharedMemory) {
   EXPECT_THAT(cause.text, AllOf(HasSubstr("0 -> 100000 bytes of shared memory"), HasSubstr("2 -> 1 blocks")));
 }
 
+TEST(PlantedCauses, RegistersOfAnotherTemplateArgument) {
+  gpubench::Run base = gpu_run("dependency", Regime::latency);
+  base.points[0].measurement.kernels[0].launch.name = "void many<32>(float*)";
+  gpubench::Run next = base;
+  slow(next, 1.8);
+  KernelGroup& kernel = next.points[0].measurement.kernels[0];
+  kernel.launch.name = "void many<160>(float*)";
+  kernel.launch.registers = 168;
+  kernel.blocks_per_multiprocessor = 1;
+  count(next, "occupancy", 0.5);
+  const Cause cause = first(base, next, 1.8);
+  EXPECT_EQ(cause.kind, CauseKind::occupancy);
+  EXPECT_THAT(cause.text, HasSubstr("many<32> -> many<160>: 96 -> 168 registers a thread"));
+}
+
+TEST(PlantedCauses, MoreWarpsAtOnceSlowNothing) {
+  const gpubench::Run base = gpu_run();
+  gpubench::Run next = base;
+  slow(next, 1.4);
+  next.points[0].measurement.kernels[0].launch.registers = 100;
+  count(next, "occupancy", 1.1);
+  count(next, "dram_read_bytes", 1.5);
+  const Causes all = causes(base, next, 1.4);
+  EXPECT_EQ(all.list.at(0).kind, CauseKind::bytes);
+  for (const Cause& cause : all.list) EXPECT_NE(cause.kind, CauseKind::occupancy) << cause.text;
+}
+
+TEST(PlantedCauses, LaunchesThatTheHostCannotKeepUpWith) {
+  gpubench::Run base = gpu_run();
+  base.points[0].measurement.launch_seconds = Estimate{4e-6, {4e-6, 4e-6}};
+  gpubench::Run next = base;
+  Measurement& measurement = next.points[0].measurement;
+  measurement.make_primary().seconds->median *= 3.0;
+  measurement.kernels[0].launch.launches = 64;
+  measurement.launch_seconds = Estimate{400e-6, {400e-6, 400e-6}};
+  const Cause cause = first(base, next, 3.0);
+  EXPECT_EQ(cause.kind, CauseKind::launches);
+  EXPECT_THAT(cause.text, HasSubstr("1 -> 64 launches: the host launches it in 400 us, before in 4.00 us"));
+  measurement.launch_seconds = base.points[0].measurement.launch_seconds;  // it waits for nothing
+  EXPECT_THAT(first(base, next, 3.0).text, HasSubstr("1 -> 64 launches: the time between its kernels"));
+}
+
+TEST(PlantedCauses, TheVerdictComesWithTheCountersItRestsOn) {
+  gpubench::Run plain = gpu_run();
+  plain.points[0].measurement.counters.clear();
+  plain.points[0].verdict->regime = Regime::unknown;
+  add_explanations(gpu_run().points[0], plain.points[0]);
+  EXPECT_EQ(plain.points[0].verdict->regime, Regime::memory);
+}
+
 TEST(PlantedCauses, ExtraCopy) {
   const gpubench::Run base = gpu_run();
   gpubench::Run next = base;

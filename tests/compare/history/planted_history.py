@@ -38,7 +38,8 @@ CUDA = """#include <gpubench/gpubench.h>
 #include "work.h"
 template <int number> __global__ void kernel(float* x) {
   float value = x[blockIdx.x * blockDim.x + threadIdx.x];
-  for (int i = 0; i < work[number]; ++i) value = value * 0.999f + 0.001f;
+  constexpr int rounds = work[number];  // an array of the host: its values alone are known here
+  for (int i = 0; i < rounds; ++i) value = value * 0.999f + 0.001f;
   x[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 template <int number> void op(gpubench::State& state) {
