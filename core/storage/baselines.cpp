@@ -138,7 +138,7 @@ std::vector<BaselineEntry> BaselineStore::newest_of_each() const {
   for (std::filesystem::directory_iterator place(folder_, error), end; !error && place != end; place.increment(error)) {
     if (!place->is_directory(error)) continue;
     if (const auto files = files_in(place->path()); !files.empty())
-      result.push_back(read_entry(files.rbegin()->first, files.rbegin()->second));
+      result.push_back(read_entry(files.rbegin()->first, files.rbegin()->second, true));
   }
   if (error)
     throw ReadError(

@@ -47,7 +47,7 @@ class BaselineStore {
   /// The same, the newest first and one after the other, as `baseline_times_from_json`. Throws likewise.
   void visit_times(const Fingerprint& machine, std::size_t max,
                    const std::function<void(BaselineEntry&& entry)>& visit) const;
-  /// The newest entry of each machine. Throws ReadError.
+  /// The newest entry of each machine, as `visit_times` has it. Throws ReadError.
   [[nodiscard]] std::vector<BaselineEntry> newest_of_each() const;
   /// Numbers it and writes it; returns the file. Waits for another writer for half a minute. Throws WriteError.
   std::filesystem::path add(BaselineEntry& entry);
