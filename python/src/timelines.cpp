@@ -70,6 +70,20 @@ timeline::FlameWeight weight_of(const timeline::FlameGraph& graph, const std::st
   return name == "gpu" ? timeline::FlameWeight::gpu : timeline::FlameWeight::host;
 }
 
+/// What occupied the GPU: start and end since 1970 (nanoseconds), kind, bytes of a copy or fill (else -1), stream,
+/// name.
+nb::list gpu_work_of(const Timeline& timeline) {
+  nb::list work;
+  for (const timeline::Slice& slice : timeline.slices)
+    if (timeline::occupies_gpu(slice.kind)) {
+      const bool moves = slice.kind == timeline::SliceKind::copy || slice.kind == timeline::SliceKind::fill;
+      work.append(nb::make_tuple(timeline.base_ns + slice.start_ns, timeline.base_ns + slice.end_ns(),
+                                 std::string(timeline::name_of(slice.kind)), moves ? slice.detail : -1,
+                                 timeline.tracks.at(slice.track).id, timeline.names.text(slice.name)));
+    }
+  return work;
+}
+
 Run run_of(const Timeline& timeline) {
   Run run;
   run.context = gather_context("gpubench", {});
@@ -115,6 +129,7 @@ void bind_timelines(nb::module_& module) {
       .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
       .def("tables", &tables_of, "analysis"_a, "by"_a = "")
+      .def("gpu_work", &gpu_work_of, "Start and end (nanoseconds since 1970), kind, bytes, stream and name of each.")
       .def_static("analyses",
                   [] {
                     nb::dict all;

@@ -19,8 +19,9 @@ from gpubench.judging import checks, floor, rank, timing
 from gpubench.judging.adapters import c_library, gpu_mode
 from gpubench.judging.cell import layout
 from gpubench.judging.contents import CONTENTS, Strided
-from gpubench.judging.memory import Poison, Region
+from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import upcast
+from gpubench.judging.process import slots_of, stride_of
 from gpubench.judging.store import Store
 from gpubench.judging.verdict import REASONS, Interval, Result, Trouble
 
@@ -158,17 +159,29 @@ class Memory(unittest.TestCase):
     def test_poison_is_seen_and_guards_hold(self):
         for dtype in ("float32", "float64", "float16", "int64", "int8", "bool", "complex64"):
             poison, region = Poison(), Region(1 << 14, False)
-            specs, _ = layout.place([layout.spec_of(np.zeros(100, dtype))], 0)
-            poison.apply(region, specs)
-            array = region.view(specs[0])
-            self.assertEqual(poison.unwritten(array, specs[0]), 1.0, dtype)
+            specs = [layout.spec_of(np.zeros(100, dtype)), layout.spec_of(np.zeros(3, np.int16))]
+            slots, _, _ = slots_of({}, [], specs, 3)
+            rows = Rows(region, slots, stride_of(specs), poison)
+            rows.poison()
+            for slot in slots:
+                self.assertEqual(poison.unwritten(region.view(slot["outputs"][0]), specs[0]), 1.0, dtype)
+            spec = slots[1]["outputs"][0]
+            array = region.view(spec)
             if dtype.startswith("float"):
                 self.assertTrue(np.isnan(array).all())
+            sample = rows.sample(200)
+            seen = sample.look()
+            self.assertTrue(sample.unwritten(seen).all(), dtype)
             array[:25] = 0
-            self.assertEqual(poison.unwritten(array, specs[0]), 0.75, dtype)
-            self.assertTrue(poison.guards_hold(region, specs))
-            region.bytes[specs[0]["offset"] - 1] ^= 1
-            self.assertFalse(poison.guards_hold(region, specs))
+            self.assertEqual(poison.unwritten(array, spec), 0.75, dtype)
+            self.assertFalse(sample.unwritten(sample.look()).all(), dtype)
+            for last, which in ((100, 0), (3, 1)):
+                region.view(slots[2]["outputs"][which])[last - 1] = 1
+            self.assertEqual(int(rows.sample(0).unwritten(rows.sample(0).look()).sum()), 0, "the last element of the last call is always looked at")
+            for slot in range(3):
+                self.assertTrue(rows.guards_hold(slot))
+            region.bytes[spec["offset"] - 1] ^= 1
+            self.assertEqual([rows.guards_hold(slot) for slot in range(3)], [True, False, True])
 
     def test_sealed_memory_cannot_be_written_by_others(self):
         region = Region(4096, True)

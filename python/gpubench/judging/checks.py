@@ -8,6 +8,8 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from . import arrays
+from .cell import layout
 from .verdict import Trouble
 
 #: Relative tolerance by type, where a problem names none. Precision is judged apart, and more strictly.
@@ -17,7 +19,9 @@ _SMALLEST_NORMAL = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6.2e-5, 
 
 
 def as_float(array: Any, dtype: str) -> Any:
-    """Elements as float64, or complex128; bfloat16 and FP8 come as their bits."""
+    """Elements as float64, or complex128; NumPy's bfloat16 and FP8 come as their bits."""
+    if layout.framework_of(array) == "torch":
+        return array.to(dtype=getattr(arrays.namespace_of(array), "complex128" if array.is_complex() else "float64"))
     if dtype == "bfloat16":
         return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if dtype.startswith("float8"):
@@ -53,32 +57,34 @@ class Difference:
 def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, float] | None, nan_equal: bool,
                own_error: float = 0.0) -> Difference | None:
     """None where they agree. `own_error` is what the reference itself is off, and is allowed tenfold."""
-    if not actual.size:
+    count = arrays.count_of(actual)
+    if not count:
         return None
+    xp = arrays.namespace_of(actual)
     if not is_float(dtype):
         bad = actual != expected
         if not bad.any():
             return None
-        worst = int(np.argmax(bad))
-        return Difference(int(bad.sum()), actual.size, worst, int(actual.flat[worst]), int(expected.flat[worst]), False)
+        worst = int(xp.argmax(bad * 1))
+        return Difference(int(bad.sum()), count, worst, int(actual.reshape(-1)[worst]), int(expected.reshape(-1)[worst]), False)
     a, e = as_float(actual, dtype), as_float(expected, dtype)
     with np.errstate(all="ignore"):
-        finite = np.isfinite(e)
-        scale = math.sqrt(float(np.mean(np.abs(e[finite])**2))) if finite.any() else 0.0
+        finite = xp.isfinite(e)
+        scale = math.sqrt(float(xp.mean(xp.abs(e[finite])**2))) if finite.any() else 0.0
         relative, absolute = tolerance if tolerance is not None else (_TOLERANCE.get(dtype, 0.1), 0.0)
         if tolerance is None:
             absolute = relative * scale
-        allowed = absolute + relative * np.abs(e) + 10.0 * own_error + 64 * _SMALLEST_NORMAL.get(dtype, 0.0)
-        excess = np.abs(a - e) - allowed
+        allowed = absolute + relative * xp.abs(e) + (10.0 * own_error + 64 * _SMALLEST_NORMAL.get(dtype, 0.0))
+        excess = xp.abs(a - e) - allowed
         same = a == e
         if nan_equal:
-            same |= np.isnan(a) & np.isnan(e)
+            same = same | (xp.isnan(a) & xp.isnan(e))
         bad = ~same & ~(excess <= 0)
     if not bad.any():
         return None
-    order = np.where(bad, np.where(np.isfinite(excess), excess, np.inf), -np.inf)
-    worst = int(np.argmax(order))
-    return Difference(int(bad.sum()), a.size, worst, a.flat[worst], e.flat[worst], bool((np.isnan(a) & ~np.isnan(e)).any()))
+    order = xp.where(bad, xp.where(xp.isfinite(excess), excess, np.inf), -np.inf)
+    worst = int(xp.argmax(order))
+    return Difference(int(bad.sum()), count, worst, a.reshape(-1)[worst].item(), e.reshape(-1)[worst].item(), bool((xp.isnan(a) & ~xp.isnan(e)).any()))
 
 
 def largest_error(actual: Any, exact: Any, dtype: str) -> float:
@@ -86,31 +92,34 @@ def largest_error(actual: Any, exact: Any, dtype: str) -> float:
     if not is_float(dtype):
         return 0.0
     with np.errstate(all="ignore"):
-        errors = np.abs(as_float(actual, dtype) - exact)
-        return float(np.max(errors[np.isfinite(errors)], initial=0.0))
+        errors = abs(as_float(actual, dtype) - exact)
+        usable = errors[arrays.namespace_of(errors).isfinite(errors)]
+        return float(usable.max()) if arrays.count_of(usable) else 0.0
 
 
 def norm_error(actual: Any, exact: Any) -> float | None:
     """The norm of the difference over that of the exact result; None where that is 0 or not finite."""
+    xp = arrays.namespace_of(exact)
     with np.errstate(all="ignore"):
-        usable = np.isfinite(exact) & np.isfinite(actual)
-        norm = float(np.linalg.norm(exact[usable]))
+        usable = xp.isfinite(exact) & xp.isfinite(actual)
+        norm = float(xp.linalg.norm(exact[usable]))
         if not usable.any() or norm == 0.0 or not math.isfinite(norm):
             return None
-        return float(np.linalg.norm((actual - exact)[usable])) / norm
+        return float(xp.linalg.norm((actual - exact)[usable])) / norm
 
 
 def ulp_error(actual: Any, exact: Any, dtype: str) -> float | None:
     """The largest difference in units in the last place of the output's type, over elements above 1 % of the largest."""
     if dtype not in _MANTISSA_BITS:
         return None
+    xp = arrays.namespace_of(exact)
     with np.errstate(all="ignore"):
-        size = np.abs(exact)
-        usable = np.isfinite(exact) & np.isfinite(actual) & (size > 0.01 * np.nanmax(np.where(np.isfinite(size), size, 0)))
+        size = abs(exact)
+        usable = xp.isfinite(exact) & xp.isfinite(actual) & (size > 0.01 * float(xp.where(xp.isfinite(size), size, 0.0).max()))
         if not usable.any():
             return None
-        unit = np.exp2(np.floor(np.log2(size[usable])) - _MANTISSA_BITS[dtype])
-        return float(np.max(np.abs(actual - exact)[usable] / unit))
+        unit = xp.exp2(xp.floor(xp.log2(size[usable])) - _MANTISSA_BITS[dtype])
+        return float((abs(actual - exact)[usable] / unit).max())
 
 
 #: Precisions by their bits of mantissa. Rounding to so many leaves an error of norm of 2^-(bits + 1) / sqrt(3) for each operand; taken are a quarter of
@@ -138,10 +147,11 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
 
 def is_spread(actual: Any, exact: Any) -> bool:
     """Whether errors are everywhere, as those of rounding are, and not in few places."""
+    xp = arrays.namespace_of(exact)
     with np.errstate(all="ignore"):
         says_something = (exact != 0) | (actual != 0)  # zeros of a rectifier are right in any precision
-        errors = np.abs(actual - exact)[np.isfinite(exact) & np.isfinite(actual) & says_something]
-        return errors.size >= _FEWEST and float(np.median(errors)) > 0.05 * math.sqrt(float(np.mean(errors**2)))
+        errors = abs(actual - exact)[xp.isfinite(exact) & xp.isfinite(actual) & says_something]
+        return arrays.count_of(errors) >= _FEWEST and float(xp.median(errors)) > 0.05 * math.sqrt(float(xp.mean(errors**2)))
 
 
 class Earlier:
@@ -151,31 +161,27 @@ class Earlier:
         self._seen: dict[tuple[int, int], int] = {}
         self._calls = 0
 
-    @staticmethod
-    def _digest(array: Any) -> int:
-        return hash(array.tobytes())
-
     def add(self, outputs: Sequence[Any]) -> None:
         self._calls += 1
         for which, each in enumerate(outputs):
-            if each.size > 1:
-                self._seen[which, self._digest(each)] = self._calls
+            if arrays.count_of(each) > 1:
+                self._seen[which, arrays.digest(each)] = self._calls
 
     def age(self, which: int, array: Any) -> int | None:
         """How many calls ago it was returned: 1 for the one before."""
-        seen = self._seen.get((which, self._digest(array))) if array.size > 1 else None
+        seen = self._seen.get((which, arrays.digest(array))) if arrays.count_of(array) > 1 else None
         return None if seen is None else self._calls - seen + 1
 
 
 def diagnose(actual: Any, found: Difference, unwritten: float, inputs: Sequence[Any], age: int | None) -> Trouble:
     """What is wrong with an output that differs from the expected one."""
-    words = found.words(actual.shape)
+    words = found.words(tuple(actual.shape))
     if unwritten == 1.0:
         return Trouble("unwritten", "It wrote no output at all.")
     if unwritten > 0.0:
         return Trouble("unwritten", f"It did not write {100 * unwritten:.3g} % of its output.")
     for place, each in enumerate(inputs):
-        if actual.size > 1 and each.shape == actual.shape and each.dtype == actual.dtype and each.tobytes() == actual.tobytes():
+        if arrays.count_of(actual) > 1 and arrays.are_same(each, actual):
             return Trouble("input", f"It returns its input {place}.")
     if age is not None:
         return Trouble("stale", "It returns the result of the call before." if age == 1 else f"It returns the result of {age} calls before.")

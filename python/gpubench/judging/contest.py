@@ -14,8 +14,9 @@ from typing import Any, Callable, Iterator, Sequence
 from .. import _core
 from .adapters import MAX_SOURCE_BYTES, candidate_adapter, problem_of
 from .adapters.c_library import files as files_beside
+from .device import trouble_of
 from .problem import Problem
-from .side import Side
+from .side import Memory, Side
 from .store import Store
 from .trial import Settings, Trial
 from .verdict import REASONS, Result, Trouble
@@ -117,34 +118,52 @@ class Judge:
     def _stages(self, trial: Trial, file: Path, result: Result, check: bool, time_it: bool) -> None:
         """What was asked of one candidate; whatever happens costs this one alone."""
         start = time.monotonic()
-        side: Side | None = None
+        memory = None
+        sides: list[Side] = []
         try:
             try:
-                side = self._start(trial, file)
-                result.isolation_missing = side.process.missing
+                memory = trial.memory()
+                sides = self._start_all(trial, file, memory, time_it)
+                result.isolation_missing = sides[0].process.missing
                 if check:
-                    trial.checker.check(side, result)
+                    trial.checker.check(sides[0], result)
                 if time_it:
-                    trial.time(side, result, lambda: self._start(trial, file))
+                    spare = iter(sides[1:])
+                    trial.time(sides[0], result, lambda: next(spare, None) or self._start(trial, file, memory))
                 result.verdict = "right"
             except (Trouble, _core.Error):
                 raise
             except Exception as error:  # noqa: BLE001: of thousands, one costs one
-                raise Trouble("judge", f"The judge failed, and not it: {type(error).__name__}: {error}"[:500]) from error
+                raise trouble_of(error) or Trouble("judge", f"The judge failed, and not it: {type(error).__name__}: {error}"[:500]) from error
         except Trouble as trouble:
             result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
             result.next_step = ""
-            if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "floor", "protocol", "tampering"):
-                result.speedup = result.tie = result.seconds = result.cold_seconds = None
+            if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
+                result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = None
         finally:
-            if side is not None:
+            for side in sides:
                 side.close()
+            trial.give_back(memory)
         result.seconds_taken += time.monotonic() - start
 
-    def _start(self, trial: Trial, file: Path) -> Side:
+    def _start_all(self, trial: Trial, file: Path, memory: Memory | None, time_it: bool) -> list[Side]:
+        """On a GPU all processes of a candidate at once, as each takes seconds to load its libraries; else the first one."""
+        count = trial.processes_of_candidate if memory is not None and time_it else 1
+        if count == 1:
+            return [self._start(trial, file, memory)]
+        started = [trial.starters.submit(self._start, trial, file, memory, place == count - 1 and trial.records_candidates) for place in range(count)]
+        troubles = [each.exception() for each in started if each.exception() is not None]
+        if troubles:
+            for each in started:
+                if each.exception() is None:
+                    each.result().close()
+            raise troubles[0] or RuntimeError
+        return [each.result() for each in started]
+
+    def _start(self, trial: Trial, file: Path, memory: Memory | None, recorded: bool = False) -> Side:
         """The candidate in its process, which has a copy of its files and no others."""
         adapter, facts = candidate_adapter(file, self.problem)
-        side = trial.side(adapter, "", facts)
+        side = trial.side(adapter, "", facts, recorded=recorded)
         try:
             inside = Path(side.process.folder) / file.name
             if file.stat().st_size > MAX_SOURCE_BYTES:
@@ -152,7 +171,7 @@ class Judge:
             for each in [*map(Path, self.problem.beside), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
                 shutil.copyfile(each, Path(side.process.folder) / each.name)
             side.set_file(str(inside))
-            trial.start(side)
+            trial.start(side, memory)
         except BaseException:
             side.close()
             raise

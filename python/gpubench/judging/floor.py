@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping
 
 from .. import _core
+from . import arrays
 
 
 #: What an output or an input of a type is calculated by at best. CPUs have no faster path for a narrower type than their vectors.
@@ -25,9 +26,9 @@ class Floor:
     parts: dict[str, float]
 
 
-def bytes_of(arrays: list[Any]) -> int:
+def bytes_of(given: list[Any]) -> int:
     """Each array once."""
-    return sum(int(each.nbytes) for each in arrays)
+    return sum(arrays.bytes_of(each) for each in given)
 
 
 def _fastest(ceilings: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> tuple[str, float] | None:

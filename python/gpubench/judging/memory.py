@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import arrays
 from .cell import layout
 
 Spec = dict[str, Any]
@@ -45,38 +46,80 @@ class Poison:
     """What outputs and the guard zones around them hold before a call. The values are drawn anew by each judge."""
 
     def __init__(self) -> None:
-        self._guard = secrets.randbits(8) | 1
+        self._guard = secrets.randbits(7) | 1  # bytes on a GPU have a sign
         self._bits = secrets.randbits(63)
 
     def value(self, spec: Spec) -> int:
         """The bits of one element that was not written."""
-        size = layout.element_bytes(spec)
+        size = min(layout.element_bytes(spec), 8)
         nan = _NANS.get(spec["dtype"], 0)
         free = (1 << (8 * size - 14 if nan and size > 2 else 5 if nan else 8 * size - 1)) - 1
         return nan | (self._bits & free) | 1
 
-    def bits(self, array: Any, spec: Spec) -> Any:
-        """An array's elements as whole numbers."""
-        return array.view(f"u{layout.element_bytes(spec)}") if array.dtype.kind != "b" else array.view("u1")
-
-    def apply(self, region: Region, specs: list[Spec]) -> None:
-        """Poisons the outputs of one call."""
+    def row(self, specs: list[Spec], stride: int) -> tuple[Any, Any]:
+        """The bytes of one call's outputs with what lies around them, and the places among them of what is no output."""
+        row = np.full(stride, self._guard, np.uint8)
+        around = np.ones(stride, bool)
         for spec in specs:
-            start, size = spec["offset"], layout.extent(spec) * layout.element_bytes(spec)
-            region.bytes[start - layout.GUARD_BYTES:start] = self._guard
-            region.bytes[start + size:start + size + layout.GUARD_BYTES] = self._guard
-            if size:
-                self.bits(region.view(spec), spec)[...] = self.value(spec)
-
-    def guards_hold(self, region: Region, specs: list[Spec]) -> bool:
-        """Whether nothing was written around the outputs."""
-        for spec in specs:
-            start, size = spec["offset"], layout.extent(spec) * layout.element_bytes(spec)
-            for zone in (region.bytes[start - layout.GUARD_BYTES:start], region.bytes[start + size:start + size + layout.GUARD_BYTES]):
-                if (zone != self._guard).any():
-                    return False
-        return True
+            start, size = spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES, layout.extent(spec) * layout.element_bytes(spec)
+            row[start:start + size].view(f"u{min(layout.element_bytes(spec), 8)}")[...] = self.value(spec)
+            around[start:start + size] = False
+        return row, np.flatnonzero(around)
 
     def unwritten(self, array: Any, spec: Spec) -> float:
         """The share of elements that still are poison."""
-        return float((self.bits(array, spec) == self.value(spec)).mean()) if array.size else 0.0
+        return int((arrays.bits(array) == self.value(spec)).sum()) / arrays.count_of(array) if arrays.count_of(array) else 0.0
+
+
+class Rows:
+    """The places of a batch's outputs: one row of memory a call, poisoned before and looked at afterwards."""
+
+    def __init__(self, region: Any, slots: list[dict[str, Any]], stride: int, poison: Poison):
+        self._specs = specs = slots[0]["outputs"]
+        start = specs[0]["offset"] - layout.GUARD_BYTES
+        row, around = poison.row(specs, stride)
+        self._rows = region.bytes[start:start + stride * len(slots)].reshape(len(slots), stride)
+        self._row = arrays.like(self._rows, row.view(np.int8) if self._rows.dtype != np.uint8 else row)
+        self._around = arrays.like(self._rows, around)
+
+    def poison(self) -> None:
+        self._rows[...] = self._row
+
+    def guards_hold(self, slot: int) -> bool:
+        """Whether nothing was written around the outputs of one call."""
+        return bool((self._rows[slot][self._around] == self._row[self._around]).all())
+
+    def sample(self, count: int) -> Sample:
+        """Of random elements of the outputs, and the last one of the last call."""
+        return Sample(self._rows, self._row, self._specs, count)
+
+
+class Sample:
+    """Random elements of a batch's outputs, which the judge looks at before it stops its clock: what is not written then was not done in time."""
+
+    def __init__(self, rows: Any, row: Any, specs: list[Spec], count: int):
+        random = np.random.default_rng()
+        calls, stride = (int(each) for each in rows.shape)
+        places, starts, expected, at = [], [], [], 0
+        host_row = arrays.on_host(row)
+        for spec in specs:
+            elements, size = layout.extent(spec), layout.element_bytes(spec)
+            if not elements:
+                continue
+            call, element = (np.append(random.integers(0, most, count), most - 1) for most in (calls, elements))
+            inside = (spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES + element * size)[:, None] + np.arange(size)
+            places.append((call[:, None] * stride + inside).ravel())
+            expected.append(host_row[inside].ravel())
+            starts.append(at + size * np.arange(len(element)))
+            at += size * len(element)
+        self._bytes = rows.reshape(-1)
+        self._expected, self._starts = (np.concatenate(each) if each else np.zeros(0, np.int64) for each in (expected, starts))
+        self._places = arrays.like(rows, np.concatenate(places) if places else np.zeros(0, np.int64))
+
+    def look(self) -> Any:
+        """What is there now; on a GPU the host waits for it."""
+        return arrays.on_host(self._bytes[self._places])
+
+    def unwritten(self, seen: Any) -> Any:
+        """Which of the elements were not written."""
+        return np.logical_and.reduceat(seen == self._expected, self._starts) if len(self._starts) else np.zeros(0, bool)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from . import checks
+from . import arrays, checks
 from .memory import Spec
 from .problem import Case, Problem, upcast
-from .side import Side, arrays_of
+from .side import Side
 from .verdict import Trouble
 
 SHOWN_PROBES = 3  #: of the first case
@@ -33,7 +31,8 @@ class Probe:
 
     def is_finite(self) -> bool:
         """Whether what is expected is finite everywhere."""
-        return all(bool(np.isfinite(checks.as_float(each, spec["dtype"])).all()) for each, spec in zip(self.expected, self.outputs) if checks.is_float(spec["dtype"]))
+        return all(bool(arrays.namespace_of(each).isfinite(checks.as_float(each, spec["dtype"])).all())
+                   for each, spec in zip(self.expected, self.outputs) if checks.is_float(spec["dtype"]))
 
 
 class ProbeMaker:
@@ -76,20 +75,20 @@ class ProbeMaker:
         """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
         if probe.exact is None:
             return False
-        return any(checks.difference(each, exact.astype(each.dtype), spec["dtype"], self.problem.tolerance, self.problem.nan_equal) is not None
+        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal) is not None
                    for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:
         self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why}.")
 
     def _probe(self, kind: str, name: str, tree: Any) -> Probe:
-        skeleton, specs, arrays = arrays_of(tree)
-        outputs, expected = self._reference_of(skeleton, specs, arrays)
+        skeleton, specs, given = self._reference.arrays_of(tree)
+        outputs, expected = self._reference_of(skeleton, specs, given)
         exact = self._exact(tree, outputs) if kind != "hidden-strides" else None
         own_error = [0.0] * len(outputs)
         if exact is not None:
             own_error = [checks.largest_error(each, right, spec["dtype"]) for each, right, spec in zip(expected, exact, outputs)]
-        return Probe(kind, name, tree, skeleton, specs, arrays, outputs, expected, exact, own_error)
+        return Probe(kind, name, tree, skeleton, specs, given, outputs, expected, exact, own_error)
 
     def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
         """What the reference calculates in 64 bits; None where it cannot, or would be no better."""
@@ -97,19 +96,19 @@ class ProbeMaker:
         if wide is None:
             return None
         try:
-            found, results = self._reference_of(*arrays_of(wide), "float64")
+            found, results = self._reference_of(*self._reference.arrays_of(wide), "float64")
         except Trouble:
             return None
         if [each["shape"] for each in found] != [each["shape"] for each in outputs]:
             return None
         return [checks.as_float(each, spec["dtype"]) for each, spec in zip(results, found)]
 
-    def _reference_of(self, skeleton: Any, specs: list[Spec], arrays: list[Any], precise: str = "") -> tuple[list[Spec], list[Any]]:
+    def _reference_of(self, skeleton: Any, specs: list[Spec], given: list[Any], precise: str = "") -> tuple[list[Spec], list[Any]]:
         side = self._reference
         side.place(skeleton, specs, [], 1, precise)
-        side.fill(0, arrays)
+        side.fill(0, given)
         outputs = side.describe()
         side.place(skeleton, specs, outputs, 1, precise)
-        side.fill(0, arrays)
+        side.fill(0, given)
         side.run()
         return [{key: value for key, value in each.items() if key != "offset"} for each in outputs], side.outputs(0)

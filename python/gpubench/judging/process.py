@@ -15,18 +15,19 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Mapping, Protocol, Sequence
 
-from .memory import Region, Spec
+from .memory import Spec
 from .verdict import Trouble
 
 CELL = Path(__file__).resolve().parent / "cell"
 _MAX_REPLY_BYTES = 1 << 20
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("CUDA", "NVIDIA", "OMP_", "OPENBLAS_", "MKL_", "KMP_", "TRITON_", "TORCH")
+_NOT_KEPT = ("CUDA_INJECTION64_PATH",)
 #: Threads of honest libraries shall wait asleep: work while nothing is asked for is held against a candidate.
 _QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "OPENBLAS_THREAD_TIMEOUT": "4", "KMP_BLOCKTIME": "0",
-                  "PYTHONDONTWRITEBYTECODE": "1"}
+                  "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Limits:
     seconds: float = 60.0  #: for one request: loading, or one batch of calls
     memory_bytes: int | None = 8 << 30
     namespaces: bool = True
+    processes: int = 1024  #: and threads, where the system can limit them
 
 
 @dataclass
@@ -46,16 +48,29 @@ class Timed:
     cpu: float  #: processor time of the process and all its descendants meanwhile
     idle_cpu: float  #: the same while nothing was asked of it, since the batch before
     waited: float  #: how long the judge, and the thread of the process that waited longest, were ready to run while the processors ran others
+    window_ns: tuple[int, int] = (0, 0)  #: since 1970
+    gpu: float | None = None  #: the same window by the GPU's own clock
+    seen: Any = None  #: what the witness saw before the clock was stopped
 
     @property
     def undisturbed(self) -> float:
         """Wall time less that of waiting for a processor: what a machine that runs nothing else would show. No less than the processor time needs
         on all processors, so that nobody hides work behind threads that wait."""
+        if self.gpu is not None:  # a thread that waits says nothing of a GPU's work
+            return self.wall
         return max(self.wall - self.waited, min(self.wall, self.cpu / len(os.sched_getaffinity(0))))
 
 
+class Witness(Protocol):
+    """Looks at outputs in the timed window, and has a clock of its own."""
+
+    def begin(self) -> Any: ...
+    def look(self) -> Any: ...
+    def end(self, first: Any) -> float | None: ...
+
+
 def _environment(folder: str) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or key.startswith(_KEPT_PREFIXES)}
+    kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or (key.startswith(_KEPT_PREFIXES) and key not in _NOT_KEPT)}
     return {**_QUIET_THREADS, **kept, "HOME": folder, "TMPDIR": folder}
 
 
@@ -112,30 +127,29 @@ def _threads(process: int) -> list[str]:
 class CellProcess:
     """One process. All methods throw Trouble for what the candidate does."""
 
-    def __init__(self, limits: Limits, hidden: Sequence[str] = ()):
+    def __init__(self, limits: Limits, hidden: Sequence[str] = (), variables: Mapping[str, str] | None = None):
         self.limits = limits
+        self.variables = dict(variables or {})
         self.folder = tempfile.mkdtemp(prefix="gpubench-judge-")
         self._process: subprocess.Popen[bytes] | None = None
         self._hidden = [os.path.realpath(each) for each in hidden if os.path.exists(each)]
         self.missing: dict[str, str] = {}
-        self.inputs = self.outputs = Region(1, False)
         self._cpu = 0.0
         self._inner = 0
 
-    def start(self, input_bytes: int, output_bytes: int) -> None:
-        """Starts it with memory of these sizes."""
-        self.close_memory()
-        self.inputs, self.outputs = Region(input_bytes, True), Region(output_bytes, False)
+    def start(self, inputs: Any, outputs: Any, accelerator: str | None = None) -> None:
+        """Starts it with these regions as its memory: of the host, or of the GPU that an accelerator's file is for."""
         ours, theirs = socket.socketpair()
-        readable = os.open(f"/proc/self/fd/{self.inputs.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
-        given = [theirs.fileno(), readable, self.outputs.descriptor]
+        readable = os.dup(inputs.descriptor) if accelerator else os.open(f"/proc/self/fd/{inputs.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        given = [theirs.fileno(), readable, outputs.descriptor]
         settings = {"channel": given[0], "inputs": given[1], "outputs": given[2], "descriptors": given, "folder": self.folder,
-                    "hidden": self._hidden, "paths": _packages(), "namespaces": self.limits.namespaces,
-                    "memory_bytes": self.limits.memory_bytes and self.limits.memory_bytes + self.inputs.size + self.outputs.size}
+                    "hidden": self._hidden, "paths": _packages(), "namespaces": self.limits.namespaces, "accelerator": accelerator,
+                    "processes": self.limits.processes,
+                    "memory_bytes": self.limits.memory_bytes and self.limits.memory_bytes + inputs.size + outputs.size}
         try:
             self._process = subprocess.Popen([sys.executable, "-I", str(CELL), json.dumps(settings)], pass_fds=given, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment(self.folder), cwd=self.folder,
-                                             start_new_session=True)
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                             env={**_environment(self.folder), **self.variables}, cwd=self.folder, start_new_session=True)
         finally:
             theirs.close()
             os.close(readable)
@@ -143,8 +157,8 @@ class CellProcess:
         self.missing = self._answer(self.limits.seconds)["missing"]
         self._inner = descendants(self._pid)[-1]  # the one that is shut in; the first waits for it
 
-    def map(self, mutable: bool) -> None:
-        self.ask("map", input_bytes=self.inputs.size, output_bytes=self.outputs.size, mutable=mutable)
+    def map(self, inputs: Any, outputs: Any, mutable: bool) -> None:
+        self.ask("map", input_bytes=inputs.size, output_bytes=outputs.size, mutable=mutable)
 
     def ask(self, request: str, **words: Any) -> Any:
         """One request, and what it answers."""
@@ -153,20 +167,33 @@ class CellProcess:
         self._cpu = _cpu_seconds(self._pid)
         return answer.get("result")
 
-    def run(self) -> Timed:
-        """Runs the prepared calls once."""
+    def run(self, witness: Witness | None = None, request: bytes = b"run") -> Timed:
+        """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs."""
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
         waits = _waits(["thread-self", *_threads(self._inner)])
-        start = time.perf_counter_ns()
-        self._send(b"run")
+        first = witness.begin() if witness is not None else None
+        start, start_ns = time.perf_counter_ns(), time.time_ns()
+        self._send(request)
         self._answer(self.limits.seconds)
-        end = time.perf_counter_ns()
+        seen = witness.look() if witness is not None else None
+        end, end_ns = time.perf_counter_ns(), time.time_ns()
+        gpu = witness.end(first) if witness is not None else None
         after = _waits(["thread-self", *_threads(self._inner)])
         gone = {task: seconds - waits.get(task, 0.0) for task, seconds in after.items()}
         waited = gone.pop("thread-self", 0.0) + max(gone.values(), default=0.0)
         self._cpu = _cpu_seconds(self._pid)
-        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited)
+        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited, (start_ns, end_ns), gpu, seen)
+
+    def end(self) -> None:
+        """Lets it end in order, as a program does that is recorded."""
+        self._send(b"end")
+        self._answer(self.limits.seconds)
+        try:
+            if self._process is not None:
+                self._process.wait(self.limits.seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def idle_cpu(self) -> float:
         """Processor time since the last answer."""
@@ -241,20 +268,15 @@ class CellProcess:
                 pass
         self._process.wait()
 
-    def close_memory(self) -> None:
-        for region in (self.inputs, self.outputs):
-            region.close()
-
     def close(self) -> None:
         self.kill()
         if hasattr(self, "_channel"):
             self._channel.close()
-        self.close_memory()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int) -> tuple[list[dict[str, Any]], int, int]:
-    """Places for `count` calls, and the bytes that their inputs and outputs take."""
+    """Places for `count` calls, and the bytes that their inputs and outputs take. The outputs of each call lie as those of the one before."""
     from .cell import layout
     slots, at, to = [], 0, 0
     for _ in range(count):
@@ -262,3 +284,12 @@ def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int)
         placed_outputs, to = layout.place(outputs, to)
         slots.append({"skeleton": skeleton, "inputs": placed_inputs, "outputs": placed_outputs})
     return slots, at, to
+
+
+def stride_of(outputs: list[Spec]) -> int:
+    """Bytes from the outputs of one call to those of the next."""
+    from .cell import layout
+    if not outputs:
+        return 0
+    first, end = layout.place(outputs, 0)
+    return int(layout.place(outputs, end)[0][0]["offset"] - first[0]["offset"])

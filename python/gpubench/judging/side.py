@@ -2,35 +2,89 @@
 """One side of a trial: a process with places for the inputs and outputs of a batch of calls."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence
 
-import numpy as np
-
+from . import arrays
 from .cell import layout
 from .checks import Earlier
-from .memory import Poison, Spec
-from .process import CellProcess, Limits, Timed, slots_of
+from .device import Device
+from .memory import Poison, Region, Rows, Sample, Spec
+from .process import CellProcess, Limits, Timed, slots_of, stride_of
 from .verdict import Trouble
+
+_SLACK_BYTES = 4096
+_SAMPLED_ELEMENTS = 1024
+
+
+@dataclass
+class Memory:
+    """Inputs that processes can only read, where the system can have that, and outputs."""
+
+    inputs: Any
+    outputs: Any
+
+    @classmethod
+    def of_host(cls, input_bytes: int, output_bytes: int) -> Memory:
+        return cls(Region(input_bytes, True), Region(output_bytes + _SLACK_BYTES, False))
+
+    @classmethod
+    def of_device(cls, device: Device, input_bytes: int, output_bytes: int) -> Memory:
+        return cls(device.block(input_bytes), device.block(output_bytes + _SLACK_BYTES))
+
+    def close(self) -> None:
+        self.inputs.close()
+        self.outputs.close()
+
+
+class GpuWitness:
+    """Reads some of the outputs before the clock is stopped, and takes the time by the GPU's clock as well."""
+
+    def __init__(self, device: Device, sample: Sample):
+        self._device, self.sample = device, sample
+        self._last: Any = None
+
+    def begin(self) -> Any:
+        self._device.synchronize()
+        return self._device.mark()
+
+    def look(self) -> Any:
+        seen = self.sample.look()
+        self._last = self._device.mark()
+        return seen
+
+    def end(self, first: Any) -> float:
+        return self._device.seconds_between(first, self._last)
 
 
 class Side:
     """The reference, a candidate, or the call that does nothing."""
 
     def __init__(self, adapter: str | None, file: str, facts: dict[str, Any], mutable: bool, limits: Limits, poison: Poison, hidden: Sequence[str] = (),
-                 imports: Sequence[str] = ()):
+                 imports: Sequence[str] = (), device: Device | None = None, variables: Mapping[str, str] | None = None):
         self._load: dict[str, Any] = {"adapter": adapter, "file": file, "facts": facts, "imports": list(imports)}
         self._mutable = mutable
         self._poison = poison
-        self._places: tuple[Any, ...] = ()
+        self.device = device
+        self._memory: Memory | None = None
+        self._owns_memory = False
+        self._rows: Rows | None = None
         self.slots: list[dict[str, Any]] = []
-        self.process = CellProcess(limits, hidden)
+        self.process = CellProcess(limits, hidden, variables)
         self.loaded = False
         self.earlier = Earlier()
+        #: Whether it writes into the judge's memory itself, so that nothing is copied
+        self.writes_into = bool(adapter) and str(adapter).endswith("c_library.py")
 
-    def start(self, input_bytes: int, output_bytes: int) -> None:
-        """Starts the process with memory of these sizes, and loads what it runs."""
-        self.process.start(input_bytes, output_bytes)
-        self.process.map(self._mutable)
+    def start(self, input_bytes: int, output_bytes: int, memory: Memory | None = None) -> None:
+        """Starts the process with memory of these sizes, or that of others of its kind, and loads what it runs."""
+        if self._owns_memory and self._memory is not None:
+            self._memory.close()
+        self._memory, self._owns_memory = memory, memory is None
+        if self._memory is None:
+            self._memory = Memory.of_device(self.device, input_bytes, output_bytes) if self.device else Memory.of_host(input_bytes, output_bytes)
+        self.process.start(self._memory.inputs, self._memory.outputs, self.device.accelerator_file if self.device else None)
+        self.process.map(self._memory.inputs, self._memory.outputs, self._mutable)
         self.load()
 
     def load(self) -> None:
@@ -49,29 +103,55 @@ class Side:
         """What the call that does nothing returns: specs, each with its bytes."""
         self._load["returns"] = kinds
 
+    @property
+    def memory(self) -> Memory:
+        assert self._memory is not None
+        return self._memory
+
     def place(self, skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int, precise: str = "") -> None:
         """Makes places for `count` calls of this kind. No contents are there yet."""
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
         self.process.ask("prepare", slots=self.slots, precise=precise)
+        self._rows = Rows(self.memory.outputs, self.slots, stride_of(outputs), self._poison) if outputs else None
 
-    def fill(self, slot: int, arrays: Sequence[Any]) -> None:
+    def fill(self, slot: int, filled: Sequence[Any]) -> None:
         """The inputs of one call."""
-        for spec, array in zip(self.slots[slot]["inputs"], arrays):
-            self.process.inputs.view(spec)[...] = array
+        for spec, array in zip(self.slots[slot]["inputs"], filled):
+            self.memory.inputs.view(spec)[...] = array
 
-    def run(self) -> Timed:
-        """Poisons all outputs, then runs all calls once."""
-        for slot in self.slots:
-            self._poison.apply(self.process.outputs, slot["outputs"])
-        return self.process.run()
+    def run(self, empty: bool = False) -> Timed:
+        """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls."""
+        if self._rows is not None:
+            self._rows.poison()
+        witness = None
+        if self.device is not None and self._rows is not None:
+            witness = GpuWitness(self.device, self._rows.sample(_SAMPLED_ELEMENTS))
+            self.device.flush()
+        timed = self.process.run(witness, b"run empty" if empty else b"run")
+        if witness is not None and not empty:
+            self._refuse_late(witness.sample, timed.seen)
+        return timed
+
+    def _refuse_late(self, sample: Sample, seen: Any) -> None:
+        """What was not written when the judge looked, and is now."""
+        unwritten = sample.unwritten(seen)
+        late = int((unwritten & ~sample.unwritten(sample.look())).sum()) if unwritten.any() else 0
+        if late:
+            raise Trouble("late", f"It went on to write its outputs after it had answered: {late} of {len(unwritten)} elements that were looked at.")
+
+    def inputs_hold(self, slot: int, filled: Sequence[Any]) -> int | None:
+        """The first input that is not what it was; None where all are, or may be changed, or cannot."""
+        if self.device is None or self._mutable:
+            return None
+        views = (self.memory.inputs.view(spec) for spec in self.slots[slot]["inputs"])
+        return next((which for which, (view, array) in enumerate(zip(views, filled)) if not arrays.are_same(view, array)), None)
 
     def outputs(self, slot: int) -> list[Any]:
         """What one call left, copied. Throws Trouble where something was written beside it."""
-        specs = self.slots[slot]["outputs"]
-        arrays = [np.array(self.process.outputs.view(spec)) for spec in specs]
-        if not self._poison.guards_hold(self.process.outputs, specs):
+        found = [arrays.copied(self.memory.outputs.view(spec)) for spec in self.slots[slot]["outputs"]]
+        if self._rows is not None and not self._rows.guards_hold(slot):
             raise Trouble("guard", "It wrote outside its outputs, into the guard zones around them.")
-        return arrays
+        return found
 
     def unwritten(self, slot: int, which: int, array: Any) -> float:
         """The share of an output that still is poison."""
@@ -88,11 +168,18 @@ class Side:
         """What it returns of the first call's inputs."""
         return list(self.process.ask("describe"))
 
+    def arrays_of(self, tree: Any) -> tuple[Any, list[Spec], list[Any]]:
+        """Skeleton, specs and arrays of inputs, where this side's memory lies."""
+        return arrays_of(tree, self.device is not None)
+
     def close(self) -> None:
         self.process.close()
+        if self._owns_memory and self._memory is not None:
+            self._memory.close()
 
 
-def arrays_of(tree: Any) -> tuple[Any, list[Spec], list[Any]]:
-    """Skeleton, specs and NumPy arrays of inputs."""
+def arrays_of(tree: Any, on_device: bool = False) -> tuple[Any, list[Spec], list[Any]]:
+    """Skeleton, specs and arrays of inputs: NumPy's on the host, or as they are on the GPU."""
     skeleton, leaves = layout.flatten(tree)
-    return skeleton, [layout.spec_of(each) for each in leaves], [layout.as_numpy(each) for each in leaves]
+    specs = [layout.spec_of(each) for each in leaves]
+    return skeleton, specs, [each.detach() if on_device and hasattr(each, "detach") else each if on_device else layout.as_numpy(each) for each in leaves]

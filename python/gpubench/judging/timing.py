@@ -7,11 +7,12 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 from .. import _core
+from . import arrays
 from .verdict import Interval, Trouble
 
 
@@ -40,17 +41,19 @@ class Plan:
 
 @dataclass
 class Block:
-    """Reference, candidate, candidate, reference, and the call that does nothing before and after. Seconds of one call, of each batch."""
+    """Reference, candidate, candidate, reference, and the call that does nothing before and after, with and without a result. Seconds of one call, of each
+    batch."""
 
     reference: tuple[float, float]
     candidate: tuple[float, float]
     nothing: tuple[float, float]
+    empty: tuple[float, float] = (0.0, 0.0)
 
 
 #: What disturbs a batch makes it longer, never shorter: this quantile of batches is hardly disturbed, and still of many.
 _QUANTILE = 0.25
 _RESAMPLES = 400
-_SIDES = ("reference", "candidate", "nothing")
+_SIDES = ("reference", "candidate", "nothing", "empty")
 
 
 @dataclass
@@ -61,6 +64,9 @@ class Times:
     cpu: float = 0.0  #: processor time of the candidate in its batches
     idle_cpu: float = 0.0  #: and between them
     reference_idle_cpu: float = 0.0
+    waits: list[float] = field(default_factory=list)  #: the GPU's smallest work, while the candidate was asked nothing
+    reference_waits: list[float] = field(default_factory=list)
+    clocks: list[tuple[float, float]] = field(default_factory=list)  #: the candidate's batches, by the judge's clock and by the GPU's
 
     def batches(self, side: str) -> Any:
         """Seconds of one call, by block and batch."""
@@ -72,6 +78,9 @@ class Summary:
     """What all rounds give. What disturbs a batch, or a process, makes it slower, never faster: so a side's time is a low quantile of all its batches."""
 
     rounds: list[Times]
+    in_place: frozenset[str] = frozenset()  #: sides that write into the judge's memory themselves: nothing is copied for them
+    #: What copying the outputs of a call takes the GPU, for the sides whose calls keep it busy: their host copies in time that costs nothing.
+    gpu_copy: dict[str, float] = field(default_factory=dict)
 
     def gross(self, side: str) -> float:
         """Seconds of one call of a side, with what the judge's asking takes."""
@@ -79,8 +88,14 @@ class Summary:
 
     def seconds(self, side: str) -> float | None:
         """The same less the call that does nothing; None where that is not told from nothing."""
-        net = self.gross(side) - self.gross("nothing")
+        net = self.gross(side) - self._cost(side, {each: self.gross(each) for each in ("nothing", "empty")})
         return net if net > 0.0 else None
+
+    def _cost(self, side: str, gross: Mapping[str, float]) -> float:
+        """What the judge's asking adds to a call of a side."""
+        if side in self.in_place:
+            return gross["empty"]
+        return min(gross["nothing"], gross["empty"] + self.gpu_copy[side]) if side in self.gpu_copy else gross["nothing"]
 
     def speedup(self) -> tuple[Interval | None, str]:
         """Reference over candidate, each less the call that does nothing. The interval is a percentile bootstrap of two stages, over rounds and over the
@@ -98,7 +113,7 @@ class Summary:
             drawn = [(batches[one], random.integers(0, len(batches[one]["nothing"]), len(batches[one]["nothing"])))
                      for one in random.integers(0, len(batches), len(batches))]
             gross = {side: float(np.quantile(np.concatenate([one[side][blocks].ravel() for one, blocks in drawn]), _QUANTILE)) for side in _SIDES}
-            above = gross["reference"] - gross["nothing"], gross["candidate"] - gross["nothing"]
+            above = tuple(gross[side] - self._cost(side, gross) for side in ("reference", "candidate"))
             if min(above) > 0.0:
                 logs.append(math.log(above[0] / above[1]))
         if len(logs) < 0.975 * _RESAMPLES:
@@ -109,7 +124,10 @@ class Summary:
         return Interval(math.exp(middle), math.exp(low), math.exp(high)), ""
 
 
-def calls_of_batch(samples: Sequence[float], make_seconds: float, bytes_of_call: int, max_bytes: int, target_seconds: float = 0.002) -> int:
+BATCH_SECONDS = 0.002
+
+
+def calls_of_batch(samples: Sequence[float], make_seconds: float, bytes_of_call: int, max_bytes: int, target_seconds: float = BATCH_SECONDS) -> int:
     """So many that a batch takes the target by the fastest sample, so that one slow input makes no short batches; no more than fit, nor than can be made."""
     wanted = math.ceil(target_seconds / max(min(samples), 1e-7))
     affordable = int(0.1 / max(make_seconds, 1e-7))
@@ -150,6 +168,9 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
 
     def judge_batch(results: list[list[Any]], inputs: Sequence[Inputs], expected: list[list[Any]]) -> None:
         for slot in range(plan.calls):
+            which = candidate.inputs_hold(slot, inputs[slot].arrays)
+            if which is not None:
+                raise Trouble("guard", f"It wrote into its input {which}, which the problem does not allow.")
             check(slot, inputs[slot], results[slot], expected[slot])
 
     def candidate_turn(inputs: Sequence[Inputs]) -> tuple[Any, list[list[Any]]]:
@@ -157,23 +178,29 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         # The last call's outputs first: what is still being written shows there.
         last = candidate.outputs(plan.calls - 1)
         results = [candidate.outputs(slot) for slot in range(plan.calls - 1)] + [last]
-        if any(not np.array_equal(a.view(np.uint8) if a.flags.c_contiguous else a, b.view(np.uint8) if b.flags.c_contiguous else b)
-               for a, b in zip(last, candidate.outputs(plan.calls - 1))):
+        if any(not arrays.are_same(a, b) for a, b in zip(last, candidate.outputs(plan.calls - 1))):
             raise Trouble("late", "It went on to write its outputs after it had answered.")
         return timed, results
 
     def block() -> None:
         first, second = ([fresh() for _ in range(plan.calls)] for _ in range(2))
         before = turn(nothing, first)
+        empty = nothing.run(empty=True)
         one = turn(reference, first)
         expected = expected_of()
+        if reference.device is not None:
+            times.reference_waits.append(reference.device.wait_seconds())
         two, results = candidate_turn(first)
+        if reference.device is not None:
+            times.waits.append(reference.device.wait_seconds())
         judge_batch(results, first, expected)
         three, results = candidate_turn(second)
         four = turn(reference, second)
         judge_batch(results, second, expected_of())
         after = turn(nothing, second)
-        times.blocks.append(Block(*(tuple(each.undisturbed / plan.calls for each in pair) for pair in ((one, four), (two, three), (before, after)))))
+        pairs = ((one, four), (two, three), (before, after), (empty, nothing.run(empty=True)))
+        times.blocks.append(Block(*(tuple(each.undisturbed / plan.calls for each in pair) for pair in pairs)))
+        times.clocks += [(each.wall, each.gpu) for each in (two, three) if each.gpu is not None]
         times.cpu += two.cpu + three.cpu
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
@@ -209,11 +236,32 @@ def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flus
 
 def clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
     """What processor time between the batches says: an honest candidate works while it is asked to, and sleeps else."""
+    trouble = _gpu_clocks_agree(rounds)
+    if trouble is not None:
+        return trouble
     idle, cpu, reference_idle = (sum(getattr(each, name) for each in rounds) for name in ("idle_cpu", "cpu", "reference_idle_cpu"))
     if idle <= max(0.002 * sum(len(each.blocks) for each in rounds), 0.2 * cpu, 3.0 * reference_idle):
         return None
     return Trouble("idle-work", f"The clocks disagree: its process used {idle * 1e3:.3g} ms of processor time while nothing was asked of it, beside "
                                 f"{cpu * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
+
+
+_CLOCKS_APART = 2e-4  #: seconds: events are recorded before and after the judge's own clock is read
+
+
+def _gpu_clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
+    """The judge's two clocks of the same windows, and whether others work on the GPU while nothing is asked of the candidate."""
+    clocks = np.array([pair for each in rounds for pair in each.clocks])
+    if len(clocks):
+        apart = float(np.median(clocks[:, 1] - clocks[:, 0]))
+        if abs(apart) > _CLOCKS_APART + 0.01 * float(np.median(clocks[:, 0])):
+            return Trouble("clocks", f"The clocks disagree: by the GPU's clock a batch takes {apart * 1e6:+.4g} us beside the host's "
+                                     f"{np.median(clocks[:, 0]) * 1e6:.4g} us.")
+    waits, usual = ([one for each in rounds for one in getattr(each, name)] for name in ("waits", "reference_waits"))
+    if waits and usual and np.median(waits) > 5.0 * np.median(usual) and np.median(waits) > 5e-4:
+        return Trouble("idle-work", f"The clocks disagree: the GPU was busy while nothing was asked of it. The smallest work waited {np.median(waits) * 1e3:.3g} ms, "
+                                    f"and {np.median(usual) * 1e3:.3g} ms beside the reference.")
+    return None
 
 
 def load_average() -> float:

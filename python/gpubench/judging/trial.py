@@ -5,25 +5,30 @@ from __future__ import annotations
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 from .. import _core
-from . import floor, timing
-from .cell import layout
+from . import floor, records, timing
+from .cell import accelerator, layout
 from .cell.confine import let_be_read
 from .checking import Checker, refuse_changes
-from .memory import Poison
+from .device import Device
+from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker
 from .problem import Problem, ProblemError
 from .process import Limits
-from .side import Side, arrays_of
+from .side import Memory, Side, arrays_of
 from .verdict import Result, Trouble
 
 _BATCH_BYTES = 64 << 20
 _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
+_GPU_BATCH_BYTES = 2 << 30
+_GPU_BATCH_SECONDS = 0.006
+_RECORDED_BATCHES = 3
 
 
 @dataclass
@@ -36,13 +41,18 @@ class Settings:
     narrow: float = 0.01
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
+    records: bool = True  #: whether a process more of each side is recorded on a GPU
     limits: Limits = field(default_factory=Limits)
+    device: Callable[[], Device] = Device  #: the GPU
     calibration: Mapping[str, Any] | None = None  #: None: the stored one of the device
 
 
 def stored_calibration(device: str) -> tuple[Mapping[str, Any] | None, str]:
     """The ceilings of a device in the cache, or why there are none."""
-    text, why = _core.stored_calibration(device)
+    try:
+        text, why = _core.stored_calibration(device)
+    except _core.Error as error:
+        return None, str(error)
     if text is not None:
         return json.loads(text), ""
     return None, f"there is no calibration of {device} ({why}): gpubench --calibrate --device={device} measures one"
@@ -57,53 +67,105 @@ class Trial:
         self.poison = Poison()
         self._flush: timing.Flush | None = None
         self._nothing_kind: Any = None
-        self.device = "cuda:0" if any("device" in spec for spec in arrays_of(self.problem.fresh(problem.cases[0]))[1]) else "cpu"
+        self.notes: list[str] = []
+        first = self.problem.fresh(problem.cases[0])
+        _, specs, _ = arrays_of(first, on_device=True)
+        self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
+        self.gpu = self._gpu(specs) if self.device != "cpu" else None
         if self.device != "cpu":  # CUDA reserves far more addresses than memory
             self.settings = settings = replace(settings, limits=replace(settings.limits, memory_bytes=None))
         self._calibration, self._why_no_calibration = settings.calibration, ""
         if self._calibration is None:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
+        self._injection = records.library() if self.gpu is not None and settings.records else None
+        self._recorded: records.Recorded | None = None  # the reference
+        self._memories: list[Memory] = []
+        #: That start processes, and live as long as these: a process ends with the thread that has started it.
+        self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
         self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(settings.rounds)]
         self.reference = self.references[0]
         self.nothing = self.side(None, "", {}, hidden=False)
         try:
-            first = self.problem.fresh(problem.cases[0])
-            input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in arrays_of(first)[1])
+            input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in specs)
+            self._batch_bytes = _BATCH_BYTES
             self._sizes = (16 * input_bytes + 4 * _BATCH_BYTES, 16 * input_bytes + 16 * _BATCH_BYTES)
+            if self.gpu is not None:
+                self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 16), 2 * input_bytes)
+                self._sizes = (4 * input_bytes + self._batch_bytes, 4 * input_bytes + self._batch_bytes)
+            self._memory = self.memory()
             try:
-                self.reference.start(*self._sizes)
+                self.reference.start(*self._sizes, self._memory)
                 maker = ProbeMaker(problem, self.reference)
                 self.probes = maker.make()
-                self.notes = maker.notes
+                self.notes += maker.notes
             except Trouble as trouble:
                 raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
             self.checker = Checker(problem, self.probes)
+            self._record_reference()
         except BaseException:
             self.close()
             raise
 
+    def _gpu(self, specs: Sequence[Spec]) -> Device | None:
+        """The GPU, where its memory can be shared; else inputs and outputs are copied, and a note says so."""
+        why = "" if all("device" in spec for spec in specs) else "some inputs are on the GPU and some are not"
+        try:
+            if not why:
+                return self.settings.device()
+        except (accelerator.Refused, ImportError, RuntimeError) as error:
+            why = str(error)
+        self.notes.append(f"Inputs and outputs are copied between host and GPU in the timed window, as memory of the GPU is not shared: {why.rstrip('.')}.")
+        return None
+
     def close(self) -> None:
         for each in (*self.references, self.nothing):
             each.close()
+        for memory in self._memories:
+            memory.close()
+        self.starters.shutdown()
         let_be_read(self._could_be_read)
 
-    def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True) -> Side:
-        """A process for one side, not yet started."""
-        return Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
-                    [each for each in ("torch", "numpy") if each in sys.modules])
+    def memory(self) -> Memory | None:
+        """For the processes of one side, which work in turns; None where each has its own."""
+        if self.gpu is None:
+            return None
+        made = Memory.of_device(self.gpu, *self._sizes)
+        self._memories.append(made)
+        return made
 
-    def start(self, side: Side) -> None:
+    def give_back(self, memory: Memory | None) -> None:
+        if memory is not None:
+            self._memories.remove(memory)
+            memory.close()
+
+    def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
+        """A process for one side, not yet started."""
+        made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
+                    [each for each in ("torch", "numpy") if each in sys.modules], self.gpu)
+        if recorded and self._injection is not None:
+            made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)
+        return made
+
+    @property
+    def records_candidates(self) -> bool:
+        return self._injection is not None
+
+    @property
+    def processes_of_candidate(self) -> int:
+        """That are timed one after the other, and one that is recorded."""
+        return self.settings.rounds + (self._injection is not None)
+
+    def start(self, side: Side, memory: Memory | None = None) -> None:
         """Starts the process of a candidate. Throws Trouble where it does not load."""
-        side.start(*self._sizes)
+        side.start(*self._sizes, memory)
 
     def time(self, side: Side, result: Result, again: Callable[[], Side]) -> None:
-        """In turns with the reference, in rounds of fresh processes, which `again` starts; every call is fresh, and checked. Throws Trouble."""
+        """In turns with the reference, in rounds of fresh processes, which `again` gives; every call is fresh, and checked. Throws Trouble."""
         plan = self._plan(side)
-        self._start_nothing(self.probes[0])
         rounds = [self._round(side, self.reference, plan, result)]
         for reference in self.references[1:]:
             if not reference.loaded:
-                reference.start(*self._sizes)
+                reference.start(*self._sizes, self._memory)
             other = again()
             try:
                 rounds.append(self._round(other, reference, plan, result))
@@ -112,25 +174,83 @@ class Trial:
         trouble = timing.clocks_agree(rounds)
         if trouble:
             raise trouble
-        self._sum_up(timing.Summary(rounds), plan, result)
+        times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
+        if self._injection is not None:
+            self._hold_against_records(again(), plan, times, result)
+        self._sum_up(times, plan, result)
         if self.settings.cold and self.device == "cpu":
             self._time_cold(side, result)
+
+    def _record_reference(self) -> None:
+        """The reference's activity records, for its own time on the GPU, and to know whether there are any here."""
+        if self.gpu is None:
+            return
+        why = "this gpubench has no library for them"
+        if self._injection is not None:
+            side = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False, recorded=True)
+            side.start(*self._sizes, self._memory)
+            self._recorded = self._records_of(side, 4)
+            why = "the reference's process left none"
+        if self._recorded is None or not self._recorded.found:
+            self._injection = self._recorded = None
+            self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
+
+    def _records_of(self, side: Side, calls: int) -> records.Recorded:
+        """Some batches of a recorded process, which is ended by that."""
+        probe, windows = self.probes[0], []
+        try:
+            side.place(probe.skeleton, probe.specs, probe.outputs, calls)
+            for _ in range(1 + _RECORDED_BATCHES):  # the first one warms up
+                for slot in range(calls):
+                    side.fill(slot, self._fresh().arrays)
+                windows.append(side.run().window_ns)
+            side.process.end()
+            work = records.read(f"{side.process.folder}/records")
+        finally:
+            side.close()
+        sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in probe.outputs]
+        return records.summed_up(work, windows[1:], calls, sizes, not side.writes_into)
+
+    def _hold_against_records(self, side: Side, plan: timing.Plan, times: timing.Summary, result: Result) -> None:
+        assert self._recorded is not None and self.gpu is not None
+        found = self._records_of(side, plan.calls)
+        fixed = 2e-6 + 1e-4 / plan.calls  # the start and end of a kernel, and of a batch
+        trouble = records.disagreement(found, times.gross("candidate"), fixed, self._recorded.outside)
+        if trouble:
+            raise trouble
+        copy = self._copy_seconds(plan)
+        for name, one in (("candidate", found), ("reference", self._recorded)):
+            if one.device_seconds is not None and one.device_seconds + copy > 0.9 * times.gross(name):
+                times.gpu_copy[name] = copy
+        result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
+
+    def _copy_seconds(self, plan: timing.Plan) -> float:
+        """What copying the outputs of one call takes the GPU."""
+        assert self.gpu is not None
+        targets = [[self.reference.memory.outputs.view(spec) for spec in slot["outputs"]] for slot in self.reference.slots[:plan.calls]]
+        return self.gpu.copy_seconds(self.probes[0].expected, targets)
 
     def _plan(self, side: Side) -> timing.Plan:
         """By the fastest of three calls of each side, each with inputs of its own."""
         probe, settings = self.probes[0], self.settings
+        self._start_nothing(probe)
+        self.nothing.place(probe.skeleton, probe.specs, probe.outputs, 1)
         call_bytes = self._call_bytes(probe)
         samples, make_seconds = [], 0.0
         for _ in range(3):
             start = time.perf_counter()
             arrays = self._fresh().arrays
-            make_seconds = max(make_seconds, time.perf_counter() - start)
+            if self.gpu is not None:
+                self.gpu.synchronize()
+            make_seconds = max(make_seconds if len(samples) > 2 else 0.0, time.perf_counter() - start)
+            empty = self.nothing.run(empty=True).undisturbed if self.gpu is not None else 0.0
             for each in (side, self.reference):
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
                 each.fill(0, arrays)
-                samples.append(each.run().undisturbed)
+                samples.append(max(each.run().undisturbed - empty, 2e-6))
             side.earlier.add(side.outputs(0))
-        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, _BATCH_BYTES), settings.min_blocks,
+        target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
+        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks,
                            budget_seconds=settings.time_budget / settings.rounds, narrow=settings.narrow)
 
     @staticmethod
@@ -143,7 +263,8 @@ class Trial:
         for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
         random = np.random.default_rng()
-        share = min(1.0, _SMALL_BYTES / max(self._call_bytes(probe) * plan.calls, 1))
+        small = _GPU_BATCH_BYTES if self.gpu is not None else _SMALL_BYTES
+        share = min(1.0, small / max(self._call_bytes(probe) * plan.calls, 1))
 
         def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
             if share == 1.0 or random.random() < share:
@@ -161,7 +282,7 @@ class Trial:
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])
-        return timing.Inputs(tree, arrays_of(tree)[2])
+        return timing.Inputs(tree, self.reference.arrays_of(tree)[2])
 
     def _time_cold(self, side: Side, result: Result) -> None:
         probe = self.probes[0]
@@ -194,7 +315,7 @@ class Trial:
         if self.nothing.loaded:
             self.nothing.load()
         else:
-            self.nothing.start(*self._sizes)
+            self.nothing.start(*self._sizes, self._memory)
 
     def _sum_up(self, times: timing.Summary, plan: timing.Plan, result: Result) -> None:
         probe = self.probes[0]

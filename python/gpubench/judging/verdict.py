@@ -28,6 +28,7 @@ REASONS = {
     "precision": "refused",  # it calculates in less than was asked
     "late": "refused",  # it wrote results after it had answered
     "idle-work": "refused",  # it works while nothing is asked of it
+    "clocks": "refused",  # the judge's clocks disagree over its time
     "floor": "refused",  # faster than the device can be
     "tampering": "refused",  # it has replaced clocks or comparisons
     "protocol": "refused",  # it talked to the judge
@@ -69,6 +70,8 @@ class Result:
     seconds: float | None = None  #: of one call, warm
     cold_seconds: float | None = None  #: with the last-level cache flushed before
     reference_seconds: float | None = None
+    device_seconds: float | None = None  #: in which the GPU works for one call, by activity records
+    reference_device_seconds: float | None = None
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
     limiter: str | None = None

@@ -4,7 +4,6 @@ judge reads it. Nothing here is trusted: the judge measures and checks from outs
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import mmap
 import os
@@ -19,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import audit  # noqa: E402
 import confine  # noqa: E402
 import layout  # noqa: E402
+import loading  # noqa: E402
 
 _TEXT_LIMIT = 2000
 
@@ -28,6 +28,8 @@ class Cell:
         self.settings = settings
         self.channel = socket.socket(fileno=settings["channel"])
         self.inputs = self.outputs = memoryview(b"")
+        self.accelerator: Any = None  # where inputs and outputs lie on a GPU
+        self.empties = 0
         self.function: Callable[..., Any] = lambda *arguments: None
         self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
         self.input_specs: list[dict[str, Any]] = []
@@ -37,48 +39,72 @@ class Cell:
         self.hooks_before: set[str] = set()
 
     def map(self, request: dict[str, Any]) -> None:
-        """Inputs for reading alone. Where the problem lets them be changed, each call has copies."""
+        """Inputs for reading alone. Where the problem lets them be changed, each call has copies, or memory of its own on a GPU."""
         self.plan = []
         self.mutable = request["mutable"]
+        if self.settings["accelerator"]:
+            module = loading.module_at(self.settings["accelerator"], "accelerator")
+            self.accelerator = module.Accelerator()
+            self.inputs, _ = self.accelerator.open(self.settings["inputs"], request["input_bytes"], self.mutable)
+            self.outputs, _ = self.accelerator.open(self.settings["outputs"], request["output_bytes"], True)
+            os.close(self.settings["inputs"])
+            os.close(self.settings["outputs"])
+            self.finish = self.accelerator.synchronize
+            return
         self.inputs = memoryview(mmap.mmap(self.settings["inputs"], request["input_bytes"], mmap.MAP_SHARED, mmap.PROT_READ))
         self.outputs = memoryview(mmap.mmap(self.settings["outputs"], request["output_bytes"]))
+
+    def finish(self) -> None:
+        """Waits until what was called is done; a GPU's is put here."""
+
+    def view(self, memory: Any, spec: dict[str, Any]) -> Any:
+        if self.accelerator is None:
+            return layout.as_framework(layout.view(memory, spec), spec)
+        return self.accelerator.view(memory, spec, layout.extent(spec), layout.element_bytes(spec))
 
     def load(self, request: dict[str, Any]) -> None:
         for name in request["imports"]:  # so that what is replaced in them is seen, and their import is no part of the candidate's time
             importlib.import_module(name)
         self.before, self.hooks_before = audit.snapshot(), audit.hooks()
         if request["adapter"] is None:  # the cost of a call that does nothing
+            self.function = lambda *arguments: None
+            if request.get("returns") is None:
+                return
             made = [layout.on_device(layout.as_framework(layout.view(bytearray(extent), {**spec, "offset": 0}), spec), spec) for spec, extent in request["returns"]]
             result: Any = made[0] if len(made) == 1 else tuple(made)
             self.function = lambda *arguments: result
             return
-        specification = importlib.util.spec_from_file_location("adapter", request["adapter"])
-        assert specification is not None and specification.loader is not None
-        adapter = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(adapter)
-        self.function = adapter.load(request["file"], request["facts"])
+        self.function = loading.module_at(request["adapter"], "adapter").load(request["file"], request["facts"])
 
     def arguments(self, slot: dict[str, Any]) -> tuple[Any, ...]:
-        arrays = [layout.as_framework(layout.view(self.inputs, spec), spec) for spec in slot["inputs"]]
+        arrays = [self.view(self.inputs, spec) for spec in slot["inputs"]]
         tree = layout.unflatten(slot["skeleton"], arrays)
         return tree if isinstance(tree, tuple) else (tree,)
 
     def prepare(self, request: dict[str, Any]) -> None:
         if hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
-        self.plan = [(self.arguments(slot), [layout.as_framework(layout.view(self.outputs, spec), spec) for spec in slot["outputs"]])
-                     for slot in request["slots"]]
+        self.plan = [(self.arguments(slot), [self.view(self.outputs, spec) for spec in slot["outputs"]]) for slot in request["slots"]]
         self.input_specs, self.output_specs = request["slots"][0]["inputs"], request["slots"][0]["outputs"]
-        self.copies = self.mutable or any("device" in spec for spec in self.input_specs)
+        self.copies = self.accelerator is None and (self.mutable or any("device" in spec for spec in self.input_specs))
+        self.finish()
 
     def run(self) -> None:
         function = self.function
         if getattr(function, "writes_into", False):
             for arguments, outputs in self.plan:
                 function(self.own(arguments) if self.copies else arguments, outputs)
+            self.finish()
             return
         for arguments, outputs in self.plan:
             store(function(*(self.own(arguments) if self.copies else arguments)), outputs, self.output_specs)
+        self.finish()
+
+    def run_empty(self) -> None:
+        """What a batch costs without its calls."""
+        for _ in self.plan:
+            self.empties += 1
+        self.finish()
 
     def own(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copies of arguments that a call may change, or that it wants on a GPU. They are made in the timed window, for the call that does nothing as well."""
@@ -93,7 +119,8 @@ class Cell:
 
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
-        _, leaves = layout.flatten(self.function(*self.own(self.plan[0][0])))
+        arguments = self.plan[0][0]
+        _, leaves = layout.flatten(self.function(*(self.own(arguments) if self.copies or self.accelerator is None else arguments)))
         return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
 
 
@@ -118,7 +145,7 @@ def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
         if hasattr(output, "copy_"):
             if leaf.device.type != spec.get("device", "cpu"):
                 raise Mismatch("type", f"It returns a tensor on {leaf.device} in place of one on {spec.get('device', 'cpu')}.")
-            output.copy_(leaf)  # waits for the GPU's stream
+            output.copy_(leaf)  # in the GPU's stream; to the host's memory it waits for that
         else:
             output[...] = leaf
 
@@ -133,6 +160,8 @@ class Mismatch(Exception):
 
 def _words(error: BaseException) -> dict[str, Any]:
     code = error.code if isinstance(error, Mismatch) else "memory" if isinstance(error, MemoryError) else "error"
+    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory"):  # of PyTorch and Triton
+        code = "memory"
     code = getattr(error, "judge_code", code)
     place = ""
     trace = error.__traceback__
@@ -182,6 +211,13 @@ def main() -> None:
                 cell.run()
                 send(done)
                 continue
+            if message == b"run empty":
+                cell.run_empty()
+                send(done)
+                continue
+            if message == b"end":
+                send(done)
+                return
             request = json.loads(message)
             result = getattr(cell, request.pop("do"))(request)
             reply({} if result is None else {"result": result})

@@ -52,12 +52,17 @@ def unflatten(skeleton: Any, leaves: list[Any]) -> Any:
     return tuple(parts) if kind == "t" else parts
 
 
+def device_of(array: Any) -> str:
+    """ "cuda" of a tensor on a GPU, else nothing."""
+    return "cuda" if framework_of(array) == "torch" and array.is_cuda else ""
+
+
 def spec_of(array: Any) -> dict[str, Any]:
     """Type and shape of an array or tensor; its strides, in elements, where it is not contiguous."""
     framework = framework_of(array)
     spec = {"dtype": str(array.dtype).removeprefix("torch."), "shape": [int(each) for each in array.shape], "framework": framework}
-    if framework == "torch" and array.is_cuda:
-        spec["device"] = "cuda"
+    if device_of(array):
+        spec["device"] = device_of(array)
     dense = array.is_contiguous() if framework == "torch" else array.flags.c_contiguous
     if not dense:
         strides = list(array.stride()) if framework == "torch" else [each // array.itemsize for each in array.strides]
@@ -104,7 +109,7 @@ def view(buffer: Any, spec: dict[str, Any]) -> Any:
 
 def as_framework(array: Any, spec: dict[str, Any]) -> Any:
     """The same memory as what the problem's framework calls an array."""
-    if spec["framework"] == "numpy":
+    if spec["framework"] == "numpy" or framework_of(array) == "torch":
         return array
     import warnings
 
@@ -117,7 +122,7 @@ def as_framework(array: Any, spec: dict[str, Any]) -> Any:
 
 def on_device(array: Any, spec: dict[str, Any]) -> Any:
     """A tensor of host memory where its spec has it: a copy on a GPU, or itself."""
-    return array.to(spec["device"]) if "device" in spec else array
+    return array.to(spec["device"]) if "device" in spec and hasattr(array, "to") else array
 
 
 def as_numpy(array: Any) -> Any:

@@ -7,15 +7,20 @@ import sys
 from typing import Any, Sequence
 
 
-def module_of(file: str) -> Any:
-    """Runs a Python file as the module `candidate`."""
-    specification = importlib.util.spec_from_file_location("candidate", file)
+def module_at(file: str, name: str) -> Any:
+    """Runs a Python file as a module of this name."""
+    specification = importlib.util.spec_from_file_location(name, file)
     if specification is None or specification.loader is None:
         raise ImportError("it is no Python file, and no description in TOML")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["candidate"] = module
+    sys.modules[name] = module
     specification.loader.exec_module(module)
     return module
+
+
+def module_of(file: str) -> Any:
+    """Runs a Python file as the module `candidate`."""
+    return module_at(file, "candidate")
 
 
 def callable_of(file: str, names: Sequence[str]) -> Any:

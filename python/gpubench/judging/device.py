@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU as the judge uses it: memory that it shares, its own clocks, and whether others work on it."""
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any, Sequence
+
+import numpy as np
+
+from .cell import accelerator, layout
+from .verdict import Trouble
+
+Spec = dict[str, Any]
+_FLUSH_BYTES = 256 << 20  #: several times the L2 of any GPU there is
+
+
+class Block:
+    """Memory of a GPU, which the processes that have its descriptor can map."""
+
+    def __init__(self, device: Device, size: int):
+        self._accelerator = device.accelerator
+        self.address, self.size, self.descriptor = self._accelerator.create(size)
+        self.bytes = self._accelerator.array(self.address, self.size, 1)
+
+    def view(self, spec: Spec) -> Any:
+        """The array of a placed spec."""
+        if spec["offset"] + layout.extent(spec) * layout.element_bytes(spec) > self.size:
+            raise ValueError(f"an array of shape {tuple(spec['shape'])} does not fit into the shared memory of {self.size >> 20} MiB")
+        return self._accelerator.view(self.address, spec, layout.extent(spec), layout.element_bytes(spec))
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.bytes = self.bytes[:0]
+            self._accelerator.release(self.address, self.size)
+        self.descriptor = -1
+
+
+class Device:
+    """The first GPU, by PyTorch. Throws accelerator.Refused where memory cannot be shared."""
+
+    name = "cuda:0"
+    accelerator_file = str(Path(accelerator.__file__))
+
+    def __init__(self) -> None:
+        import torch
+        self._torch = torch
+        self.accelerator = accelerator.Accelerator()
+        self._scratch = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        self._tiny = torch.zeros(1, device="cuda")
+        self._nap_cycles = 2_000_000  # about a millisecond
+        Block(self, 1).close()
+
+    def block(self, size: int) -> Block:
+        return Block(self, size)
+
+    def mark(self) -> Any:
+        """A moment on the GPU's own clock."""
+        event = self._torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def seconds_between(self, first: Any, last: Any) -> float:
+        last.synchronize()
+        return float(first.elapsed_time(last)) * 1e-3
+
+    def synchronize(self) -> None:
+        self._torch.cuda.synchronize()
+
+    def flush(self) -> None:
+        """Leaves nothing of what was filled in the cache."""
+        self._scratch.zero_()
+
+    def free_bytes(self) -> int:
+        return int(self._torch.cuda.mem_get_info()[0])
+
+    def release_cached(self) -> None:
+        self._torch.cuda.empty_cache()
+
+    def wait_seconds(self, times: int = 5) -> float:
+        """How long the smallest of works takes, from launch to end, when this process has nothing else to do: long where other processes work on the GPU.
+        The longest of some."""
+        longest = 0.0
+        self.synchronize()
+        for _ in range(times):
+            start = time.perf_counter()
+            self._tiny.add_(1)
+            self.synchronize()
+            longest = max(longest, time.perf_counter() - start)
+        return longest
+
+    def copy_seconds(self, sources: Sequence[Any], targets: Sequence[Sequence[Any]]) -> float:
+        """What copying the outputs of a call takes the GPU, one after the other without a gap."""
+        times = []
+        for _ in range(3):
+            self._torch.cuda._sleep(self._nap_cycles * (1 + len(targets) // 64))
+            start = self.mark()
+            for each in targets:
+                for target, source in zip(each, sources):
+                    target.copy_(source)
+            times.append(self.seconds_between(start, self.mark()) / max(len(targets), 1))
+        return float(np.median(times))
+
+
+def trouble_of(error: Exception) -> Trouble | None:
+    """What a failure of the GPU in the judge's own process says of the candidate that runs beside it; None of other failures."""
+    words = f"{type(error).__name__}: {error}"
+    if "out of memory" in words.lower():
+        return Trouble("memory", "It left the judge too little of the GPU's memory.")
+    return None
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether this process can use its GPU no more."""
+    words = str(error)
+    return "CUDA error" in words and "out of memory" not in words

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a candidate's process did on the GPU, by the activity records that gpubench's injected library writes there: a clock beside the judge's own, for
+batches that are run once more, apart from the timed ones, since recording slows launches."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Sequence
+
+from .. import _core
+from .verdict import Trouble
+
+_LIBRARY = "libgpubench_injection.so"
+_EDGE_NS = 100_000  #: CUPTI's clock and the host's agree within this
+Window = tuple[int, int]
+
+
+def library() -> str | None:
+    """The injected library, where this gpubench has one."""
+    from ..runs import PROGRAM
+    here = Path(os.path.realpath(PROGRAM)).parent
+    given = os.environ.get("GPUBENCH_INJECTION")
+    places = [Path(given)] if given else [here / _LIBRARY, here.parent / "lib" / "gpubench" / _LIBRARY, here.parent / _LIBRARY]
+    return next((str(each) for each in places if each.is_file()), None)
+
+
+def variables(folder: str, injection: str) -> dict[str, str]:
+    """Of a process that is to be recorded into a folder, which is made."""
+    os.makedirs(folder, exist_ok=True)
+    return {"CUDA_INJECTION64_PATH": injection, "GPUBENCH_RECORDING_FOLDER": folder}
+
+
+@dataclass
+class Work:
+    """One kernel, copy or fill: nanoseconds since 1970."""
+
+    start: int
+    end: int
+    kind: str
+    bytes: int = -1
+    stream: int = 0
+
+
+def read(folder: str) -> list[Work]:
+    """All that was recorded; nothing where there is no recording, or none that can be read."""
+    try:
+        timeline = _core.Timeline.read([folder])
+        return [Work(*row[:5]) for row in timeline.gpu_work()]
+    except _core.Error:
+        return []
+
+
+def busy_seconds(work: Sequence[Work], windows: Sequence[Window]) -> float:
+    """The union of works in the windows, which do not overlap."""
+    total = 0
+    for start, end in windows:
+        upto = start
+        for each in sorted(work, key=lambda one: one.start):
+            first, last = max(each.start, upto), min(each.end, end)
+            if last > first:
+                total += last - first
+                upto = last
+    return total * 1e-9
+
+
+@dataclass
+class Recorded:
+    """What the records say of some batches."""
+
+    calls: int  #: of all windows
+    busy: float  #: seconds in which the GPU worked in the windows, without the copies of outputs
+    outside: float  #: the same between them, and after the last
+    found: int  #: works in the windows
+    copies: int  #: of outputs, among them
+    windows: list[Window] = field(default_factory=list)
+
+    @property
+    def device_seconds(self) -> float | None:
+        """Of one call."""
+        return self.busy / self.calls if self.found > self.copies and self.busy > 0.0 else None
+
+
+def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool) -> Recorded:
+    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls."""
+    def within(each: Work) -> int | None:
+        return next((i for i, (start, end) in enumerate(windows) if start - _EDGE_NS <= each.start and each.end <= end + _EDGE_NS), None)
+
+    inside: list[list[Work]] = [[] for _ in windows]
+    outside = []
+    for each in work:
+        place = within(each)
+        if place is not None:
+            inside[place].append(each)
+        elif windows and each.end > windows[0][0]:
+            outside.append(each)
+    busy, found, copies = 0.0, 0, 0
+    for each_window, here in zip(windows, inside):
+        left = {size: calls_of_batch * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
+        kept = []
+        for each in sorted(here, key=lambda one: one.start, reverse=True):
+            if each.kind == "copy" and left.get(each.bytes, 0) > 0:
+                left[each.bytes] -= 1
+                copies += 1
+            else:
+                kept.append(each)
+        found += len(here)
+        busy += busy_seconds(kept, [(each_window[0] - _EDGE_NS, each_window[1] + _EDGE_NS)])
+    span = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
+    return Recorded(calls_of_batch * len(windows), busy, busy_seconds(outside, [span]), found, copies, list(windows))
+
+
+def disagreement(recorded: Recorded, call_seconds: float, fixed_seconds: float, reference_outside: float) -> Trouble | None:
+    """What the records say against the judge's clock. `call_seconds`: of one timed call by that clock, copies of outputs included, and `fixed_seconds` its
+    own uncertainty."""
+    if recorded.found == 0:
+        return Trouble("tampering", "There are no activity records of its work on the GPU, though it wrote its outputs: it has switched recording off.")
+    device = recorded.busy / recorded.calls
+    if device > 1.05 * call_seconds + fixed_seconds:
+        return Trouble("clocks", f"The clocks disagree: by activity records the GPU works {device * 1e6:.4g} us for a call, by the judge's clock a call takes "
+                                 f"{call_seconds * 1e6:.4g} us. {100 * (device / call_seconds - 1):.3g} % of the work is hidden from the clock.")
+    if recorded.outside > max(0.05 * recorded.busy, 2e-4, 3.0 * reference_outside):
+        return Trouble("idle-work", f"The clocks disagree: by activity records the GPU worked {recorded.outside * 1e3:.3g} ms for it while nothing was asked of "
+                                    f"it, beside {recorded.busy * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
+    return None

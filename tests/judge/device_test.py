@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The way of a GPU through the judge, on a fake one: memory that is shared, outputs that are looked at in time, clocks that must agree."""
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+try:
+    import numpy as np
+except ImportError:
+    print(f"skipped: {sys.executable} has no numpy")
+    sys.exit(77)
+
+from fake_accelerator import Accelerator, FakeDevice
+from gpubench.judging import Settings, records, timing
+from gpubench.judging.adapters import problem_of
+from gpubench.judging.cell import accelerator, layout
+from gpubench.judging.contest import Judge
+from gpubench.judging.device import Block, is_broken, trouble_of
+from gpubench.judging.process import Limits
+from gpubench.judging.records import Work
+
+HERE = Path(__file__).resolve().parent
+PROBLEM = """
+import numpy as np
+
+def reference(x, y):
+    return x * 3 + y
+
+def inputs(random, n=20000):
+    return random.standard_normal(n, dtype=np.float32), random.standard_normal(n, dtype=np.float32)
+"""
+
+
+class Judged(unittest.TestCase):
+    """Candidates of PROBLEM, whose arrays lie on the fake GPU."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        patch = mock.patch.object(layout, "device_of", lambda array: "cuda")
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def judged(self, text, problem=PROBLEM, device=FakeDevice, **how):
+        (self.folder / "problem.py").write_text(problem)
+        (self.folder / "mine.py").write_text(text)
+        settings = Settings(**{"time_budget": 0.2, "rounds": 1, "min_blocks": 2, "limits": Limits(seconds=8.0), "device": device, **how})
+        judge = Judge(problem_of(self.folder / "problem.py"), settings)
+        result, = judge.results([self.folder / "mine.py"])
+        self.notes = judge.notes
+        return result
+
+    def refused(self, reason, words, text, **how):
+        result = self.judged(text, **how)
+        self.assertEqual(result.reason, reason, result.text)
+        self.assertIn(words, result.text)
+        self.assertIsNone(result.speedup)
+
+    def test_an_honest_one_is_right(self):
+        result = self.judged("def candidate(x, y):\n    return y + x * 3\n", rounds=2)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertGreater(result.calls_timed, 0)
+        self.assertIsNone(result.cold_seconds)
+        self.assertIn("activity records", " ".join(self.notes))
+        self.assertNotIn("copied between", " ".join(self.notes))
+
+    def test_where_memory_is_not_shared_it_is_copied_and_said(self):
+        class Refusing(FakeDevice):
+            def __init__(self):
+                raise accelerator.Refused("cuMemCreate says CUDA_ERROR_NOT_SUPPORTED")
+
+        result = self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Refusing)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertIn("CUDA_ERROR_NOT_SUPPORTED", " ".join(self.notes))
+
+    def test_what_is_written_after_the_answer_is_late(self):
+        class Slow(FakeDevice):
+            def mark(self):
+                time.sleep(0.1)
+                return time.perf_counter()
+
+        self.refused("late", "after it had answered", """
+import threading, time
+import __main__
+
+def store(result, outputs, specs):
+    def later():
+        time.sleep(0.02)
+        outputs[0][-7000:] = result[-7000:]
+    outputs[0][:-7000] = result[:-7000]
+    threading.Thread(target=later).start()
+
+__main__.store = store
+
+def candidate(x, y):
+    return x * 3 + y
+""", device=Slow)
+
+    def test_what_changes_its_inputs(self):
+        changes = "def candidate(x, y):\n    result = x * 3 + y\n    x[5] = 0\n    return result\n"
+        self.refused("guard", "input 0", changes)
+        self.assertEqual(self.judged(changes, problem=PROBLEM + "\nmutable = True\n").verdict, "right")
+
+    def test_guards_and_stale_results(self):
+        self.refused("stale", "the call before", """
+kept = None
+
+def candidate(x, y):
+    global kept
+    before, kept = kept, x * 3 + y
+    return kept if before is None else before
+""")
+
+    def test_a_gpu_that_works_while_nothing_is_asked(self):
+        class Busy(FakeDevice):
+            calls = 0
+
+            def wait_seconds(self, times=5):
+                Busy.calls += 1
+                return 1e-5 if Busy.calls % 2 else 3e-3  # the reference is first
+
+        self.refused("idle-work", "3 ms", "def candidate(x, y):\n    return y + x * 3\n", device=Busy)
+
+    def test_clocks_that_disagree(self):
+        class Drifting(FakeDevice):
+            drift = 0.5
+
+        self.refused("clocks", "by the GPU's clock", "def candidate(x, y):\n    return y + x * 3\n", device=Drifting)
+
+    def test_a_failure_of_the_judges_gpu_costs_one(self):
+        class Full(FakeDevice):
+            calls = 0
+
+            def wait_seconds(self, times=5):
+                raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
+
+        self.refused("memory", "too little", "def candidate(x, y):\n    return y + x * 3\n", device=Full)
+        self.assertFalse(is_broken(RuntimeError("CUDA out of memory")))
+        self.assertTrue(is_broken(RuntimeError("CUDA error: an illegal memory access was encountered")))
+        self.assertIsNone(trouble_of(ValueError("x")))
+
+
+class Blocks(unittest.TestCase):
+    def test_what_does_not_fit_is_refused(self):
+        block = Block(FakeDevice(), 4096)
+        spec = {"dtype": "float32", "shape": [1024], "framework": "numpy", "offset": 0}
+        block.view(spec)[...] = 1
+        self.assertEqual(int(block.bytes.view(np.float32).sum()), 1024)
+        with self.assertRaisesRegex(ValueError, "does not fit"):
+            block.view({**spec, "offset": 4})
+        block.close()
+
+    def test_another_process_sees_the_same_block(self):
+        here, there = Accelerator(), Accelerator()
+        address, size, descriptor = here.create(1)
+        other, _ = there.open(descriptor, size, True)
+        here.array(address, 1, 4)[0] = 7
+        self.assertEqual(int(there.array(other, 1, 4)[0]), 7)
+
+
+def kernel(start, end, kind="kernel", size=-1):
+    return Work(int(start * 1e6), int(end * 1e6), kind, size)  # milliseconds
+
+
+def window(start, end):
+    return int(start * 1e6), int(end * 1e6)
+
+
+class Records(unittest.TestCase):
+    def test_overlapping_streams_count_once(self):
+        work = [kernel(1, 3), kernel(2, 4), kernel(6, 7), kernel(9, 12)]
+        self.assertAlmostEqual(records.busy_seconds(work, [window(0, 5), window(6, 10)]), 5e-3)
+
+    def test_copies_of_outputs_are_no_work_of_calls(self):
+        work = [each for i in range(2) for each in (kernel(10 * i + 1, 10 * i + 3), kernel(10 * i + 3, 10 * i + 4, "copy", 64),
+                                                    kernel(10 * i + 4, 10 * i + 6), kernel(10 * i + 6, 10 * i + 7, "copy", 64))]
+        found = records.summed_up(work, [window(0, 8), window(10, 18)], 2, [64], True)
+        self.assertEqual((found.calls, found.copies, found.found), (4, 4, 8))
+        self.assertAlmostEqual(found.device_seconds, 2e-3)
+        self.assertAlmostEqual(found.outside, 0.0)
+        self.assertIsNone(records.disagreement(found, 3e-3, 1e-6, 0.0))
+
+    def test_a_copy_that_the_candidate_makes_is_its_work(self):
+        found = records.summed_up([kernel(1, 2, "copy", 64), kernel(2, 3, "copy", 64)], [window(0, 4)], 1, [64], True)
+        self.assertAlmostEqual(found.device_seconds, 1e-3)
+
+    def test_work_that_is_hidden_from_the_clock(self):
+        found = records.summed_up([kernel(1, 5), kernel(5, 6, "copy", 64)], [window(0, 7)], 1, [64], True)
+        self.assertEqual(records.disagreement(found, 2e-3, 1e-6, 0.0).code, "clocks")
+
+    def test_work_outside_of_calls(self):
+        found = records.summed_up([kernel(1, 5), kernel(9, 12)], [window(0, 7)], 1, [64], True)
+        self.assertAlmostEqual(found.outside, 3e-3)
+        self.assertEqual(records.disagreement(found, 5e-3, 1e-6, 0.0).code, "idle-work")
+
+    def test_none_at_all(self):
+        self.assertEqual(records.disagreement(records.summed_up([], [window(0, 7)], 1, [64], True), 5e-3, 1e-6, 0.0).code, "tampering")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(records.read(folder), [])
+            (Path(folder) / "1-2.gprec").write_bytes(b"GPSPOOL1 and no more")
+            self.assertEqual(records.read(folder), [])
+
+
+class Costs(unittest.TestCase):
+    def test_what_is_subtracted_follows_what_holds_a_side_up(self):
+        block = timing.Block((30e-6, 30e-6), (20e-6, 20e-6), (6e-6, 6e-6), (1e-6, 1e-6))
+        rounds = [timing.Times([block] * 4)]
+        self.assertAlmostEqual(timing.Summary(rounds).seconds("candidate"), 14e-6)
+        self.assertAlmostEqual(timing.Summary(rounds, frozenset(["candidate"])).seconds("candidate"), 19e-6)
+        self.assertAlmostEqual(timing.Summary(rounds, gpu_copy={"candidate": 2e-6}).seconds("candidate"), 17e-6)
+        self.assertAlmostEqual(timing.Summary(rounds, gpu_copy={"candidate": 9e-6}).seconds("candidate"), 14e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
