@@ -42,7 +42,7 @@ class Judged(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        patch = mock.patch.object(layout, "device_of", lambda array: "cuda")
+        patch = mock.patch.object(layout, "device_of", lambda array: "cpu")
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -145,12 +145,45 @@ def candidate(x, y):
         self.assertIsNone(trouble_of(ValueError("x")))
 
 
+class JudgedTensors(unittest.TestCase):
+    """The same of PyTorch's tensors."""
+
+    problem = """
+import torch
+
+def reference(x, y):
+    return x * 3 + y, (x > y).sum(dim=0)
+
+def inputs(random, n=20000):
+    generator = torch.Generator().manual_seed(int(random.integers(1 << 31)))
+    return tuple(torch.randn(n, generator=generator).to(torch.bfloat16) for _ in range(2))
+
+strides = True
+"""
+
+    def setUp(self):
+        Judged.setUp(self)
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            self.skipTest(f"{sys.executable} has no torch")
+
+    judged = Judged.judged
+
+    def test_tensors(self):
+        result = self.judged("def candidate(x, y):\n    return y + x * 3, (x > y).sum(dim=0)\n", problem=self.problem)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertNotIn("copied between", " ".join(self.notes))
+        result = self.judged("def candidate(x, y):\n    return y + x * 3, (x > y).sum(dim=0) + 1\n", problem=self.problem)
+        self.assertEqual(result.reason, "values", result.text)
+
+
 class Blocks(unittest.TestCase):
     def test_what_does_not_fit_is_refused(self):
         block = Block(FakeDevice(), 4096)
         spec = {"dtype": "float32", "shape": [1024], "framework": "numpy", "offset": 0}
         block.view(spec)[...] = 1
-        self.assertEqual(int(block.bytes.view(np.float32).sum()), 1024)
+        self.assertEqual(int(np.asarray(block.bytes).view(np.float32).sum()), 1024)
         with self.assertRaisesRegex(ValueError, "does not fit"):
             block.view({**spec, "offset": 4})
         block.close()

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 if "layout" in sys.modules:  # of a candidate's process: all arrays are the GPU's
-    sys.modules["layout"].device_of = lambda array: "cuda"
+    sys.modules["layout"].device_of = lambda array: "cpu"
 
 
 class Accelerator:
@@ -32,10 +32,16 @@ class Accelerator:
         self._blocks[address] = None
 
     def array(self, address, count, itemsize):
-        return self._blocks[address][:count * itemsize].view(f"u{itemsize}")
+        flat = self._blocks[address][:count * itemsize]
+        return sys.modules["torch"].from_numpy(flat.view(f"i{itemsize}")) if "torch" in sys.modules else flat.view(f"u{itemsize}")
 
     def view(self, address, spec, extent, itemsize):
-        flat = self._blocks[address][spec["offset"]:spec["offset"] + extent * itemsize].view(spec["dtype"])
+        flat = self._blocks[address][spec["offset"]:spec["offset"] + extent * itemsize]
+        if spec["framework"] == "torch":
+            import torch
+            tensor = torch.from_numpy(flat.view(f"i{itemsize}")).view(getattr(torch, spec["dtype"]))
+            return tensor.as_strided(spec["shape"], spec["strides"]) if "strides" in spec else tensor.view(spec["shape"])
+        flat = flat.view(spec["dtype"])
         if "strides" in spec:
             return np.lib.stride_tricks.as_strided(flat, spec["shape"], [each * itemsize for each in spec["strides"]])
         return flat.reshape(spec["shape"])

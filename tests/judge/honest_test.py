@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No honest candidate is refused or called wrong: honest_test.py [NAME...]"""
+"""No honest candidate is refused or called wrong: honest_test.py [gpu] [NAME...]"""
 import sys
 import unittest
 
-from exploits_test import HERE, NAMES, judged, that_can_run
+from exploits_test import HERE, NAMES, ON_GPU, judged, that_can_run
 
 FILES = [file for file in sorted((HERE / "honest").iterdir()) if file.suffix in (".py", ".toml")]
 
@@ -16,6 +16,8 @@ class Honest(unittest.TestCase):
         results = judged(that_can_run(files))
         for file, result in results.items():
             with self.subTest(candidate=file.stem):
+                if ON_GPU:
+                    print(f"{file.name}: {result.verdict} {result.text[:200]} {result.seconds} {result.device_seconds}", flush=True)
                 self.assertEqual(result.verdict, "right", f"{result.reason}: {result.text}")
                 self.assertGreater(result.calls_timed, 0)
                 self.assertGreaterEqual(result.calls_checked, result.calls_timed)
@@ -23,4 +25,4 @@ class Honest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[1:] if word not in NAMES)])
+    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[1:] if word not in (*NAMES, "gpu"))])

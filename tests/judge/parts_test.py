@@ -15,7 +15,7 @@ except ImportError:
     print(f"skipped: {sys.executable} has no numpy")
     sys.exit(77)
 
-from gpubench.judging import checks, floor, rank, timing
+from gpubench.judging import arrays, checks, floor, rank, timing
 from gpubench.judging.adapters import c_library, gpu_mode
 from gpubench.judging.cell import layout
 from gpubench.judging.contents import CONTENTS, Strided
@@ -122,6 +122,52 @@ class Checks(unittest.TestCase):
         self.assertEqual(set(REASONS.values()), {"wrong", "refused"})
         self.assertEqual(Trouble("no such", "x").code, "error")
         self.assertEqual(Trouble("values", "x").text, "x.")
+
+
+class ChecksOfTensors(unittest.TestCase):
+    """The same of PyTorch's, as they are on a GPU."""
+
+    def setUp(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest(f"{sys.executable} has no torch")
+        self.torch = torch
+
+    def test_the_same_as_of_arrays(self):
+        exact = RANDOM.standard_normal((40, 50))
+        near, far = (exact + size * RANDOM.standard_normal((40, 50)) for size in (1e-7, 1e-2))
+        far[3, 4] = np.nan
+        for values in (near, far):
+            for dtype in ("float32", "float64", "float16"):
+                a, e = values.astype(dtype), exact.astype(dtype)
+                t, u = self.torch.from_numpy(a), self.torch.from_numpy(e)
+                one, other = checks.difference(a, e, dtype, None, True), checks.difference(t, u, dtype, None, True)
+                self.assertEqual(one is None, other is None)
+                if one is not None:
+                    self.assertEqual((one.wrong, one.count, one.worst, one.has_new_nan), (other.wrong, other.count, other.worst, other.has_new_nan))
+                    self.assertEqual(one.words(a.shape), other.words(t.shape))
+            tensors = self.torch.from_numpy(values), self.torch.from_numpy(exact)
+            self.assertAlmostEqual(checks.norm_error(values, exact), checks.norm_error(*tensors), places=12)
+            self.assertAlmostEqual(checks.ulp_error(values, exact, "float32"), checks.ulp_error(*tensors, "float32"), places=6)
+            self.assertEqual(checks.is_spread(values, exact), checks.is_spread(*tensors))
+            self.assertAlmostEqual(checks.largest_error(values, exact, "float64"), checks.largest_error(*tensors, "float64"))
+        self.assertEqual(checks.difference(self.torch.tensor([1, 3]), self.torch.tensor([1, 2]), "int64", None, True).worst, 1)
+
+    def test_diagnoses_and_poison(self):
+        x, y = self.torch.tensor([1.0, 2, 3]), self.torch.tensor([4.0, 5, 6])
+        earlier = checks.Earlier()
+        earlier.add([x])
+        earlier.add([y])
+        self.assertEqual((earlier.age(0, y.clone()), earlier.age(0, x.clone()), earlier.age(0, x + y)), (1, 2, None))
+        found = checks.difference(x, y, "float32", None, True)
+        self.assertEqual(checks.diagnose(x, found, 0.0, [x.clone()], None).code, "input")
+        for name in ("float32", "float64", "float16", "bfloat16", "int64", "int8", "bool", "complex64", "complex128", "float8_e4m3fn"):
+            poison, tensor = Poison(), self.torch.zeros(8).to(getattr(self.torch, name))
+            spec = layout.spec_of(tensor)
+            self.assertEqual(poison.unwritten(tensor, spec), 0.0, name)
+            arrays.bits(tensor)[...] = poison.value(spec)
+            self.assertEqual(poison.unwritten(tensor, spec), 1.0, name)
 
 
 class Layout(unittest.TestCase):

@@ -68,7 +68,8 @@ class Poison:
 
     def unwritten(self, array: Any, spec: Spec) -> float:
         """The share of elements that still are poison."""
-        return int((arrays.bits(array) == self.value(spec)).sum()) / arrays.count_of(array) if arrays.count_of(array) else 0.0
+        bits = arrays.bits(array)
+        return int((bits == self.value(spec)).sum()) / arrays.count_of(bits) if arrays.count_of(bits) else 0.0
 
 
 class Rows:

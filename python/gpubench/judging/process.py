@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Protocol, Sequence
 
+from .cell.confine import group_of
 from .memory import Spec
 from .verdict import Trouble
 
@@ -122,6 +123,16 @@ def _threads(process: int) -> list[str]:
         return [f"{process}/task/{each}" for each in os.listdir(f"/proc/{process}/task")]
     except OSError:
         return []
+
+
+def _remove_group(group: str | None) -> None:
+    for _ in range(50):
+        try:
+            if group is None or not os.path.isdir(group):
+                return
+            os.rmdir(group)
+        except OSError:
+            time.sleep(0.01)  # a process of it is still ending
 
 
 class CellProcess:
@@ -273,6 +284,7 @@ class CellProcess:
         if hasattr(self, "_channel"):
             self._channel.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        _remove_group(group_of(self.folder))
 
 
 def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int) -> tuple[list[dict[str, Any]], int, int]:

@@ -139,7 +139,7 @@ class Side:
         if late:
             raise Trouble("late", f"It went on to write its outputs after it had answered: {late} of {len(unwritten)} elements that were looked at.")
 
-    def inputs_hold(self, slot: int, filled: Sequence[Any]) -> int | None:
+    def changed_input(self, slot: int, filled: Sequence[Any]) -> int | None:
         """The first input that is not what it was; None where all are, or may be changed, or cannot."""
         if self.device is None or self._mutable:
             return None

@@ -168,7 +168,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
 
     def judge_batch(results: list[list[Any]], inputs: Sequence[Inputs], expected: list[list[Any]]) -> None:
         for slot in range(plan.calls):
-            which = candidate.inputs_hold(slot, inputs[slot].arrays)
+            which = candidate.changed_input(slot, inputs[slot].arrays)
             if which is not None:
                 raise Trouble("guard", f"It wrote into its input {which}, which the problem does not allow.")
             check(slot, inputs[slot], results[slot], expected[slot])

@@ -3,6 +3,7 @@
 import torch
 import torch.nn as nn
 
+device = "cpu"  # also where there is a GPU
 batch_size = 64
 dim = 128
 

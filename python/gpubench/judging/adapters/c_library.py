@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A C function, described in TOML:
+"""A C function, or one of CUDA, described in TOML:
 
     symbol = "saxpy"
     source = "saxpy.c"             # compiled by `compiler` with `flags`; or library = "saxpy.so", as it is
@@ -7,9 +7,12 @@
 
 An argument is a parameter of the reference (an array as its pointer, a whole number as int64_t, another number as double), "out" or "out0", "out1", ...
 for the outputs, {size = "x"} for an array's elements, {shape = "x", axis = 0} for one extent (both int64_t). A result other than 0 of `returns = "int"`
-is an error."""
+is an error.
+
+A source that ends with .cu is compiled by nvcc: the function is called on the host, pointers are of the GPU's memory, and it launches what it needs."""
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, Callable
 
@@ -53,10 +56,18 @@ def _compiled(file: Path, found: dict[str, Any]) -> Path:
     import subprocess
     if "library" in found:
         return file.parent / str(found["library"])
-    library = file.parent / "compiled.so"
-    flags = [str(each) for each in found.get("flags", ["-O3", "-march=native"])]
-    result = subprocess.run([str(found.get("compiler", "cc")), "-shared", "-fPIC", *flags, "-o", str(library), str(file.parent / str(found["source"])), "-lm"],
-                            capture_output=True, text=True, check=False)
+    library, source = file.parent / "compiled.so", str(found["source"])
+    compiler, usual, shared = ("nvcc", ["-O3", "-arch=native"], ["-shared", "-Xcompiler", "-fPIC"]) if source.endswith(".cu") else (
+        "cc", ["-O3", "-march=native"], ["-shared", "-fPIC"])
+    compiler = str(found.get("compiler", compiler))
+    flags = [str(each) for each in found.get("flags", usual)]
+    try:
+        result = subprocess.run([compiler, *shared, *flags, "-o", str(library), str(file.parent / source), "-lm"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        missing = ValueError(f"its compiler {compiler} cannot be run: {error.strerror}")
+        if source.endswith(".cu"):
+            missing.judge_code = "device"  # type: ignore[attr-defined]
+        raise missing from None
     if result.returncode:
         errors = [line for line in result.stderr.splitlines() if "error" in line] or result.stderr.splitlines() or ["no message"]
         raise ValueError(f"it does not compile: {errors[0].replace(str(file.parent) + '/', '')[:300]}")
@@ -70,6 +81,10 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     function = getattr(library, found["symbol"])
     function.restype = ctypes.c_int if found.get("returns") == "int" else None
     return _Call(function, found, facts["parameters"])
+
+
+def _address(array: Any) -> int:
+    return int(array.data_ptr() if hasattr(array, "data_ptr") else array.ctypes.data)
 
 
 class _Call:
@@ -96,7 +111,7 @@ class _Call:
         if isinstance(argument, dict):
             if set(argument) == {"size"}:
                 index = place(argument["size"])
-                return lambda inputs, outputs: ctypes.c_int64(inputs[index].size)
+                return lambda inputs, outputs: ctypes.c_int64(math.prod(inputs[index].shape))
             if set(argument) == {"shape", "axis"}:
                 index, axis = place(argument["shape"]), int(argument["axis"])
                 return lambda inputs, outputs: ctypes.c_int64(inputs[index].shape[axis])
@@ -104,7 +119,7 @@ class _Call:
         text = str(argument)
         if text.startswith("out") and text not in parameters:
             which = int(text[3:] or 0)
-            return lambda inputs, outputs: ctypes.c_void_p(outputs[which].ctypes.data)
+            return lambda inputs, outputs: ctypes.c_void_p(_address(outputs[which]))
         index = place(text)
 
         def value(inputs: Any, outputs: Any) -> Any:
@@ -113,7 +128,10 @@ class _Call:
                 return ctypes.c_int64(thing)
             if isinstance(thing, float):
                 return ctypes.c_double(thing)
-            return ctypes.c_void_p(np.ascontiguousarray(thing).ctypes.data)
+            dense = thing.contiguous() if hasattr(thing, "data_ptr") else np.ascontiguousarray(thing)
+            pointer = ctypes.c_void_p(_address(dense))
+            pointer.kept = dense  # type: ignore[attr-defined]  # as long as the call
+            return pointer
 
         return value
 

@@ -38,14 +38,36 @@ def problem(path: Path) -> Any:
     if leaves:
         raise _core.UsageError(f"get_init_inputs of {path} returns arrays; the judge hands over numbers, texts, tuples, lists and dicts.")
 
+    device = str(getattr(module, "device", "cuda" if _has_gpu() else "cpu"))
+
     def make(case: Any, seed: int) -> Any:
         _seed(seed)
-        return tuple(module.get_inputs())
+        return _inputs(module.get_inputs, device)
 
-    facts = {"initial": skeleton, "seed": _WEIGHT_SEED}
+    facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "device": device}
     return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
                    candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=[str(path)],
                    **{name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)})
+
+
+def _has_gpu() -> bool:
+    """As KernelBench does, models are judged on a GPU where there is one."""
+    import sys
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.cuda.is_available()
+
+
+def _inputs(get_inputs: Callable[[], Any], device: str) -> tuple[Any, ...]:
+    """Made on the GPU at once where that works: gigabytes of random numbers take a host seconds."""
+    if not device.startswith("cuda"):
+        return tuple(get_inputs())
+    import torch
+    try:
+        with torch.device(device):
+            made = get_inputs()
+    except (RuntimeError, TypeError, ValueError):
+        made = get_inputs()
+    return tuple(each.to(device) if isinstance(each, torch.Tensor) else each for each in made)
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
@@ -55,6 +77,8 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     initial, keywords = layout.unflatten(facts["initial"], [])
     _seed(facts["seed"])
     model = model_class(*initial, **keywords)
+    if facts["device"].startswith("cuda") and hasattr(model, "to"):
+        model = model.to(facts["device"])
     return _Call(model)
 
 

@@ -19,11 +19,11 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     import loading
     try:
         import torch
-        has_gpu = torch.cuda.is_available()
+        why = "" if torch.cuda.is_available() else "there is no GPU here"
     except ImportError:
-        has_gpu = False
-    if not has_gpu:
-        error = RuntimeError("a Triton kernel needs PyTorch and a GPU, and there is none here")
+        why = "there is no PyTorch here"
+    if why:
+        error = RuntimeError(f"a Triton kernel needs PyTorch and a GPU, and {why}")
         error.judge_code = "device"  # type: ignore[attr-defined]
         raise error
     return loading.callable_of(file, ["launch"])  # type: ignore[no-any-return]

@@ -60,6 +60,45 @@ def _limits(settings: dict[str, Any]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
+def group_of(folder: str) -> str | None:
+    """Where a group of processes with a limit of their number is to be, named as the folder; None where the system counts none."""
+    name = os.path.basename(folder)
+    try:
+        with open("/proc/self/cgroup", encoding="ascii") as stream:
+            groups = dict(line.strip().split(":", 2)[1:] for line in stream)
+    except (OSError, ValueError):
+        return None
+    for controller, top in (("pids", "/sys/fs/cgroup/pids"), ("", "/sys/fs/cgroup")):
+        place = top + groups.get(controller, "/").rstrip("/")
+        if controller in groups and os.path.isfile(f"{place}/cgroup.procs"):
+            return f"{place}/{name}"
+    return None
+
+
+def _limit_processes(settings: dict[str, Any]) -> None:
+    """By a group of their own; where that cannot be made, by the user's limit, which does not hold for root."""
+    count = max(settings["processes"], 8 * (os.cpu_count() or 1))  # libraries start several threads for each processor
+    group = group_of(settings["folder"])
+    try:
+        if group is None:
+            raise OSError(0, "the system counts no groups of processes")
+        above = os.path.dirname(group) + "/cgroup.subtree_control"
+        if os.path.isfile(above):  # version 2
+            _write(above, "+pids")
+        os.mkdir(group)
+        _write(f"{group}/pids.max", str(count))
+        _write(f"{group}/cgroup.procs", "0")  # this process
+    except OSError:
+        resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+        if os.geteuid() == 0:
+            raise
+
+
+def _write(file: str, text: str) -> None:
+    with open(file, "w", encoding="ascii") as stream:
+        stream.write(text)
+
+
 def _no_capabilities() -> None:
     for capability in range(64):
         _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
@@ -92,8 +131,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
     owns = user == 0 or attempt("namespaces", lambda: _check(_libc.unshare(_NEWUSER)))
     if owns and user != 0:
         for file, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            with open(f"/proc/self/{file}", "w", encoding="ascii") as stream:
-                stream.write(text)
+            _write(f"/proc/self/{file}", text)
     has_pids = False
     if owns and settings["namespaces"]:
         attempt("network", lambda: _check(_libc.unshare(_NEWNET)))
@@ -111,6 +149,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
             if ended == child:
                 os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
     _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    attempt("number of processes", lambda: _limit_processes(settings))
     if has_pids:
         attempt("processes", lambda: _mount("none", "/proc", "proc", _MS_NOSUID_NODEV))
     if owns and settings["namespaces"] and "files" not in missing:
