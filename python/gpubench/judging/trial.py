@@ -85,6 +85,7 @@ class Trial:
         self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(settings.rounds)]
         self.reference = self.references[0]
         self.nothing = self.side(None, "", {}, hidden=False)
+        self._trusted = [*self.references, self.nothing]
         try:
             input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in specs)
             self._batch_bytes = _BATCH_BYTES
@@ -93,15 +94,16 @@ class Trial:
                 self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 16), 2 * input_bytes)
                 self._sizes = (4 * input_bytes + self._batch_bytes, 4 * input_bytes + self._batch_bytes)
             self._memory = self.memory()
+            recorded = self._recorded_side()
             try:
-                self.reference.start(*self._sizes, self._memory)
+                self._start_trusted(recorded)
                 maker = ProbeMaker(problem, self.reference)
                 self.probes = maker.make()
                 self.notes += maker.notes
             except Trouble as trouble:
                 raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
             self.checker = Checker(problem, self.probes)
-            self._record_reference()
+            self._record_reference(recorded)
         except BaseException:
             self.close()
             raise
@@ -118,7 +120,7 @@ class Trial:
         return None
 
     def close(self) -> None:
-        for each in (*self.references, self.nothing):
+        for each in self._trusted:
             each.close()
         for memory in self._memories:
             memory.close()
@@ -181,16 +183,34 @@ class Trial:
         if self.settings.cold and self.device == "cpu":
             self._time_cold(side, result)
 
-    def _record_reference(self) -> None:
+    def _recorded_side(self) -> Side | None:
+        if self._injection is None:
+            return None
+        made = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False, recorded=True)
+        self._trusted.append(made)
+        return made
+
+    def _start_trusted(self, recorded: Side | None) -> None:
+        """The reference; on a GPU all that is no candidate's at once, as each takes seconds to load its libraries."""
+        sides = [self.reference] if self.gpu is None else [*self._trusted]
+        started = [self.starters.submit(each.start, *self._sizes, self._memory) for each in sides]
+        for each, side in zip(started, sides):
+            error = each.exception()
+            if error is not None and side is not recorded:
+                raise error
+
+    def _record_reference(self, side: Side | None) -> None:
         """The reference's activity records, for its own time on the GPU, and to know whether there are any here."""
         if self.gpu is None:
             return
         why = "this gpubench has no library for them"
-        if self._injection is not None:
-            side = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False, recorded=True)
-            side.start(*self._sizes, self._memory)
-            self._recorded = self._records_of(side, 4)
+        if side is not None:
             why = "the reference's process left none"
+            try:
+                if side.loaded:
+                    self._recorded = self._records_of(side, 4)
+            except Trouble as trouble:
+                why = trouble.text.removesuffix(".")
         if self._recorded is None or not self._recorded.found:
             self._injection = self._recorded = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
