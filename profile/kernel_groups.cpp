@@ -23,6 +23,10 @@ using timeline::Timeline;
 
 /// Launches of one function and shape that differ by less in time are taken to do the same work.
 constexpr double same_work_difference = 0.05;
+/// Or by so many nanoseconds: a few steps of the clock of records.
+constexpr double same_work_ns = 200.0;
+/// Launches outside of the windows whose times are kept.
+constexpr std::size_t max_outside = 64;
 
 std::uint64_t launch_key(std::uint32_t process, std::uint32_t correlation) {
   return (std::uint64_t{process} << 32U) | correlation;
@@ -81,11 +85,11 @@ class Grouping {
     }
   }
 
-  /// The program counts the first launches of a function and shape, in whichever range they are. Those of other ranges
-  /// do the same work as far as is known where they take as long.
+  /// The program counts the first launches of a function and shape, in whichever range they are, and before a graph
+  /// was captured. Those of other ranges and of graphs do the same work as far as is known where they take as long.
   void borrow_counters() {
     const auto median = [](const KernelGroup& group) {
-      std::vector<std::int64_t> durations = group.timed_ns();
+      std::vector<std::int64_t> durations = group.launches() > 0 ? group.timed_ns() : group.outside_ns;
       const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
       std::ranges::nth_element(durations, middle);
       return static_cast<double>(*middle);
@@ -103,8 +107,8 @@ class Grouping {
         if (group.counted > 0 || group.launches() == 0) continue;
         for (const std::size_t other : members)
           if (const KernelGroup& donor = groups_[other];
-              donor.counted > 0 && donor.launches() > 0 && !donor.counted_in &&
-              std::abs(median(group) / median(donor) - 1.0) < same_work_difference) {
+              donor.counted > 0 && !donor.counted_in && donor.launches() + std::ssize(donor.outside_ns) > 0 &&
+              std::abs(median(group) - median(donor)) < std::max(same_work_difference * median(donor), same_work_ns)) {
             group.counters = donor.counters;
             group.counted_in = donor.key.path;
             break;
@@ -143,10 +147,13 @@ class Grouping {
     if (is_new) groups_.emplace_back().key = key;
     KernelGroup& group = groups_[place->second];
     if (group.device == nullptr) group.device = device->second.second;
+    group.in_graph = slice.in_graph && (is_new || group.in_graph);
     const auto counted = counted_.find(launch_key(track.process, slice.correlation));
     const bool is_counted = counted != counted_.end() && !is_command(slice.kind);
     if (timeline::holds(options_.windows, track.process, slice.start_ns))
       (is_counted ? group.counted_durations_ns : group.durations_ns).push_back(slice.duration_ns);
+    else if (group.outside_ns.size() < max_outside)
+      group.outside_ns.push_back(slice.duration_ns);
     if (is_counted) {
       ++group.counted;
       for (const auto& [name, value] : counted->second->values) group.counters[name].add({value, 1});

@@ -58,8 +58,6 @@ class Measurements {
       const Calibration* const calibration = run.calibration_of(device.id);
       costs_.push_back(calibration == nullptr ? std::nullopt : fixed_costs_of(*calibration));
     }
-    for (const Slice& slice : recordings.timeline.slices)
-      if (slice.in_graph) in_graphs_.insert(slice.name);
     // Short names that several kernels share get a mark.
     std::map<std::string, std::string> first;
     for (const KernelGroup& group : groups) {
@@ -158,9 +156,10 @@ class Measurements {
       measurement.clock_hz_source = "cupti range around launches";
     }
     std::string source =
-        group.counted_in         ? fmt::format("cupti range, launches in {}",
-                                       group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
-                : !group.further.empty() ? fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1)
+        group.counted_in
+            ? fmt::format("cupti range, {} in {}", group.in_graph ? "like launches outside of its graph" : "launches",
+                          group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
+        : !group.further.empty() ? fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1)
         : group.counted == 1     ? "cupti range, of 1 launch"
                                  : fmt::format("cupti range, mean of {} launches", group.counted);
     const auto source_of = [&](const bench::ResolvedMetric&) { return source; };
@@ -168,8 +167,8 @@ class Measurements {
       if (group.counted > 0 || !group.further.empty())
         return "no launch of the group was counted in the set that holds it";
       return group.key.kind == SliceKind::communication ? "its launches wait for other GPUs and are not counted"
-             : in_graphs_.contains(group.key.name)      ? "it runs in CUDA graphs alone, whose kernels are not counted"
-                                                        : "none of its launches was counted";
+             : group.in_graph ? "it runs in a CUDA graph, and nothing like it outside of one was counted"
+                              : "none of its launches was counted";
     };
     bench::add_counters(measurement, options_.metrics, values, source_of, why_missing);
   }
@@ -181,7 +180,6 @@ class Measurements {
   std::vector<std::optional<FixedCosts>> costs_;
   std::set<std::string> ambiguous_;
   std::unordered_map<std::uint32_t, std::string> full_names_;
-  std::set<std::uint32_t> in_graphs_;       ///< kernels that were seen in graphs
   std::map<std::string, int> named_alike_;  ///< groups by name and device
 };
 

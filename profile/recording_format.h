@@ -45,7 +45,9 @@ enum class RecordKind : std::uint8_t {
   dropped,
   cost,
   end,
-  synchronization
+  synchronization,
+  graph_node,
+  of_node
 };
 
 /// `T` begins with a RecordKind and holds no padding.
@@ -165,6 +167,21 @@ struct CostRecord {  ///< what the recording itself took in the program
   std::uint32_t name = 0;
   std::uint32_t count = 0;
   std::array<std::uint32_t, 2> nanoseconds = {};  ///< of all together
+};
+/// A node of a CUDA graph: made by the call that this thread was in, or by instantiating another one's graph.
+struct GraphNodeRecord {
+  RecordKind kind = RecordKind::graph_node;
+  std::array<std::uint8_t, 3> unused = {};
+  std::array<std::uint32_t, 2> node = {};
+  std::array<std::uint32_t, 2> copy_of = {};  ///< the other node; 0: it was made by a call
+  std::array<std::uint32_t, 2> time = {};
+  std::uint32_t thread = 0;
+};
+/// Which node the kernel or command was launched by that the next record holds.
+struct OfNodeRecord {
+  RecordKind kind = RecordKind::of_node;
+  std::array<std::uint8_t, 3> unused = {};
+  std::array<std::uint32_t, 2> node = {};
 };
 struct EndRecord {  ///< the process ended in order
   RecordKind kind = RecordKind::end;

@@ -15,6 +15,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "profile/graph_nodes.h"
 #include "profile/recording_format.h"
 
 namespace gpubench::profile {
@@ -92,7 +93,8 @@ class Reader {
     const auto kind = static_cast<RecordKind>(bytes_[at_]);
     if (kind == RecordKind::overhead || kind == RecordKind::synchronization) return taken<CallRecord>();
     return one_of<KernelRecord, CallRecord, CommandRecord, NameRecord, ShapeRecord, PropertyRecord, MarkerRecord,
-                  MemoryRecord, PoolRecord, CountedRecord, NoteRecord, DroppedRecord, CostRecord, EndRecord>(kind);
+                  MemoryRecord, PoolRecord, CountedRecord, NoteRecord, DroppedRecord, CostRecord, EndRecord,
+                  GraphNodeRecord, OfNodeRecord>(kind);
   }
 
   template <class... Records>
@@ -163,12 +165,26 @@ class Reader {
     return static_cast<std::int64_t>(whole(time)) - timeline_.base_ns;
   }
 
+  bool add(const GraphNodeRecord& record) {
+    const auto time = time_of(record.time);
+    if (time) graph_nodes_.add(record, *time);
+    return time.has_value();
+  }
+
+  /// The record of the work follows.
+  bool add(const OfNodeRecord& record) {
+    node_ = whole(record.node);
+    return true;
+  }
+
   /// Adds it; false where the record is damaged.
   template <class Record>
   bool add_slice(const Record& record, SliceKind kind, std::uint32_t name, std::uint32_t track,
                  std::int64_t detail = -1, bool in_graph = false) {
     const auto start = time_of(record.start);
     if (!start) return false;
+    if (const std::uint64_t node = std::exchange(node_, 0); node != 0 && in_graph)
+      graph_nodes_.add_work(node, static_cast<std::uint32_t>(timeline_.slices.size()));
     timeline_.slices.push_back({.start_ns = *start,
                                 .name = name,
                                 .track = track,
@@ -327,6 +343,7 @@ class Reader {
       for (const auto& [number, place] : open_)
         timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
     }
+    graph_nodes_.tie(timeline_, process_);
     drop_own_waits();
   }
 
@@ -342,7 +359,14 @@ class Reader {
       if (const auto& track = timeline_.tracks[slice.track];
           track.kind == TrackKind::thread && track.process == process_)
         if (const auto found = called.find(slice.correlation); found != called.end()) found->second = true;
+    std::vector<std::uint32_t> gone;
+    for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i)
+      if (const Slice& slice = timeline_.slices[i]; waits(slice) && !called[slice.correlation]) gone.push_back(i);
     std::erase_if(timeline_.slices, [&](const Slice& slice) { return waits(slice) && !called[slice.correlation]; });
+    const auto moved = [&](std::uint32_t slice) {
+      return slice - static_cast<std::uint32_t>(std::ranges::lower_bound(gone, slice) - gone.begin());
+    };
+    for (timeline::Flow& flow : timeline_.flows) flow = {moved(flow.from), moved(flow.to), flow.name};
   }
 
   std::string_view bytes_;
@@ -365,6 +389,8 @@ class Reader {
   std::map<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t> tracks_;
   std::optional<std::pair<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t>> last_track_;
   std::unordered_map<std::uint32_t, std::size_t> open_;
+  GraphNodes graph_nodes_;
+  std::uint64_t node_ = 0;  ///< of the work that follows
   std::map<std::string, std::size_t> counters_;
 };
 

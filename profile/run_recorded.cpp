@@ -89,7 +89,7 @@ std::filesystem::path injection_library() {
 }
 
 ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                        const InjectionOptions& options) {
+                        const InjectionOptions& options, const std::function<void(pid_t)>& started) {
   const auto library = injection_library();
   {
     std::ofstream file(folder / recording_options_file);
@@ -106,6 +106,7 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
   }
   const Signals signals;
   running = process;
+  if (started) started(process);
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }

@@ -2,7 +2,10 @@
 // Runs a program with the library that records it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,8 +30,8 @@ struct ProgramEnd {
 };
 
 /// Runs words[0] (PATH) with this process's terminal, files and signals, its recordings going to the folder. SIGINT and
-/// SIGQUIT reach it from the terminal; SIGTERM and SIGHUP are passed on. Throws StartError.
+/// SIGQUIT reach it from the terminal; SIGTERM and SIGHUP are passed on. `started` gets its number. Throws StartError.
 ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                        const InjectionOptions& options);
+                        const InjectionOptions& options, const std::function<void(pid_t)>& started = nullptr);
 
 }  // namespace gpubench::profile

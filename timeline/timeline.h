@@ -159,6 +159,9 @@ struct Flow {
   std::uint32_t name = 0;
 };
 
+/// How flows are called from the call that made a node of a graph to the work that the node launched.
+inline constexpr std::string_view capture_flow = "captured";
+
 /// What happened at one moment.
 struct Instant {
   std::int64_t time_ns = 0;

@@ -51,7 +51,7 @@ struct RecordedSpan {
 struct RecordedWork : RecordedSpan {
   std::uint32_t device = 0;
   std::uint32_t stream = 0;
-  bool in_graph = false;
+  std::uint64_t graph_node = 0;  ///< of the executable graph that launched it; 0: none did
 };
 struct RecordedKernel : RecordedWork {
   const char* name = nullptr;  ///< mangled

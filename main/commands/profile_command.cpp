@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 #include "core/base/files.h"
@@ -22,6 +23,7 @@
 #include "main/run/run_ceilings.h"
 #include "profile/recording_format.h"
 #include "profile/run_recorded.h"
+#include "profile/trigger.h"
 #include "profile/verdicts.h"
 #include "reports/reports.h"
 #include "timeline/writers.h"
@@ -35,15 +37,29 @@ struct ProfileOptions : Options, CeilingOptions, PictureOptions, profile::Inject
   std::string kept_kernels;  ///< a regular expression
   std::string kept_range;
   bool whole = false;  ///< not the steady state alone
+  int trigger = 0;     ///< a process that records on demand; 0: none
   std::optional<std::string> keep_folder;
   std::optional<std::string> recording_folder;  ///< of an earlier recording
 };
 
+/// Of a trigger, unless --duration says.
+constexpr double default_trigger_seconds = 5.0;
+
 void check(ProfileOptions& options) {
-  if (options.program_arguments.empty() == !options.recording_folder)
+  const int sources =
+      (options.program_arguments.empty() ? 0 : 1) + (options.recording_folder ? 1 : 0) + (options.trigger > 0 ? 1 : 0);
+  if (sources != 1)
     throw UsageError(
         "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --recording=DIR, "
-        "the folder of an earlier recording, instead.");
+        "the folder of an earlier recording, or --trigger=PID, a process that --on-demand started, instead.");
+  if (options.on_demand && (options.program_arguments.empty() || !options.outputs.empty() || options.keep_folder))
+    throw UsageError(
+        "--on-demand starts a program and reports nothing: give --out and --keep to gpubench profile --trigger=PID.");
+  if (options.trigger == 0) return;
+  if (!(options.duration_seconds > 0.0)) options.duration_seconds = default_trigger_seconds;
+  // Counting slows a server down for seconds: only if it is asked for.
+  const auto is_metrics = [](const std::string& word) { return word.starts_with("--metrics="); };
+  if (std::ranges::none_of(options.words, is_metrics)) options.metrics.clear();
 }
 
 using KernelFilter = std::function<bool(const std::string&)>;
@@ -209,8 +225,42 @@ std::filesystem::path kept_folder(const std::string& name) {
   return std::filesystem::canonical(name);
 }
 
+/// Starts the program, which records nothing until it is asked to.
+int run_on_demand(const ProfileOptions& options) {
+  const PrivateFolder folder;
+  const profile::ProgramEnd end =
+      profile::run_recorded(options.program_arguments, folder.path(), options, [&](pid_t process) {
+        if (!options.quiet)
+          say(fmt::format("process {} waits for triggers: gpubench profile --trigger={} --duration=5", process,
+                          process));
+      });
+  if (end.signal != 0) say(fmt::format("the program was ended by {}", end.words));
+  return end.exit_code;
+}
+
+int run_trigger(const ProfileOptions& options) {
+  profile::InjectionOptions injected = options;
+  std::vector<AbsentCounter> absent;
+  injected.counter_sets = plan_counters(options, absent);
+  std::optional<PrivateFolder> temporary;
+  const std::filesystem::path folder =
+      options.keep_folder ? kept_folder(*options.keep_folder) : temporary.emplace().path();
+  ProfileOptions reported = options;
+  reported.program_arguments = {profile::command_of(options.trigger)};
+  try {
+    const auto refusals = profile::trigger(options.trigger, folder, injected);
+    for (const std::string& refusal : refusals) say(refusal);
+    report_program(reported, folder, "", absent);
+    return refusals.empty() ? exit_codes::fine : exit_codes::operation_failed;
+  } catch (const profile::TriggerError& error) {
+    throw UsageError(error.what());
+  }
+}
+
 int run_profile(const ProfileOptions& options) {
   (void)filter_of(options.kept_kernels);
+  if (options.on_demand) return run_on_demand(options);
+  if (options.trigger > 0) return run_trigger(options);
   if (options.recording_folder) {
     try {
       report_program(options, *options.recording_folder, "", {});
@@ -289,6 +339,13 @@ OptionRows own_rows() {
       {"--capture-range", "cudaProfilerApi", "", "", other, once,
        "Record only between cudaProfilerStart and cudaProfilerStop.",
        use::choice(&profile::InjectionOptions::capture_range, std::vector{true})},
+      {"--on-demand", "", "", "", other, once,
+       "Record nothing until gpubench profile --trigger=PID asks, then for its --duration, again and again.",
+       use::set(&profile::InjectionOptions::on_demand)},
+      {"--trigger", "PID", "", "", other, once,
+       "Run no program: have this process, which --on-demand started, and those that descend from it record for "
+       "--duration (5 s), and report. Without counters, unless --metrics asks for them.",
+       use::count(&ProfileOptions::trigger, 1, std::numeric_limits<int>::max())},
       {"--max-recording", "GIB", "", "4", other, once,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
        "beyond is not recorded.",

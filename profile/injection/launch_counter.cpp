@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/launch_counter.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "profile/injection/driver.h"
 #include "profile/injection/recorder.h"
 
 namespace gpubench::profile {
@@ -19,13 +19,6 @@ namespace {
 
 using bench::MetricsUnavailable;
 using bench::sized;
-
-/// A function of the driver that the program uses.
-template <class Function>
-Function driver(const char* name) {
-  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
-}
 
 /// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
 constexpr double max_wait_seconds = 5.0;

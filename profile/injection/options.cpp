@@ -4,19 +4,27 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace gpubench::profile {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(InjectionOptions, max_bytes, start_after_seconds, duration_seconds,
-                                                capture_range, counting_seconds, counted_launches, counter_sets)
+                                                capture_range, on_demand, counting_seconds, counted_launches,
+                                                counter_sets)
 
 std::string to_text(const InjectionOptions& options) { return nlohmann::json(options).dump(); }
 
+InjectionOptions options_from(const std::string& text) try {
+  const auto value = nlohmann::json::parse(text, nullptr, false);
+  return value.is_object() ? value.get<InjectionOptions>() : InjectionOptions();
+} catch (const nlohmann::json::exception&) {  // of another type than it has
+  return {};
+}
+
 InjectionOptions read_injection_options(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  const auto value = nlohmann::json::parse(stream, nullptr, false);
-  return value.is_object() ? value.get<InjectionOptions>() : InjectionOptions();
+  return options_from(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 namespace {

@@ -14,6 +14,7 @@ struct InjectionOptions {
   double start_after_seconds = 0.0;                   ///< since CUDA was initialised
   double duration_seconds = 0.0;                      ///< 0: to the end
   bool capture_range = false;                         ///< only between cudaProfilerStart and cudaProfilerStop
+  bool on_demand = false;                             ///< only when a trigger asks
   double counting_seconds = 0.0;                      ///< that counting may add; 0: as counting_allowance says
   std::uint32_t counted_launches = 20;                ///< of each kernel group by each set, before they grow rare
   bool torch_ranges = false;  ///< modules, backward passes and optimizers of PyTorch are ranges; not in the file
@@ -21,7 +22,8 @@ struct InjectionOptions {
 };
 
 std::string to_text(const InjectionOptions& options);
-/// What the file does not have has its default.
+/// What the text or the file does not have has its default.
+InjectionOptions options_from(const std::string& text);
 InjectionOptions read_injection_options(const std::filesystem::path& file);
 
 /// Of a distributed program, as torchrun, Open MPI, MPICH and Slurm tell them in the environment; empty where none

@@ -4,6 +4,7 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -133,7 +134,8 @@ void Recorder::read(CUcontext context, std::uint32_t stream, std::uint8_t* buffe
 template <class Record>
 void Recorder::add_work(Record kept, const gpu::RecordedWork& work) {
   if (!work.is_timed()) return recording_.add(DroppedRecord{.count = 1});
-  kept.in_graph = static_cast<std::uint8_t>(work.in_graph);
+  kept.in_graph = static_cast<std::uint8_t>(work.graph_node != 0);
+  if (work.graph_node != 0) recording_.add(OfNodeRecord{.node = halves(work.graph_node)});
   kept.correlation = work.correlation;
   kept.start = halves(work.start_ns);
   kept.stream = work.stream;
@@ -254,6 +256,14 @@ void Recorder::record(const gpu::RecordedGpu& gpu) {
   put("max blocks", fmt::format("{}", gpu.max_blocks));
   put("registers", fmt::format("{}", gpu.max_registers));
   put("shared bytes", fmt::format("{}", gpu.max_shared_bytes));
+}
+
+void Recorder::graph_node(std::uint64_t node, std::uint64_t copy_of) {
+  const auto lock = recording_.lock();
+  recording_.add(GraphNodeRecord{.node = halves(node),
+                                 .copy_of = halves(copy_of),
+                                 .time = halves(static_cast<std::uint64_t>(utc_nanoseconds())),
+                                 .thread = static_cast<std::uint32_t>(gettid())});
 }
 
 void Recorder::write_cost() {

@@ -45,6 +45,8 @@ class Recorder {
   /// Calls of this thread are not the program's.
   void pass_over(std::uint32_t thread) { passed_over_ = thread; }
   void write_cost();
+  /// A node of a CUDA graph, made by the call that this thread is in, or as a copy of another node.
+  void graph_node(std::uint64_t node, std::uint64_t copy_of);
 
  private:
   void read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);

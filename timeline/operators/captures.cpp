@@ -317,6 +317,19 @@ class Joiner {
   std::map<std::uint32_t, std::uint32_t> tracks_;  // by stream
 };
 
+/// As the source tells them.
+std::unordered_map<std::uint32_t, std::uint32_t> told_calls(const Linked& linked) {
+  std::unordered_map<std::uint32_t, std::uint32_t> result;
+  const auto told = linked.timeline.names.where([](std::string_view name) { return name == capture_flow; });
+  for (const Flow& flow : linked.timeline.flows) {
+    if (!told[flow.name] || !linked.timeline.slices[flow.to].in_graph) continue;
+    const auto call = std::ranges::lower_bound(linked.links.calls, flow.from, {}, &Call::slice);
+    if (call != linked.links.calls.end() && call->slice == flow.from)
+      result.emplace(flow.to, static_cast<std::uint32_t>(call - linked.links.calls.begin()));
+  }
+  return result;
+}
+
 }  // namespace
 
 void add_captured_operators(Timeline& timeline, const fs::path& trace,
@@ -388,7 +401,7 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
 
 std::unordered_map<std::uint32_t, std::uint32_t> captured_calls(
     const Linked& linked, const std::function<bool(std::uint32_t, std::uint32_t)>& same) {
-  std::unordered_map<std::uint32_t, std::uint32_t> result;
+  std::unordered_map<std::uint32_t, std::uint32_t> result = told_calls(linked);
   if (!has_captures(linked.timeline)) return result;
   std::vector<CaptureWindow> windows;
   find_windows(linked, windows);

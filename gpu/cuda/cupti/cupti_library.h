@@ -38,7 +38,8 @@ namespace gpubench::bench {
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
   each(cuptiGetTimestamp) each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
   each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) \
-  each(cuptiEnableCallback) each(cuptiGetCallbackName)
+  each(cuptiUnsubscribe) each(cuptiEnableCallback) each(cuptiGetCallbackName) each(cuptiGetGraphNodeId) \
+  each(cuptiActivityRegisterTimestampCallback) each(cuptiFinalize)
 // clang-format on
 
 class CuptiLibrary {

@@ -39,7 +39,7 @@ Activity work_of(const Record& record) {
   auto result = span_of<Activity>(record);
   result.device = record.deviceId;
   result.stream = record.streamId;
-  result.in_graph = record.graphNodeId != 0;
+  result.graph_node = record.graphNodeId;
   return result;
 }
 

@@ -43,7 +43,7 @@ TEST(CuptiRecords, KernelsHaveTheirShapeAndTimes) {
   const auto kernel = decoded<gpu::RecordedKernel>(record);
   EXPECT_TRUE(kernel.is_timed());
   EXPECT_TRUE(kernel.is_possible());
-  EXPECT_TRUE(kernel.in_graph);
+  EXPECT_EQ(kernel.graph_node, 5U);
   EXPECT_EQ(kernel.end_ns - kernel.start_ns, 250U);
   EXPECT_EQ(kernel.correlation, 7U);
   EXPECT_EQ(kernel.device, 2U);

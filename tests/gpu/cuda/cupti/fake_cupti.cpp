@@ -34,6 +34,11 @@ std::string& log_of_calls() {
   return log;
 }
 
+bool& is_subscribed() {
+  static bool is = false;
+  return is;
+}
+
 bool wanted(const char* variable) { return std::getenv(variable) != nullptr; }
 std::size_t number(const char* variable, std::size_t otherwise) {
   const char* text = std::getenv(variable);
@@ -267,7 +272,25 @@ CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t) {
 }
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return called("cuptiSetThreadIdType"); }
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
-  return called("cuptiSubscribe");
+  const CUptiResult result = called("cuptiSubscribe", "u");
+  if (result == CUPTI_SUCCESS && std::exchange(is_subscribed(), true))
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  return result;
+}
+CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) {
+  is_subscribed() = false;
+  return called("cuptiUnsubscribe", "U");
+}
+CUptiResult CUPTIAPI cuptiFinalize() {
+  is_subscribed() = false;
+  return called("cuptiFinalize", "x");
+}
+CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc) {
+  return called("cuptiActivityRegisterTimestampCallback");
+}
+CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* number) {
+  *number = reinterpret_cast<std::uintptr_t>(node);
+  return called("cuptiGetGraphNodeId");
 }
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
   return called("cuptiEnableCallback");

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/injection/process_recording.h"
+
+#include <cupti_driver_cbid.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "gpu/cuda/cupti/cupti_buffers.h"
+#include "profile/injection/driver.h"
+#include "profile/injection/listened_calls.h"
+#include "profile/injection/other_users.h"
+
+namespace gpubench::profile {
+namespace {
+
+/// Whose callbacks are answered; callbacks may still run when it ends.
+std::atomic<ProcessRecording*> answering = nullptr;
+std::atomic<int> running_callbacks = 0;
+/// Of each recording of a process a number, so that a thread begins the path of its ranges anew.
+std::atomic<std::uint32_t> recordings = 0;
+
+thread_local RangePath range_path;
+thread_local std::uint32_t path_of_recording = 0;
+/// Set while this thread's launch is being counted, so that what CUPTI itself launches is not.
+thread_local bool counts_now = false;
+
+RangePath& path_here() {
+  if (const std::uint32_t now = recordings; std::exchange(path_of_recording, now) != now) range_path = {};
+  return range_path;
+}
+
+constexpr CUpti_CallbackId harmless_call = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
+/// Sentences of one kind that are written; a program may ask again and again.
+constexpr std::uint32_t max_notes_of_others = 4;
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::ranges::replace(text, '\0', ' ');
+  return text.substr(0, max_name_bytes);
+}
+
+}  // namespace
+
+ProcessRecording::ProcessRecording(const std::filesystem::path& folder, const InjectionOptions& options)
+    : options_(options), start_ns_(utc_nanoseconds()) {
+  const RecordingHeader header{.start_ns = start_ns_,
+                               .process = static_cast<std::uint32_t>(getpid()),
+                               .parent = static_cast<std::uint32_t>(getppid())};
+  const auto file = folder / fmt::format("{}-{}{}", header.start_ns, header.process, recording_extension);
+  recording_ = std::make_unique<RecordingWriter>(file, header, options.max_bytes);
+  if (!is_open()) return;
+  property("command", command_line());
+  property("rank", rank_of_process());
+  property("local rank", local_rank_of_process());
+  ++recordings;
+  try {
+    library_ = bench::load_cupti();
+    watch_other_users(library_, {.records = [this](const std::string& user) { give_up_records(user); },
+                                 .callbacks = [this](const std::string& user) { give_up_callbacks(user); }});
+    subscribe();
+    recorder_ = std::make_unique<Recorder>(library_, *recording_);
+    recorder_->attach();
+  } catch (const std::exception& error) {
+    refusal_ = fmt::format("Nothing of this process is recorded: {}.", error.what());
+    note(refusal_);
+    recorder_.reset();
+    return;
+  }
+  try {
+    count_launches();
+  } catch (const std::exception& error) {
+    const auto lock = recording_->lock();
+    recording_->note(error.what(), true);
+  }
+}
+
+ProcessRecording::~ProcessRecording() {
+  if (library_) watch_other_users(library_, {});
+  answering = nullptr;
+  while (running_callbacks != 0) std::this_thread::yield();
+}
+
+double ProcessRecording::seconds() const { return 1e-9 * static_cast<double>(utc_nanoseconds() - start_ns_); }
+
+void ProcessRecording::note(const std::string& sentence) {
+  const auto lock = recording_->lock();
+  recording_->note(sentence);
+  recording_->flush();
+}
+
+void ProcessRecording::property(std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  const auto lock = recording_->lock();
+  const std::uint32_t key_number = recording_->name(key);
+  recording_->add(PropertyRecord{.key = key_number, .value = recording_->name(value)});
+}
+
+void ProcessRecording::subscribe() {
+  GPUBENCH_CUPTI_CALL(*library_, cuptiSubscribe, &subscriber_, on_call, nullptr);
+  answering = this;
+  for (const CUpti_CallbackId call : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
+    GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, call);
+}
+
+void ProcessRecording::count_launches() {
+  const bool counts = !options_.counter_sets.empty();
+  for (const ListenedCall& call : listened_calls())
+    if (is_for_counting(call.what) ? counts : options_.capture_range)
+      GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, call.number);
+  if (!counts) return;
+  for (const CUpti_CallbackId call : listened_ranges())
+    GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_NVTX, call);
+  counter_ = std::make_unique<LaunchCounter>(library_, *recording_, options_);
+  recorder_->pass_over(counter_->waiting_thread());
+}
+
+void ProcessRecording::start() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = true;
+  if (recorder_ == nullptr || given_up_ns_ != 0) return;
+  recorder_->start();
+  counting_ = counter_ != nullptr && subscriber_ != nullptr;
+}
+
+void ProcessRecording::stop() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = counting_ = false;
+  if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->stop();
+}
+
+void ProcessRecording::give_up_records(const std::string& user) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_ == nullptr || given_up_ns_ != 0 || ended_) return;
+  recorder_->detach();
+  given_up_ns_ = utc_nanoseconds();
+  if (++times_given_up_ > max_notes_of_others) return;
+  note(fmt::format(
+      "Another user of CUPTI in the program ({}; torch.profiler is one) took the records {:.2f} s after the recording "
+      "began. What runs while it has them is in its trace, and not in this report.",
+      user, seconds()));
+}
+
+void ProcessRecording::give_up_callbacks(const std::string& user) {
+  const std::lock_guard lock(mutex_);
+  if (subscriber_ == nullptr || ended_) return;
+  counting_ = false;
+  if (counter_) {
+    counter_->finish();
+    const auto recording_lock = recording_->lock();
+    recording_->note(fmt::format("Another user of CUPTI in the program ({}) asked for its callbacks {:.2f} s after the "
+                                 "recording began: later launches have no counters.",
+                                 user, seconds()),
+                     true);
+  }
+  (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
+}
+
+/// Its time is not the program's: the records of it are elsewhere.
+void ProcessRecording::resume() {
+  const std::lock_guard lock(mutex_);
+  if (given_up_ns_ == 0 || ended_) return;
+  const std::int64_t since = std::exchange(given_up_ns_, 0);
+  {
+    const auto recording_lock = recording_->lock();
+    CallRecord gap{.kind = RecordKind::overhead,
+                   .start = halves(static_cast<std::uint64_t>(since)),
+                   .name = recording_->name("another user of CUPTI had the records"),
+                   .thread = static_cast<std::uint32_t>(gettid())};
+    set_duration(gap, static_cast<std::uint64_t>(utc_nanoseconds() - since));
+    recording_->add(gap);
+    if (times_given_up_ <= max_notes_of_others)
+      recording_->note(
+          fmt::format("It wanted no more of them, and this recording goes on {:.2f} s after it began.", seconds()));
+  }
+  try {
+    recorder_->attach();
+  } catch (const std::exception& error) {
+    note(fmt::format("The recording does not go on: {}.", error.what()));
+    recorder_.reset();
+    return;
+  }
+  if (wanted_) recorder_->start();
+}
+
+void ProcessRecording::flush() {
+  if (ended_ || recorder_ == nullptr) return;
+  watch_new_objects();
+  if (given_up_ns_ == 0)
+    recorder_->flush(false);
+  else if (take_records_back())
+    resume();
+}
+
+void ProcessRecording::end() {
+  if (ended_.exchange(true)) return;
+  const std::lock_guard lock(mutex_);
+  counting_ = false;
+  if (counter_) counter_->finish();
+  if (recorder_ != nullptr && given_up_ns_ == 0) {
+    recorder_->flush(true);
+    recorder_->stop();
+    recorder_->flush(true);
+    recorder_->write_cost();
+    if (bench::missing_buffers() > 0)
+      note(
+          "Another user of CUPTI in the program, such as torch.profiler, took over its records: what came after is not "
+          "in this report, and that profiler's trace may lack work of the GPU. Run the program with one of the two.");
+  }
+  const auto lock_of_file = recording_->lock();
+  recording_->add(EndRecord{});
+  recording_->flush();
+}
+
+void ProcessRecording::leave() {
+  const std::lock_guard lock(mutex_);
+  if (library_ == nullptr || others_use_cupti()) return;
+  if (recorder_ != nullptr) recorder_->detach();
+  counter_.reset();
+  // CUPTI asks to be left at the end of a call of the driver: this one is made for it.
+  leaving_ = true;
+  const auto call = driver<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
+  int version = 0;
+  if (subscriber_ != nullptr && call != nullptr &&
+      library_->cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, harmless_call) == CUPTI_SUCCESS)
+    (void)call(&version);
+  if (std::exchange(leaving_, false)) (void)library_->cuptiFinalize();
+  subscriber_ = nullptr;
+}
+
+void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_CallbackData& data) {
+  const auto call = std::ranges::find(listened_calls(), number, &ListenedCall::number);
+  if (call == listened_calls().end() || (is_for_counting(call->what) && counter_ == nullptr)) return;
+  const bool enters = data.callbackSite == CUPTI_API_ENTER;
+  switch (call->what) {
+    case DriverCall::begin_capture: return enters ? counter_->capture_begins() : void();
+    case DriverCall::end_capture: return enters ? void() : counter_->capture_ends();
+    case DriverCall::start_profiler: return !enters && options_.capture_range ? start() : void();
+    case DriverCall::stop_profiler: return enters && options_.capture_range ? stop() : void();
+    case DriverCall::launch:
+    case DriverCall::launch_ex: break;
+  }
+  if (enters == counts_now || (enters && !counting_.load(std::memory_order_relaxed))) return;
+  const auto launch = launch_of(*call, data, path_here().number());
+  if (!launch) return;
+  if (enters) {
+    counts_now = true;
+    counts_now = counter_->before(*launch);
+  } else {
+    counter_->after(*launch);
+    counts_now = false;
+  }
+}
+
+void ProcessRecording::on_graph_node(CUpti_CallbackId number, const CUpti_GraphData& data) {
+  const bool is_copy = number == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  std::uint64_t node = 0, copy_of = 0;
+  if (recorder_ == nullptr || library_->cuptiGetGraphNodeId(data.node, &node) != CUPTI_SUCCESS) return;
+  if (is_copy && library_->cuptiGetGraphNodeId(data.originalNode, &copy_of) != CUPTI_SUCCESS) return;
+  recorder_->graph_node(node, copy_of);
+}
+
+void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId number,
+                                        const void* parameters) noexcept {
+  ++running_callbacks;
+  ProcessRecording* const recording = answering;
+  const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
+  if (recording == nullptr) {
+  } else if (recording->leaving_) {
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && number == harmless_call && data.callbackSite == CUPTI_API_EXIT)
+      recording->leaving_ = recording->library_->cuptiFinalize() != CUPTI_SUCCESS;
+  } else if (recording->ended_.load(std::memory_order_relaxed)) {
+  } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
+    follow(path_here(), number, parameters);
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    recording->on_driver_call(number, data);
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    recording->on_graph_node(number, *static_cast<const CUpti_GraphData*>(
+                                         static_cast<const CUpti_ResourceData*>(parameters)->resourceDescriptor));
+  }
+  --running_callbacks;
+}
+
+}  // namespace gpubench::profile

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording of the process that this library was loaded into, by CUPTI's records, callbacks and counters.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "profile/injection/launch_counter.h"
+#include "profile/injection/options.h"
+#include "profile/injection/recorder.h"
+
+namespace gpubench::profile {
+
+/// There is one at a time, as there is one CUPTI. Nothing of it ends or changes the program: what fails is noted in the
+/// recording.
+class ProcessRecording {
+ public:
+  /// Opens a recording in the folder and takes CUPTI. `is_open` is false where the file cannot be made.
+  ProcessRecording(const std::filesystem::path& folder, const InjectionOptions& options);
+  ~ProcessRecording();
+  ProcessRecording& operator=(ProcessRecording&&) = delete;  ///< not copied, not moved
+
+  [[nodiscard]] bool is_open() const { return recording_->open(); }
+  /// Why nothing is recorded; empty where something is.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  [[nodiscard]] const std::string& cupti_path() const { return library_->path(); }
+
+  void start();
+  void stop();
+  /// Hands over what CUPTI holds, and takes records back that another user does not want any more.
+  void flush();
+  /// Records no more, and says what it took. Once.
+  void end();
+  /// Has CUPTI leave the process, once it is ended: as long as it stays, each launch takes a sixth longer.
+  void leave();
+  /// This process is a copy of the one that is recorded.
+  void forget() { ended_ = true; }
+
+ private:
+  static void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) noexcept;
+  void on_driver_call(CUpti_CallbackId number, const CUpti_CallbackData& data);
+  void on_graph_node(CUpti_CallbackId number, const CUpti_GraphData& data);
+  void note(const std::string& sentence);
+  void property(std::string_view key, std::string_view value);
+  void subscribe();
+  void enable_callbacks();
+  void count_launches();
+  void give_up_records(const std::string& user);
+  void give_up_callbacks(const std::string& user);
+  void resume();
+  [[nodiscard]] double seconds() const;
+
+  InjectionOptions options_;
+  std::unique_ptr<RecordingWriter> recording_;
+  std::shared_ptr<const bench::CuptiLibrary> library_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<LaunchCounter> counter_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::string refusal_;
+  std::int64_t start_ns_ = 0;
+  std::mutex mutex_;              ///< over what starts and stops
+  bool wanted_ = false;           ///< started, and not stopped
+  std::int64_t given_up_ns_ = 0;  ///< when another user took the records; 0: none has them
+  std::uint32_t times_given_up_ = 0;
+  std::atomic<bool> counting_ = false;
+  std::atomic<bool> ended_ = false;
+  bool leaving_ = false;
+};
+
+}  // namespace gpubench::profile

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench profile of programs that profilers find hard, on a GPU. Arguments: gpubench, unruly_program, unruly_library.
+
+Exit code 77: skipped, because there is no CUDA device."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GPUBENCH, UNRULY, LIBRARY = sys.argv[1:4]
+
+
+def profiled(*arguments, folder, program=(UNRULY,), options=()):
+    out = pathlib.Path(folder) / "run.json"
+    done = subprocess.run([GPUBENCH, "profile", f"--out={out}", *options, "--", *program, *arguments], capture_output=True, text=True, timeout=120)
+    return done, json.loads(out.read_text()) if out.exists() else None
+
+
+def launches(run, kernel):
+    return sum(each["launches"] for each in run["program"]["kernels"] if each["point"].startswith(kernel))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="gpubench-test-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+
+
+class Unruly(Case):
+    def test_programs_do_as_alone_and_what_they_ran_is_there(self):
+        for arguments, code, kernel, at_least in ((("fork",), 3, "small", 30), (("exec",), 2, "small", 20), (("dlclose", LIBRARY), 8, "of_library", 30),
+                                                  (("reset",), 9, "small", 30), (("capture",), 4, "small", 20), (("_exit",), 7, "small", 0)):
+            for metrics in ("none", "core"):
+                with self.subTest(arguments=arguments, metrics=metrics):
+                    alone = subprocess.run([UNRULY, *arguments], capture_output=True, text=True, timeout=60)
+                    self.assertEqual(alone.returncode, code, alone.stderr)
+                    done, run = profiled(*arguments, folder=self.folder, options=["--whole", f"--metrics={metrics}"])
+                    self.assertEqual((done.returncode, done.stdout), (code, alone.stdout), done.stderr)
+                    if at_least:
+                        self.assertIsNotNone(run, done.stderr)
+                        self.assertGreaterEqual(launches(run, kernel), at_least, done.stderr)
+
+
+class Graphs(Case):
+    def test_kernels_have_the_ranges_of_their_capture_and_counters_of_like_launches(self):
+        done, run = profiled("graph", folder=self.folder, options=["--metrics=core"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        paths = {each["range"]: each["launches"] for each in run["program"]["kernels"] if each["launches"] >= 100}
+        self.assertEqual(set(paths), {"decode/layer/attention", "decode/layer/feed_forward"}, (paths, run.get("warnings")))
+        of_graph = [point["measurement"] for point in run["points"] if "decode" in point["measurement"]["name"]]
+        self.assertEqual(len(of_graph), 2)
+        for measurement in of_graph:
+            if "counters" not in measurement and run["program"].get("counters_reason"):
+                self.skipTest(run["program"]["counters_reason"])
+            self.assertIn("like launches outside of its graph", json.dumps(measurement["counters"]))
+
+
+class Server:
+    """A program that --on-demand started."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([GPUBENCH, "profile", "--on-demand", "--", UNRULY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.number = int(re.search(r"process (\d+) waits", self.process.stderr.readline()).group(1))
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                self.connection().close()
+                return
+            time.sleep(0.05)
+        raise RuntimeError("it does not listen")
+
+    def connection(self):
+        each = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        each.settimeout(30)
+        each.connect("\0gpubench-profile-" + str(self.number))
+        return each
+
+    def ask(self, folder, seconds):
+        """The answers to a request without a report."""
+        with contextlib.closing(self.connection()) as each:
+            each.send(json.dumps({"folder": str(folder), "duration_seconds": seconds}).encode())
+            answers = []
+            while not answers or answers[-1] == "recording":
+                answers.append(each.recv(65536).decode())
+            return answers
+
+    def resident_bytes(self):
+        return int(pathlib.Path(f"/proc/{self.number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def end(self):
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, [(float(line.split()[0]), int(line.split()[1])) for line in out.splitlines() if line != "done"], err
+
+
+class OnDemand(Case):
+    def trigger(self, number, *options):
+        out = pathlib.Path(self.folder) / "run.json"
+        done = subprocess.run([GPUBENCH, "profile", f"--trigger={number}", "--whole", f"--out={out}", *options], capture_output=True, text=True, timeout=120)
+        return done, json.loads(out.read_text()) if out.exists() else None
+
+    def test_each_trigger_has_the_kernels_and_ranges_of_its_time(self):
+        for program, kernel in (("serve", "small"), ("serve-graph", "attention")):
+            server = Server(program, "15")
+            time.sleep(0.5)
+            for _ in range(2):
+                done, run = self.trigger(server.number, "--duration=0.5")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertGreater(launches(run, kernel), 100, done.stderr)
+                ranges = {each["range"] for each in run["program"]["kernels"]}
+                self.assertTrue(any(each.startswith("request") for each in ranges), (program, ranges))
+            server.process.terminate()
+            server.end()
+
+    def test_what_cannot_be_triggered_is_said(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        for number, words in ((gone.pid, "There is no process"), (os.getpid(), "waits for no trigger")):
+            done, _ = self.trigger(number)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_the_process_stays_as_it_was(self):
+        server = Server("serve", "20")
+        folder = pathlib.Path(self.folder)
+        for _ in range(5):
+            self.assertEqual(server.ask(folder, 0.05), ["recording", "done"])
+        before = server.resident_bytes()
+        for _ in range(20):
+            self.assertEqual(server.ask(folder, 0.05), ["recording", "done"])
+        grown = (server.resident_bytes() - before) / 20
+        print(f"a trigger leaves {grown / 1024:.0f} KiB", flush=True)
+        self.assertLess(grown, 64 * 1024)
+        self.assertEqual(server.ask("/proc/nowhere", 0.05)[-1], "refused: The process cannot write to /proc/nowhere.")
+        server.process.terminate()
+        server.end()
+
+
+if __name__ == "__main__":
+    probe = subprocess.run([UNRULY, "plain"], capture_output=True, text=True, timeout=60)
+    if probe.returncode != 2:
+        print("skipped: no CUDA device: " + probe.stderr.strip())
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
