@@ -5,7 +5,6 @@
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -83,7 +82,7 @@ bool CublasLt::Library::open(const std::string& file, std::string& why) {
   if (const cublasStatus_t status = cublasLtCreate(&handle); status != CUBLAS_STATUS_SUCCESS) {
     why = file + ": cublasLtCreate failed: " + cublasLtGetStatusString(status);
     handle = nullptr;
-    (void)cudaGetLastError();
+    bench::clear_error();
     return false;
   }
   return true;
@@ -223,15 +222,12 @@ std::optional<bench::GraphExec> GemmPlan::Plan::products(const cublasLtMatmulAlg
                                                          Stream stream) const {
   // The first one loads the kernel, which a capture does not allow.
   if (run(candidate, stream) != CUBLAS_STATUS_SUCCESS) return std::nullopt;
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-  GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  bool refused = false;
-  for (int i = 0; i < count && !refused; ++i) refused = run(candidate, stream) != CUBLAS_STATUS_SUCCESS;
-  cudaGraph_t captured = nullptr;
-  const cudaError_t error = cudaStreamEndCapture(stream, &captured);
-  const bench::CapturedGraph graph(captured);
-  if (refused || error != cudaSuccess) return std::nullopt;
-  return bench::GraphExec(graph);
+  bench::wait_for(stream);
+  const auto products = [&](Stream to, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) library->check(run(candidate, to), "cublasLtMatmul");
+  };
+  const auto graph = bench::capture(products, count, stream);
+  return graph ? std::optional<bench::GraphExec>(*graph) : std::nullopt;
 }
 
 void GemmPlan::Plan::choose() {
@@ -262,7 +258,7 @@ void GemmPlan::Plan::choose() {
   for (std::size_t i = 0; i < proposals.size(); ++i) {
     auto one = products(proposals[i].algo, 1, stream);
     if (!one) {
-      (void)cudaGetLastError();
+      bench::clear_error();
       continue;
     }
     (void)seconds_of(*one);
@@ -299,7 +295,7 @@ GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, c
   plan_->describe(type, n);
   plan_->version = library.version();
   plan_->propose();
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));  // the matrices are there
+  bench::wait_for(stream);  // the matrices are there
   plan_->choose();
 }
 GemmPlan::~GemmPlan() = default;

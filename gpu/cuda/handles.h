@@ -49,6 +49,11 @@ inline int device_attribute(cudaDeviceAttr which) {
 
 namespace bench {
 
+/// Takes away the error that a refused call has left, so that no later check tells it again.
+inline void clear_error() { (void)cudaGetLastError(); }
+/// Waits for a stream. Throws GpuError.
+inline void wait_for(Stream stream) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); }
+
 /// Owns one handle, or none. Movable, not copyable.
 template <class T, cudaError_t (*destroy)(T)>
 class Handle {
