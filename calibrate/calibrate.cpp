@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <stdexcept>
 
 #include "calibrate/calibration_context.h"
-#include "calibrate/check/drift.h"
+#include "calibrate/gpu/gpu_calibration.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/version.h"
@@ -81,11 +80,9 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
 }
 
 #ifndef GPUBENCH_WITH_CUDA
-Calibration calibrate_gpu(const Device&, const CalibrationOptions&) {
-  throw std::runtime_error(
-      "this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
+std::unique_ptr<GpuCalibration> open_calibration(const Device&, const CalibrationOptions&) {
+  throw GpuError("this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }
-DriftSampler gpu_drift_sampler(const Device&) { throw NoDriftSamples("this gpubench was built without CUDA"); }
 #endif
 
 }  // namespace gpubench::calibrate

@@ -34,7 +34,7 @@ struct CalibrationOptions {
 /// when the device itself cannot be used.
 Calibration calibrate(const Device& device, const CalibrationOptions& options);
 
-// Per kind of device; `calibrate` chooses. The CUDA one throws std::runtime_error in a build without CUDA.
+// Per kind of device; `calibrate` chooses. That of a GPU throws GpuError in a build without CUDA.
 Calibration calibrate_host(const Device& device, const CalibrationOptions& options);
 Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options);
 

@@ -22,7 +22,7 @@ ROOMS = {
     "kernels/probes": ("What calibration runs on a device: `cuda/` beside `host/`", []),
     "kernels/operations": ("The built-in operations, CUDA beside the host twin", ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
     "kernels": ("Libraries of kernels that both use", ["gpu", "bench", "core"]),
-    "calibrate": ("Ceilings with intervals: `cuda/`, `host/`, `check/` (drift, health, rejection)",
+    "calibrate": ("Ceilings with intervals: `gpu/` (the pipeline of any GPU), `cuda/` (the probes of NVIDIA's), `host/`, `check/` (drift, health, rejection)",
                   ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
     "classifier": ("Model, fit, verdict, confidence, boundaries, advice: pure mathematics, no files, no printing", ["core"]),
     "compare": ("What two sides differ in, and how sure that is: noise, tests, gate, history", ["classifier", "core"]),

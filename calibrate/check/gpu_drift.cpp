@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU's part of the drift check: the probes that calibrate it, with the launch shapes that were best then.
+#include "calibrate/check/gpu_drift.h"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
 
-#include "calibrate/check/drift.h"
-#include "calibrate/cuda/calibration_context.h"
 #include "gpu/backend.h"
 #include "gpu/devices.h"
 
@@ -29,8 +29,9 @@ auto or_no_samples(F f) {
 
 class GpuDriftSampler {
  public:
-  explicit GpuDriftSampler(const Device& device) : device_(device), bench_(device_, options_) {
-    warm_up(bench_, warm_up_seconds);
+  GpuDriftSampler(const Device& device, const OpenCalibration& open)
+      : device_(device), calibration_(open(device_, options_)), bench_(*calibration_) {
+    bench_.warm_up(warm_up_seconds);
   }
 
   DriftSamples sample(const Ceiling& stored) {
@@ -53,10 +54,7 @@ class GpuDriftSampler {
     const auto known = probes_.find(stored.resource);
     if (known != probes_.end()) return bench_.probes[known->second];
     const std::size_t before = bench_.probes.size();
-    if (stored.group == CeilingGroup::memory)
-      add_memory_probe_like(bench_, stored);
-    else
-      add_vector_probe_like(bench_, stored);
+    bench_.add_probe_like(stored);
     if (bench_.probes.size() == before) throw NoDriftSamples("this version has no probe that measures it");
     probes_[stored.resource] = before;
     return bench_.probes[before];
@@ -78,15 +76,18 @@ class GpuDriftSampler {
 
   Device device_;
   CalibrationOptions options_;
-  GpuCalibrationContext bench_;
+  std::unique_ptr<GpuCalibration> calibration_;
+  GpuCalibration& bench_;
   std::map<std::string, std::size_t> probes_;  ///< their places in the context
 };
 
 }  // namespace
 
-DriftSampler gpu_drift_sampler(const Device& device) {
-  const auto sampler = or_no_samples([&] { return std::make_shared<GpuDriftSampler>(device); });
+DriftSampler gpu_drift_sampler(const Device& device, const OpenCalibration& open) {
+  const auto sampler = or_no_samples([&] { return std::make_shared<GpuDriftSampler>(device, open); });
   return [sampler](const Ceiling& stored) { return sampler->sample(stored); };
 }
+
+DriftSampler gpu_drift_sampler(const Device& device) { return gpu_drift_sampler(device, open_calibration); }
 
 }  // namespace gpubench::calibrate

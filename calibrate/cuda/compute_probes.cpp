@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 #include "core/model/resources.h"
 #include "gpu/memory/memory.h"
 #include "kernels/cublaslt.h"
@@ -39,7 +39,7 @@ void set_counted(Probe& probe, VectorOperation operation) {
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_vector(GpuCalibrationContext& bench, VectorOperation operation, const std::string& resource,
+void add_vector(CudaCalibration& bench, VectorOperation operation, const std::string& resource,
                 const std::string& shape = "") {
   if (operation == VectorOperation::bf16 && bench.major < 8)
     throw GpuError("BF16 arithmetic needs compute capability 8.0");
@@ -81,7 +81,7 @@ struct Path {
   double sustained_seconds;
 };
 
-void add_matrix(GpuCalibrationContext& bench, const Path& path, NumberFormat type, const std::string& resource) {
+void add_matrix(CudaCalibration& bench, const Path& path, NumberFormat type, const std::string& resource) {
   const bool is_mma = path.launch == probes::launch_mma;
   const std::size_t bytes_a =
       is_mma ? probes::mma_a_bytes(type) : std::size_t{probes::wgmma_rows} * probes::wgmma_row_bytes;
@@ -138,7 +138,7 @@ double flops_of(std::int64_t n) {
 }
 
 /// Rests, then times one product: the first after another would find a lower clock.
-double trial_rate(GpuCalibrationContext& bench, const GemmPlan& plan, std::int64_t n) {
+double trial_rate(CudaCalibration& bench, const GemmPlan& plan, std::int64_t n) {
   plan.run(bench.stream);
   bench.gpu->wait();
   Probe probe;
@@ -156,7 +156,7 @@ double trial_rate(GpuCalibrationContext& bench, const GemmPlan& plan, std::int64
   return probe.values.front();
 }
 
-void add_product(GpuCalibrationContext& bench, const kernels::CublasLt& library, NumberFormat format) {
+void add_product(CudaCalibration& bench, const kernels::CublasLt& library, NumberFormat format) {
   if (!library.reason().empty()) throw GpuError(library.reason());
   const auto products = std::make_shared<Products>();
   const std::size_t count = static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[0]);
@@ -205,7 +205,7 @@ constexpr double max_bytes = 4.0 * gibibyte;
 
 }  // namespace
 
-void add_vector_probes(GpuCalibrationContext& bench) {
+void add_vector_probes(CudaCalibration& bench) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i) {
     const auto operation = static_cast<VectorOperation>(i);
     // One pipe does all special functions at one rate; 2^x stands for them.
@@ -216,13 +216,13 @@ void add_vector_probes(GpuCalibrationContext& bench) {
   }
 }
 
-void add_vector_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) {
+void add_vector_probe_like(CudaCalibration& bench, const Ceiling& stored) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
       add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
 }
 
-void add_matrix_probes(GpuCalibrationContext& bench) {
+void add_matrix_probes(CudaCalibration& bench) {
   using enum NumberFormat;
   const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
   const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
@@ -243,7 +243,7 @@ void add_matrix_probes(GpuCalibrationContext& bench) {
     }
 }
 
-void add_product_probes(GpuCalibrationContext& bench) {
+void add_product_probes(CudaCalibration& bench) {
   const kernels::CublasLt library;
   for (const NumberFormat format : formats) {
     if (!is_quick(format) && !bench.full) continue;
@@ -252,7 +252,7 @@ void add_product_probes(GpuCalibrationContext& bench) {
   }
 }
 
-void measure_intensities(GpuCalibrationContext& bench) {
+void measure_intensities(CudaCalibration& bench) {
   const std::size_t count =
       static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
       probes::memory_granule * probes::memory_granule;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "calibrate/calibration_context.h"
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 #include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda/memory.h"
@@ -26,7 +26,7 @@ constexpr double far_to = 0.85;
 /// threads find what early ones have just fetched, and the cache seems twice its size.
 class GpuLadder {
  public:
-  GpuLadder(GpuCalibrationContext& bench, double launch_seconds)
+  GpuLadder(CudaCalibration& bench, double launch_seconds)
       : bench_(bench), launch_seconds_(launch_seconds), cache_(bench.cache_bytes()) {}
 
   void run(int sweeps) {
@@ -132,7 +132,7 @@ class GpuLadder {
     return static_cast<double>(bytes) / std::max(seconds - launch_seconds_, 0.5 * seconds);
   }
 
-  GpuCalibrationContext& bench_;
+  CudaCalibration& bench_;
   double launch_seconds_;
   std::size_t cache_;
   std::vector<std::size_t> sizes_;
@@ -170,7 +170,7 @@ Ceiling latency(const std::string& resource, int steps, const std::string& metho
 
 class GpuLatencies {
  public:
-  explicit GpuLatencies(GpuCalibrationContext& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
+  explicit GpuLatencies(CudaCalibration& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
 
   void levels() {
     shared();
@@ -291,14 +291,14 @@ class GpuLatencies {
                        chase_repeats);
   }
 
-  GpuCalibrationContext& bench_;
+  CudaCalibration& bench_;
   std::size_t cache_;
   std::uint64_t seed_ = 0;
 };
 
 }  // namespace
 
-void measure_ladders(GpuCalibrationContext& bench) {
+void measure_ladders(CudaCalibration& bench) {
   const Ceiling* launch = bench.calibration.find("launch");
   if (bench.pool.size() == 0) return bench.absent({"l2"}, "there was no memory for DRAM's probes either");
   if (launch == nullptr)
@@ -307,7 +307,7 @@ void measure_ladders(GpuCalibrationContext& bench) {
     bench.attempt({"l2"}, [&, seconds = launch->value] { GpuLadder(bench, seconds).run(bench.full ? 9 : 5); });
 }
 
-void measure_latencies(GpuCalibrationContext& bench) {
+void measure_latencies(CudaCalibration& bench) {
   GpuLatencies latencies(bench);
   latencies.levels();
   bench.attempt({"latency-host"}, [&] { latencies.host(); });

@@ -3,7 +3,7 @@
 // link carries beside them.
 #include <fmt/format.h>
 
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 #include "core/base/time.h"
 #include "gpu/devices.h"
 #include "kernels/probes/cuda/memory.h"
@@ -21,8 +21,7 @@ constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-void measure(GpuCalibrationContext& bench, Ceiling ceiling, const std::function<Reading()>& how,
-             int times = link_repeats) {
+void measure(CudaCalibration& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = link_repeats) {
   bench.attempt({ceiling.resource}, [&] {
     (void)how();  // sets up what the driver sets up once
     bench.measure_now(std::move(ceiling), how, times);
@@ -30,8 +29,8 @@ void measure(GpuCalibrationContext& bench, Ceiling ceiling, const std::function<
 }
 
 /// A rate by the host's clock, from the call to the end of the work.
-void measure_link(GpuCalibrationContext& bench, const std::string& resource, const std::string& method,
-                  std::size_t bytes, const std::function<void()>& work, int times = link_repeats) {
+void measure_link(CudaCalibration& bench, const std::string& resource, const std::string& method, std::size_t bytes,
+                  const std::function<void()>& work, int times = link_repeats) {
   Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
   ceiling.work_per_run = static_cast<double>(bytes);
   const auto timed = [&] {
@@ -44,7 +43,7 @@ void measure_link(GpuCalibrationContext& bench, const std::string& resource, con
   measure(bench, std::move(ceiling), timed, times);
 }
 
-void pinned(GpuCalibrationContext& bench) {
+void pinned(CudaCalibration& bench) {
   const probes::PinnedMemory to(copied_bytes);
   const probes::PinnedMemory from(copied_bytes);
   DeviceVector<std::byte> in(copied_bytes);
@@ -67,11 +66,11 @@ void pinned(GpuCalibrationContext& bench) {
                2 * copied_bytes, both);
 }
 
-int repeats_in_process(const GpuCalibrationContext& bench) {
+int repeats_in_process(const CudaCalibration& bench) {
   return bench.options.part == Part::of_process ? pageable_repeats_of_several : pageable_repeats;
 }
 
-void pageable(GpuCalibrationContext& bench) {
+void pageable(CudaCalibration& bench) {
   std::vector<std::byte> host(copied_bytes, std::byte{1});
   DeviceVector<std::byte> device(copied_bytes);
   const char* const copy = "a copy of 256 MiB of ordinary host memory, host clock";
@@ -81,7 +80,7 @@ void pageable(GpuCalibrationContext& bench) {
   measure_link(bench, "device-to-host-pageable", copy, copied_bytes, read, repeats_in_process(bench));
 }
 
-void measure_peer(GpuCalibrationContext& bench, int other) {
+void measure_peer(CudaCalibration& bench, int other) {
   probes::PeerLink link(other, peer_bytes);
   const std::string name = fmt::format("peer-{}", other);
   measure_link(bench, name + "-write", "a copy of 512 MiB to the other GPU, host clock", peer_bytes,
@@ -111,11 +110,11 @@ void measure_peer(GpuCalibrationContext& bench, int other) {
 
 }  // namespace
 
-void measure_links_of_process(GpuCalibrationContext& bench) {
+void measure_links_of_process(CudaCalibration& bench) {
   bench.attempt({"host-to-device-pageable", "device-to-host-pageable"}, [&] { pageable(bench); });
 }
 
-void measure_links(GpuCalibrationContext& bench) {
+void measure_links(CudaCalibration& bench) {
   bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
   const int count = static_cast<int>(bench::gpus().size());
   for (int other = 0; other < count; ++other)

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 #include "gpu/memory/memory.h"
 #include "kernels/probes/access_order.h"
 #include "kernels/probes/cuda/compute.h"
@@ -34,7 +34,7 @@ constexpr Pattern patterns[] = {{"dram-read", MemoryPattern::read, 1},
                                 {"dram-copy", MemoryPattern::copy, 2},
                                 {"dram-triad", MemoryPattern::triad, 3}};
 
-std::vector<MemoryCandidate> candidates_of(GpuCalibrationContext& bench, const Pattern& what, std::size_t count) {
+std::vector<MemoryCandidate> candidates_of(CudaCalibration& bench, const Pattern& what, std::size_t count) {
   float* const a = bench.pool.data();
   const float* const b = what.arrays > 1 ? a + count : a;
   const float* const c = what.arrays > 2 ? a + 2 * count : a;
@@ -53,7 +53,7 @@ std::vector<MemoryCandidate> candidates_of(GpuCalibrationContext& bench, const P
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_pattern(GpuCalibrationContext& bench, const Pattern& what, const std::string& size, const std::string& caveat,
+void add_pattern(CudaCalibration& bench, const Pattern& what, const std::string& size, const std::string& caveat,
                  const std::string& shape = "") {
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
@@ -90,7 +90,7 @@ void add_pattern(GpuCalibrationContext& bench, const Pattern& what, const std::s
   bench.probes.push_back(std::move(probe));
 }
 
-void make_pool(GpuCalibrationContext& bench, std::string& size, std::string& caveat) {
+void make_pool(CudaCalibration& bench, std::string& size, std::string& caveat) {
   const std::size_t free_bytes = detail::free_device_bytes();
   constexpr std::size_t granule = 6 * probes::memory_granule;  // whole granules for two and for three arrays
   const double wanted = std::min(max_memory_bytes, share_of_free_memory * static_cast<double>(free_bytes));
@@ -119,7 +119,7 @@ Probe cache_probe(const std::string& resource, const std::string& method, double
   return probe;
 }
 
-void add_l2(GpuCalibrationContext& bench) {
+void add_l2(CudaCalibration& bench) {
   if (bench.pool.size() == 0) throw OutOfMemory(no_pool);
   const std::size_t cache = bench.cache_bytes();
   // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
@@ -147,7 +147,7 @@ void add_l2(GpuCalibrationContext& bench) {
   bench.add_fastest(std::move(probe), probes::working_set_shapes(), kernel, text);
 }
 
-void add_l1(GpuCalibrationContext& bench) {
+void add_l1(CudaCalibration& bench) {
   const std::size_t bytes = l1_set_bytes * static_cast<std::size_t>(bench.multiprocessors());
   if (bytes > bench.pool.bytes()) throw OutOfMemory("too little memory is free");
   Probe probe = cache_probe("l1", "each multiprocessor reads 64 KiB of its own again and again",
@@ -161,7 +161,7 @@ void add_l1(GpuCalibrationContext& bench) {
 
 constexpr const char* one_large_block = "one block of 1024 threads on each multiprocessor";
 
-void add_shared(GpuCalibrationContext& bench) {
+void add_shared(CudaCalibration& bench) {
   Probe probe =
       cache_probe("shared", "16-byte loads without bank conflicts", probes::local_bytes_limit(bench.major, bench.minor),
                   {{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"}}, 128.0);
@@ -169,7 +169,7 @@ void add_shared(GpuCalibrationContext& bench) {
   bench.add_loops(std::move(probe), probes::launch_shared<false>);
 }
 
-void add_lsu(GpuCalibrationContext& bench) {
+void add_lsu(CudaCalibration& bench) {
   constexpr int load_bytes = 4;
   Probe probe = cache_probe("lsu",
                             "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
@@ -204,7 +204,7 @@ constexpr RandomProbe random_probes[] = {{"l2-random-read", RandomAccess::read, 
                                          {"l2-random-update", RandomAccess::update, true},
                                          {"dram-random-update", RandomAccess::update, false}};
 
-void add_random(GpuCalibrationContext& bench, const RandomProbe& what) {
+void add_random(CudaCalibration& bench, const RandomProbe& what) {
   if (bench.pool.size() == 0) throw OutOfMemory(no_pool);
   const bool reads = what.access == RandomAccess::read;
   const auto half_of_l2 = static_cast<std::size_t>(share_of_l2 * static_cast<double>(bench.cache_bytes()));
@@ -246,7 +246,7 @@ constexpr Command commands[] = {{"copy-rate-device-to-device", "cudaMemcpyAsync 
                                 {"fill-rate", "cudaMemsetAsync in a stream", false}};
 
 /// `filled`: memory of `bytes` that no other probe reads.
-void add_command(GpuCalibrationContext& bench, const Command& what, std::byte* filled, std::size_t bytes) {
+void add_command(CudaCalibration& bench, const Command& what, std::byte* filled, std::size_t bytes) {
   auto* const pool = reinterpret_cast<std::byte*>(bench.pool.data());
   const auto work_of = [&](int times) {
     return [=, copies = what.copies, stream = bench.stream] {
@@ -275,7 +275,7 @@ void add_command(GpuCalibrationContext& bench, const Command& what, std::byte* f
 
 }  // namespace
 
-void add_memory_probes(GpuCalibrationContext& bench) {
+void add_memory_probes(CudaCalibration& bench) {
   std::string size;
   std::string caveat;
   std::vector<std::string> resources;
@@ -287,7 +287,7 @@ void add_memory_probes(GpuCalibrationContext& bench) {
   });
 }
 
-void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) {
+void add_memory_probe_like(CudaCalibration& bench, const Ceiling& stored) {
   std::string size;
   std::string caveat;
   make_pool(bench, size, caveat);
@@ -295,14 +295,14 @@ void add_memory_probe_like(GpuCalibrationContext& bench, const Ceiling& stored) 
     if (pattern.resource == stored.resource) add_pattern(bench, pattern, size, caveat, stored.shape);
 }
 
-void add_cache_probes(GpuCalibrationContext& bench) {
+void add_cache_probes(CudaCalibration& bench) {
   bench.attempt({"l2-near"}, [&] { add_l2(bench); });
   bench.attempt({"l1"}, [&] { add_l1(bench); });
   bench.attempt({"shared"}, [&] { add_shared(bench); });
   bench.attempt({"lsu"}, [&] { add_lsu(bench); });
 }
 
-void add_atomics_probes(GpuCalibrationContext& bench) {
+void add_atomics_probes(CudaCalibration& bench) {
   struct Kind {
     const char* name;
     const char* what;
@@ -331,11 +331,11 @@ void add_atomics_probes(GpuCalibrationContext& bench) {
   });
 }
 
-void add_random_probes(GpuCalibrationContext& bench) {
+void add_random_probes(CudaCalibration& bench) {
   for (const RandomProbe& what : random_probes) bench.attempt({what.resource}, [&] { add_random(bench, what); });
 }
 
-void add_copy_probes(GpuCalibrationContext& bench) {
+void add_copy_probes(CudaCalibration& bench) {
   std::vector<std::string> resources;
   for (const Command& what : commands) resources.emplace_back(what.resource);
   bench.attempt(resources, [&] {

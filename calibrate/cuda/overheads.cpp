@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/timing/costs.h"
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -20,7 +20,7 @@ Ceiling overhead(std::string resource, std::string method) {
 }
 
 /// As `gpubench doctor` tells it, measured several times.
-void graph_node(GpuCalibrationContext& bench) {
+void graph_node(CudaCalibration& bench) {
   const auto cost = [&bench] {
     const auto costs = bench::measure_costs(*bench.gpu);
     return *std::ranges::find(costs, "graph node", &bench::Cost::what);
@@ -56,7 +56,7 @@ class BlockedTimer {
 };
 
 /// What copies and fills of a few bytes take.
-void small_commands(GpuCalibrationContext& bench) {
+void small_commands(CudaCalibration& bench) {
   BlockedTimer timer(*bench.gpu);
   const probes::PinnedMemory pinned(4096);
   DeviceVector<std::byte> memory(4096);
@@ -93,7 +93,7 @@ void small_commands(GpuCalibrationContext& bench) {
 
 }  // namespace
 
-void measure_overheads(GpuCalibrationContext& bench) {
+void measure_overheads(CudaCalibration& bench) {
   if (bench.full) bench.attempt({"graph-node"}, [&] { graph_node(bench); });
   bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
                 [&] { small_commands(bench); });
@@ -101,7 +101,7 @@ void measure_overheads(GpuCalibrationContext& bench) {
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels
 /// then take longer in steps.
-void measure_launch_step(GpuCalibrationContext& bench) {
+void measure_launch_step(CudaCalibration& bench) {
   constexpr int step_repeats = 7;
   constexpr int launches = 100;
   constexpr long long cycles_apart = 50;
@@ -126,7 +126,7 @@ void measure_launch_step(GpuCalibrationContext& bench) {
   });
 }
 
-void add_block_start_probe(GpuCalibrationContext& bench) {
+void add_block_start_probe(CudaCalibration& bench) {
   // Even the few take long enough for the host to launch the next kernel meanwhile.
   constexpr int launches = 8;
   const int few = 128 * bench.multiprocessors();

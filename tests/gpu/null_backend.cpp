@@ -237,24 +237,6 @@ void NullBackend::pass(double seconds) const { world_->host += seconds; }
 
 void NullBackend::wait() const { world_->wait(); }
 
-Calibration NullBackend::ceilings() const {
-  Calibration calibration;
-  calibration.device = devices().front();
-  calibration.mode = "quick";
-  const auto add = [&](std::string resource, double value, std::string unit) {
-    Ceiling& ceiling = calibration.ceilings.emplace_back();
-    ceiling.resource = std::move(resource);
-    ceiling.value = value;
-    ceiling.unit = std::move(unit);
-    ceiling.ci95 = {0.99 * value, 1.01 * value};
-    ceiling.repeats = 10;
-  };
-  for (const char* resource : {"dram-read", "dram-write", "dram-copy", "dram-triad"})
-    add(resource, bytes_per_second, "B/s");
-  add("fp32", flops_per_second, "FLOP/s");
-  return calibration;
-}
-
 std::vector<Device> NullBackend::devices() const {
   Device device;
   device.id = "null:0";

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/calibration.h"
 #include "gpu/backend.h"
 
 namespace gpubench::bench {
@@ -41,8 +40,6 @@ class NullBackend final : public Backend {
   void pass(double seconds) const;
   /// The host waits for the stream.
   void wait() const;
-  /// What a calibration would find: the constants above, each within a percent.
-  [[nodiscard]] Calibration ceilings() const;
 
   [[nodiscard]] std::string_view prefix() const override { return "null:"; }
   [[nodiscard]] std::vector<Device> devices() const override;

@@ -7,12 +7,14 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "bench/timing/costs.h"
-#include "bench/timing/launch_overhead.h"
+#include "calibrate/check/gpu_drift.h"
+#include "calibrate/gpu/gpu_calibration.h"
 #include "classifier/classifier.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "reports/reports.h"
 #include "tests/gpu/null_backend.h"
+#include "tests/gpu/null_calibration.h"
 
 namespace gpubench::bench {
 namespace {
@@ -40,13 +42,20 @@ GPU_BENCHMARK(null_map)->ArgNames({"n", "flops"})->Args({1 << 10, 1})->Args({1 <
 
 class NullPipeline : public testing::Test {
  protected:
+  /// As any GPU is calibrated, by this vendor's probes.
+  Calibration calibration(calibrate::Mode mode, double misdeclared = 1.0) const {
+    calibrate::CalibrationOptions options;
+    options.mode = mode;
+    NullCalibration calibrating(null_backend(), device_, options, misdeclared);
+    Calibration found = calibrate::calibrate_gpu(calibrating);
+    found.device = device_;
+    return found;
+  }
   /// Judged by the device's ceilings.
   gpubench::Run classified(const std::vector<Measurement>& measured) const {
     gpubench::Run run;
     run.devices = {device_};
-    run.calibrations = {null_backend().ceilings()};
-    const auto gpu = open_gpu(device_);
-    run.calibrations.front().ceilings.push_back(measure_launch_overhead(*gpu));
+    run.calibrations = {calibration(calibrate::Mode::quick)};
     for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
     classifier::classify(run);
     return run;
@@ -70,6 +79,51 @@ TEST_F(NullPipeline, TheVendorIsAmongTheDevices) {
   Device unknown;
   unknown.id = "none:0";
   EXPECT_THROW((void)open_gpu(unknown), GpuError);
+}
+
+TEST_F(NullPipeline, ACalibrationFindsWhatTheDeviceCan) {
+  const Calibration found = calibration(calibrate::Mode::full);
+  for (const auto& absent : found.absent) ADD_FAILURE() << absent.resource << ": " << absent.reason;
+  for (const std::string resource : {"dram-read", "dram-write", "dram-copy", "dram-triad", "fp32"}) {
+    const double truth = resource == "fp32" ? NullBackend::flops_per_second : NullBackend::bytes_per_second;
+    for (const std::string& name : {resource, resource + "-sustained"}) {
+      const Ceiling* const ceiling = found.find(name);
+      ASSERT_NE(ceiling, nullptr) << name;
+      EXPECT_NEAR(ceiling->value, truth, 0.01 * truth) << name;
+      EXPECT_LE(ceiling->ci95.low, ceiling->value) << name;
+      EXPECT_GE(ceiling->ci95.high, ceiling->value) << name;
+      EXPECT_EQ(ceiling->clock_hz, NullBackend::clock_hz) << name;
+      if (resource == "fp32") continue;
+      ASSERT_TRUE(ceiling->confirmation) << name;
+      EXPECT_NEAR(ceiling->confirmation->ratio.value_or(0.0), 1.0, 1e-9) << ceiling->confirmation->reason;
+    }
+  }
+  const Ceiling* const launch = found.find("launch");
+  ASSERT_NE(launch, nullptr);
+  EXPECT_NEAR(launch->value, NullBackend::kernel_seconds, 0.01 * NullBackend::kernel_seconds);
+}
+
+TEST_F(NullPipeline, ACeilingWhoseWorkIsNotAsCountedIsRejected) {
+  const Calibration found = calibration(calibrate::Mode::full, 1.5);
+  EXPECT_EQ(found.find("l2"), nullptr);
+  const auto absent = std::ranges::find(found.absent, "l2", &AbsentCeiling::resource);
+  ASSERT_NE(absent, found.absent.end());
+  EXPECT_THAT(absent->reason, testing::HasSubstr("rejected"));
+  EXPECT_NE(found.find("dram-read"), nullptr);
+}
+
+TEST_F(NullPipeline, ADriftCheckTakesTheSameProbes) {
+  const auto open = [](const Device& device, const calibrate::CalibrationOptions& options) {
+    return std::make_unique<NullCalibration>(null_backend(), device, options);
+  };
+  const auto sampler = calibrate::gpu_drift_sampler(device_, open);
+  Calibration stored = calibration(calibrate::Mode::quick);
+  EXPECT_EQ(calibrate::check_drift(stored, sampler).outcome, DriftOutcome::agrees);
+  for (Ceiling& ceiling : stored.ceilings) {
+    ceiling.value *= 2.0;
+    ceiling.ci95 = {2.0 * ceiling.ci95.low, 2.0 * ceiling.ci95.high};
+  }
+  EXPECT_EQ(calibrate::check_drift(stored, sampler).outcome, DriftOutcome::drifted);
 }
 
 TEST_F(NullPipeline, AnOperationComesOutAsAVerdictInAReport) {

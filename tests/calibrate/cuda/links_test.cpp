@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibrate/calibrate.h"
-#include "calibrate/cuda/calibration_context.h"
+#include "calibrate/cuda/cuda_calibration.h"
 #include "gpu/devices.h"
 
 namespace gpubench::calibrate {
@@ -14,7 +14,7 @@ namespace {
 
 TEST(CudaLinks, EachGpuSendsItsOwnCopyWhenBothSendAtOnce) {
   if (bench::gpus().size() < 2) GTEST_SKIP() << "needs two GPUs that reach each other's memory";
-  GpuCalibrationContext bench(bench::gpus().front(), CalibrationOptions{});
+  CudaCalibration bench(bench::gpus().front(), CalibrationOptions{});
   measure_links(bench);
   const Calibration& found = bench.calibration;
   for (const auto& absent : found.absent)

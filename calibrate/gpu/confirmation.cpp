@@ -1,83 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ceilings of an NVIDIA GPU: what is measured in which order.
+#include "calibrate/gpu/confirmation.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/timing/launch_overhead.h"
 #include "calibrate/check/health.h"
-#include "calibrate/cuda/calibration_context.h"
-#include "core/base/time.h"
-#include "gpu/backend.h"
-#include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {
 namespace {
-
-/// How much is measured in each mode.
-struct GpuPlan {
-  int rounds;  ///< times that all probes are gone through; an independent repeat of each
-  double warm_up_seconds;
-  double counting_seconds;
-};
-constexpr GpuPlan quick_gpu_plan = {7, 0.2, 0.0};
-constexpr GpuPlan full_gpu_plan = {9, 1.0, 5.0};
-/// Where several processes measure it.
-constexpr double warm_up_seconds_of_process = 0.1;
-constexpr int launch_rounds_of_process = 2;
-
-void note_conditions(GpuCalibrationContext& bench) {
-  auto& warnings = bench.calibration.warnings;
-  const auto readings = bench::backend_of(bench.device).readings(bench.device);
-  // This process is one of them.
-  if (const auto& processes = readings.processes.value; processes && processes->size() > 1)
-    warnings.push_back(fmt::format("{} other process{} computed on this GPU; ceilings may be low",
-                                   processes->size() - 1, processes->size() == 2 ? "" : "es"));
-  if (readings.mig.value.value_or(false))
-    warnings.emplace_back(
-        "MIG is on: ceilings are those of a slice, theoretical limits of memory may be the whole GPU's");
-  if (!readings.throttle.value)
-    warnings.push_back("no throttling was read, and perhaps no power and temperature: " + readings.throttle.reason);
-}
-
-void measure_launch(GpuCalibrationContext& bench) {
-  bench.attempt({"launch"}, [&] {
-    Ceiling launch = bench.options.part == Part::all
-                         ? bench::measure_launch_overhead(*bench.gpu)
-                         : bench::measure_launch_overhead(*bench.gpu, launch_rounds_of_process);
-    launch.group = CeilingGroup::overhead;
-    bench.calibration.ceilings.push_back(std::move(launch));
-  });
-}
-
-void sample_all(GpuCalibrationContext& bench, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    bench.step("ceilings", static_cast<double>(round) / rounds);
-    for (auto& probe : bench.probes) bench.sample(probe);
-  }
-  for (const auto& probe : bench.probes) bench.conclude(probe);
-}
-
-/// After all that needs a cool GPU. Each load is visited twice, so that its interval holds what the others' heat does.
-void sustain_all(GpuCalibrationContext& bench) {
-  constexpr int visits = 2;
-  std::vector<SustainedLoad> loads;
-  for (const Probe& probe : bench.probes)
-    if (probe.sustained_seconds > 0.0 && probe.failure.empty()) loads.emplace_back(probe);
-  for (std::size_t i = 0; i < visits * loads.size(); ++i) {
-    SustainedLoad& load = loads[i % loads.size()];
-    if (!load.failure().empty()) continue;
-    bench.step("sustained loads", static_cast<double>(i) / static_cast<double>(visits * loads.size()));
-    load.visit(bench, 1.0 / visits);
-  }
-  for (const SustainedLoad& load : loads) {
-    if (load.failure().empty())
-      bench.calibration.ceilings.push_back(load.ceiling(bench.multiprocessors()));
-    else
-      bench.absent(load.resource(), load.failure());
-  }
-}
 
 /// How a probe is counted.
 struct Counting {
@@ -151,8 +87,8 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
 }
 
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
-void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std::vector<Counting>& group,
-           double deadline, std::size_t& counted, std::vector<Confirmation>& confirmations) {
+void count(GpuCalibration& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
+           std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
     source.begin(group.front().counters);
   } catch (const bench::MetricsUnavailable& error) {
@@ -162,11 +98,12 @@ void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std:
   for (const Counting& each : group) {
     const std::size_t probe = each.probe;
     bench.step("counters", static_cast<double>(counted++) / static_cast<double>(bench.probes.size()));
-    if (steady_seconds() > deadline) {
+    if (bench.gpu->now() > deadline) {
       confirmations[probe].reason = "the time for counting was over";
       continue;
     }
-    bench::Replay replay = {probes::wait_for_gpu, [&bench, probe] {
+    bench::Replay replay = {[&bench] { bench.gpu->wait_for_all(); },
+                            [&bench, probe] {
                               bench.probes[probe].enqueue();
                               bench.gpu->wait();
                             }};
@@ -185,70 +122,8 @@ void count(GpuCalibrationContext& bench, bench::MetricSource& source, const std:
 
 }  // namespace
 
-void warm_up(GpuCalibrationContext& bench, double seconds) {
-  const double start = steady_seconds();
-  while (steady_seconds() < start + seconds)
-    bench.timer.seconds([&] {
-      (void)probes::launch_vector(probes::VectorOperation::fp32, {256, 4}, bench.loops(1000));
-    });
-}
-
-Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options) {
-  GpuCalibrationContext bench(device, options);
-  const GpuPlan& plan = bench.full ? full_gpu_plan : quick_gpu_plan;
-  bench.step("warm-up", 0.0);
-  const bool for_process = options.part == Part::of_process;
-  bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
-  note_conditions(bench);
-  // Before links use other streams: from then on every kernel may cost more (gpu/cuda/handles.h).
-  bench.step("launch", 0.02);
-  measure_launch(bench);
-  if (!for_process) measure_launch_step(bench);
-  if (bench.full ? options.part != Part::all_but_of_process : !for_process) {
-    bench.step("overheads", 0.03);
-    measure_overheads(bench);
-  }
-  if (bench.full && options.part != Part::all_but_of_process) {
-    bench.step("links", 0.03);
-    measure_links_of_process(bench);
-  }
-  if (for_process) return std::move(bench.calibration);
-  add_block_start_probe(bench);
-  add_vector_probes(bench);
-  bench.step("matrix products", 0.04);
-  add_product_probes(bench);
-  bench.step("memory", 0.12);
-  add_memory_probes(bench);
-  if (bench.full) {
-    add_matrix_probes(bench);
-    add_cache_probes(bench);
-    add_atomics_probes(bench);
-    add_random_probes(bench);
-    add_copy_probes(bench);
-  }
-  bench.stage(0.16, bench.full ? 0.5 : 0.9);
-  sample_all(bench, plan.rounds);
-  bench.stage(bench.full ? 0.5 : 0.9, bench.full ? 0.54 : 1.0);
-  measure_ladders(bench);
-  if (bench.full) {
-    bench.stage(0.54, 0.58);
-    bench.step("latencies", 0.0);
-    measure_latencies(bench);
-    bench.stage(0.58, 0.64);
-    bench.step("links", 0.6);
-    measure_links(bench);
-    bench.stage(0.64, 0.68);
-    measure_intensities(bench);
-    bench.stage(0.68, 0.93);
-    sustain_all(bench);
-    bench.stage(0.93, 1.0);
-    confirm(bench, plan.counting_seconds);
-  }
-  return bench.finish();
-}
-
-void confirm(GpuCalibrationContext& bench, double seconds) {
-  const double deadline = steady_seconds() + seconds;
+void confirm(GpuCalibration& bench, double seconds) {
+  const double deadline = bench.gpu->now() + seconds;
   std::unique_ptr<bench::MetricSource> source;
   std::string reason;
   try {
