@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include "core/base/pattern.h"
 #include "core/base/text.h"
