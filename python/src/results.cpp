@@ -213,6 +213,9 @@ void bind_results(nb::module_& module) {
       "chart_html", [](const std::string& specification) { return reports::chart_html(specification); },
       "specification"_a, Release(), "A Vega-Lite specification as a page that needs no network.");
   module.def(
+      "leaderboard_html", [](const std::string& text) { return reports::leaderboard_html(text, std::string(version)); },
+      "json"_a, Release(), "A table of verdicts with a chart as a page that needs no network.");
+  module.def(
       "chart_svg", [](const std::string& specification) { return reports::draw(specification, "svg"); },
       "specification"_a, Release(), "A Vega-Lite specification as a picture, by vl-convert.");
 }

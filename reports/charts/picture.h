@@ -46,6 +46,10 @@ std::string draw(std::string_view specification, const std::string& format, doub
 /// A Vega-Lite specification as a page that draws it, for notebooks: without a network, where the program has the
 /// bundle. Throws nlohmann::json::exception for what is no JSON.
 std::string chart_html(std::string_view specification);
+/// A table and a chart, in the look of all pages. `text` is JSON: title, summary, caption, columns (as `headings` reads
+/// them; cells of * are verdicts), rows, chart (its caption), specification (Vega-Lite), notes. Throws
+/// nlohmann::json::exception for what is none.
+std::string leaderboard_html(std::string_view text, const std::string& version);
 
 /// Throws PictureError unless such a Python can be started: to be asked before something long.
 void check_can_draw();

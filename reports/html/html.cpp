@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -194,6 +195,34 @@ std::string html(const Several& several) { return html_of(several, {}); }
 
 std::string html(const compare::Comparison& comparison, const Several& several) {
   return html_of(several, sections::comparison(comparison, several.labels.front(), several.labels.back()));
+}
+
+std::string leaderboard_html(std::string_view text, const std::string& version) {
+  constexpr std::array looks = {std::pair{"right", "good"}, std::pair{"wrong", "slower"}, std::pair{"refused", "held"}};
+  const auto given = storage::parsed_json(text);
+  markup::CaptionedTable table{.caption = given.at("caption"),
+                               .columns = headings(given.at("columns").get<std::string>()),
+                               .rows = given.at("rows").get<Rows>(),
+                               .folds = false};
+  for (auto& row : table.rows)
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      if (table.columns[i].made) {
+        const auto* const look =
+            std::ranges::find(looks, row[i], [](const auto& one) { return std::string(one.first); });
+        row[i] = fmt::format("<span class=\"{}\">{}</span>", look == looks.end() ? "" : look->second,
+                             markup::escape(row[i]));
+      }
+  page::LookPage page;
+  page.summary = given.at("summary");
+  page.body = markup::part("leaderboard", {{"table", markup::render(table)}, {"caption", given.at("chart")}});
+  page.data.push_back(
+      {{"type", "application/json"},
+       {"id", "data"},
+       {"text", markup::script_json({{"specification", given.at("specification")},
+                                     {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}}})}});
+  page.scripts = {page::script_leaderboard()};
+  page.draws_charts = true;
+  return page::look_page({given.at("title"), version, given.at("notes")}, std::move(page));
 }
 
 std::string chart_html(std::string_view specification) {

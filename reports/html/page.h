@@ -31,6 +31,7 @@ File script_flame();
 File script_history();
 File script_library();
 File script_fleet();
+File script_leaderboard();
 
 /// The style sheet with the colours of regimes.
 std::string style();

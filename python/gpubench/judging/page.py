@@ -2,10 +2,8 @@
 """Verdicts for readers: lines for a terminal, and a page with a leaderboard and a chart."""
 from __future__ import annotations
 
-import html
 import json
 import os
-import re
 import textwrap
 from typing import Any, Sequence
 
@@ -70,43 +68,25 @@ def chart_of(results: Sequence[Result]) -> dict[str, Any]:
     color = {"field": "verdict", "type": "nominal", "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())}, "legend": None}
     tooltip = [{"field": name, "type": "nominal"} for name in ("candidate", "time")] + [
         {"field": name, "type": "quantitative", "format": ".4g"} for name in ("speedup", "low", "high", "share")]
-    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "width": 640, "height": 320, "data": {"values": values}, "layer": [
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "width": "container", "height": 320, "data": {"values": values}, "layer": [
         {"mark": {"type": "rule", "strokeDash": [4, 4], "color": "#888"}, "encoding": {"y": {"datum": 1, "type": "quantitative"}}},
         {"mark": {"type": "rule"}, "encoding": {"x": across, "y": {"field": "low", **up}, "y2": {"field": "high"}, "color": color}},
         {"mark": {"type": "point", "filled": True, "size": 70}, "encoding": {"x": across, "y": {"field": "speedup", **up}, "color": color, "tooltip": tooltip}}]}
 
 
-_STYLE = """body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;color:#1b222b;font-variant-numeric:tabular-nums}
-main{max-width:1200px;margin:0 auto;padding:1.5rem clamp(14px,2.5vw,36px)}h1{font-size:1.6rem;margin:0 0 .3rem}p{margin:.2rem 0 1rem;color:#57606b}
-.scroll{overflow-x:auto;border:1px solid #d9dfe6;border-radius:12px}table{border-collapse:collapse;width:100%;font-size:.88rem}
-th,td{padding:.42rem .9rem;text-align:left;vertical-align:top;border-top:1px solid #d9dfe6;overflow-wrap:anywhere}thead th{white-space:nowrap;color:#57606b}
-td.n{text-align:right;white-space:nowrap}td small{display:block;color:#57606b}td.why{min-width:18rem}#chart{max-width:1200px;margin:0 auto;padding:0 clamp(14px,2.5vw,36px) 2rem;overflow-x:auto}
-.right{color:#2E7D32}.wrong{color:#B3261E}.refused{color:#B26A00}.right,.wrong,.refused{font-weight:650;white-space:nowrap}tbody th{min-width:16rem}
-@media (max-width:600px){th,td{padding:.4rem .6rem}tbody th{min-width:12rem}}"""
-
-
 def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     """A leaderboard with intervals, and the chart, in one file that needs no network."""
-    def cell(text: str, kind: str = "") -> str:
-        return f"<td{f' class={kind!r}' if kind else ''}>{html.escape(text)}</td>"
-
-    rows: list[str] = []
+    rows = []
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
-        share = f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else ""
-        share += f"; {each.regime}" if each.regime else ""
-        numbers = (speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.cold_seconds))
-        rows.append(f"<tr>{cell(str(each.rank or ''), 'n')}<th scope=row>{html.escape(name)}</th>{cell(each.verdict, each.verdict)}"
-                    f"{''.join(cell(number, 'n') for number in numbers)}{cell(share)}{cell(printable(why), 'why')}</tr>")
+        share = "; ".join(filter(None, (f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else "", each.regime)))
+        rows.append([name, str(each.rank or ""), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
+                     time_of(each.cold_seconds), share, printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
-    problem = html.escape(printable(results[0].problem)) if results else ""
     basis = next((each.floor_basis for each in results if each.floor_basis), "")
-    head = (f"<style>{_STYLE}</style><main><h1>Candidates for {problem}</h1><p>{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie. "
-            f"{html.escape(f'Floor: {basis}.' if basis else '')}</p>"
-            "<div class=scroll><table><thead><tr><th>Rank<th>Candidate<th>Verdict<th>Speed-up<th>Time<th>Cold<th>Of the floor<th>What to know</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(f'<p>{html.escape(printable(each))}</p>' for each in notes)}</main>")
-    page = _core.chart_html(json.dumps(chart_of(results)))
-    page = re.sub("<title>.*?</title>", lambda _: f"<title>Candidates for {problem}</title>", page, count=1)
-    page = page.replace('content="light">', 'content="light">\n<meta name="viewport" content="width=device-width">', 1)
-    before, mark, after = page.partition('<div id="chart">')
-    return before + head + mark + after
+    return _core.leaderboard_html(json.dumps({
+        "title": f"Candidates for {printable(results[0].problem) if results else 'nothing'}",
+        "summary": f"{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie." + (f" Floor: {printable(basis)}." if basis else ""),
+        "caption": "Candidates by speed-up", "chart": "Speed-up with its interval",
+        "columns": "candidate; rank>; verdict*; speed-up>; time>; on device>; cold>; of the floor; what to know",
+        "rows": rows, "notes": [printable(each) for each in notes], "specification": chart_of(results)}))
