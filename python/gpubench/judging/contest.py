@@ -122,7 +122,7 @@ class Judge:
         sides: list[Side] = []
         try:
             try:
-                memory = trial.memory()
+                memory = trial.memory(for_batches=time_it)
                 sides = self._start_all(trial, file, memory, time_it)
                 result.isolation_missing = sides[0].process.missing
                 if check:

@@ -68,6 +68,7 @@ class ProbeMaker:
             elif self._doubts_itself(probe):
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
             else:
+                probe.exact = None  # precision is judged by shown ones
                 probes.append(probe)
         return probes
 

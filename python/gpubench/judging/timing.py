@@ -183,7 +183,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         return timed, results
 
     def block() -> None:
-        first, second = ([fresh() for _ in range(plan.calls)] for _ in range(2))
+        first = [fresh() for _ in range(plan.calls)]
         before = turn(nothing, first)
         empty = nothing.run(empty=True)
         one = turn(reference, first)
@@ -194,6 +194,8 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         if reference.device is not None:
             times.waits.append(reference.device.wait_seconds())
         judge_batch(results, first, expected)
+        first = expected = results = []  # gives their memory back
+        second = [fresh() for _ in range(plan.calls)]
         three, results = candidate_turn(second)
         four = turn(reference, second)
         judge_batch(results, second, expected_of())

@@ -26,7 +26,7 @@ from .verdict import Result, Trouble
 
 _BATCH_BYTES = 64 << 20
 _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
-_GPU_BATCH_BYTES = 2 << 30
+_GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.006
 _RECORDED_BATCHES = 3
 
@@ -91,8 +91,9 @@ class Trial:
             self._batch_bytes = _BATCH_BYTES
             self._sizes = (16 * input_bytes + 4 * _BATCH_BYTES, 16 * input_bytes + 16 * _BATCH_BYTES)
             if self.gpu is not None:
-                self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 16), 2 * input_bytes)
-                self._sizes = (4 * input_bytes + self._batch_bytes, 4 * input_bytes + self._batch_bytes)
+                self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 12), 2 * input_bytes)
+                self._sizes = (4 * input_bytes + self._batch_bytes,) * 2
+                self._sizes_of_check = (4 * input_bytes + _BATCH_BYTES,) * 2
             self._memory = self.memory()
             recorded = self._recorded_side()
             try:
@@ -127,11 +128,11 @@ class Trial:
         self.starters.shutdown()
         let_be_read(self._could_be_read)
 
-    def memory(self) -> Memory | None:
+    def memory(self, for_batches: bool = True) -> Memory | None:
         """For the processes of one side, which work in turns; None where each has its own."""
         if self.gpu is None:
             return None
-        made = Memory.of_device(self.gpu, *self._sizes)
+        made = Memory.of_device(self.gpu, *(self._sizes if for_batches else self._sizes_of_check))
         self._memories.append(made)
         return made
 
@@ -273,9 +274,10 @@ class Trial:
         return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks,
                            budget_seconds=settings.time_budget / settings.rounds, narrow=settings.narrow)
 
-    @staticmethod
-    def _call_bytes(probe: Probe) -> int:
-        return sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in (*probe.specs, *probe.outputs))
+    def _call_bytes(self, probe: Probe) -> int:
+        """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
+        sizes = [sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in specs) for specs in (probe.specs, probe.outputs)]
+        return sum(sizes) if self.gpu is None else max(sizes)
 
     def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result) -> timing.Times:
         """One process of each side."""
