@@ -145,6 +145,13 @@ def candidate(x, y):
         self.assertIsNone(trouble_of(ValueError("x")))
 
 
+class Broken(FakeDevice):
+    """The judge's own context fails with the first candidate."""
+
+    def wait_seconds(self, times=5):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
 class JudgedTensors(unittest.TestCase):
     """The same of PyTorch's tensors."""
 
@@ -176,6 +183,21 @@ strides = True
         self.assertNotIn("copied between", " ".join(self.notes))
         result = self.judged("def candidate(x, y):\n    return y + x * 3, (x > y).sum(dim=0) + 1\n", problem=self.problem)
         self.assertEqual(result.reason, "values", result.text)
+
+
+class AfterAFailure(unittest.TestCase):
+    def test_the_rest_is_judged_in_a_new_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / name for name in ("problem.py", "first.py", "second.py", "third.py")]
+            files[0].write_text(PROBLEM)
+            for file in files[1:]:
+                file.write_text(f"def candidate(x, y):\n    return y + x * {2 if file.stem == 'third' else 3}\n")
+            with mock.patch.object(layout, "device_of", lambda array: "cpu"):
+                judge = Judge(problem_of(files[0]), Settings(time_budget=0.2, rounds=1, min_blocks=2, device=Broken, cold=False))
+                results = list(judge.results(files[1:]))
+        self.assertEqual([each.reason for each in results], ["judge", None, "values"], [each.text for each in results])
+        self.assertEqual([Path(each.candidate).name for each in results], ["first.py", "second.py", "third.py"])
+        self.assertIn("new process", " ".join(judge.notes))
 
 
 class Blocks(unittest.TestCase):

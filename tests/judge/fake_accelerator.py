@@ -77,6 +77,9 @@ else:
         def flush(self):
             pass
 
+        def release_cached(self):
+            pass
+
         def free_bytes(self):
             return 1 << 32
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
 from .adapters import MAX_SOURCE_BYTES, candidate_adapter, problem_of
 from .adapters.c_library import files as files_beside
-from .device import trouble_of
+from .device import is_broken, trouble_of
 from .problem import Problem
 from .side import Memory, Side
 from .store import Store
@@ -61,6 +63,7 @@ class Judge:
     def __init__(self, problem: Problem, settings: Settings, store: Store | None = None):
         self.problem, self.settings, self.store = problem, settings, store
         self.notes: list[str] = []
+        self._is_broken = False  #: whether this process can use its GPU no more
 
     def results(self, files: Sequence[Path]) -> Iterator[Result]:
         """In the order in which they are known. What the store has is not judged again."""
@@ -89,10 +92,34 @@ class Judge:
             yield result
 
     def _one_by_one(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
-        for file, key in files:
+        for place, (file, key) in enumerate(files):
             result = self._result(file, key)
             self._stages(trial, file, result, check=True, time_it=True)
             yield result
+            if self._is_broken:
+                yield from self._elsewhere(files[place + 1:])
+                return
+
+    def _elsewhere(self, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
+        """In a new process, as this one can use its GPU no more."""
+        if not files:
+            return
+        self.notes.append("The judge went on in a new process, after a failure of the GPU in its own.")
+        context = multiprocessing.get_context("spawn")
+        results = context.SimpleQueue()
+        process = context.Process(target=_judge_rest, args=(self.problem.file, [file for file, _ in files], replace(self.settings, jobs=1), results))
+        process.start()
+        keys = {str(file): key for file, key in files}
+        while keys and (not results.empty() or process.is_alive()):
+            if results.empty():
+                time.sleep(0.05)
+                continue
+            result = Result.from_dict(results.get())
+            result.key = keys.pop(result.candidate)
+            yield result
+        process.join()
+        for file, key in keys.items():
+            yield Result(candidate=file, problem=self.problem.name, key=key, reason="judge", text="The judge's process ended before it came to this one.")
 
     def _parallel(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
         """Checks several at once, then times those that passed, alone."""
@@ -108,6 +135,9 @@ class Judge:
                     passed.append((file, result))
                 else:
                     yield result
+        if self._is_broken:
+            yield from self._elsewhere([(file, result.key) for file, result in passed])
+            return
         for file, result in passed:
             self._stages(trial, file, result, check=False, time_it=True)
             yield result
@@ -134,6 +164,7 @@ class Judge:
             except (Trouble, _core.Error):
                 raise
             except Exception as error:  # noqa: BLE001: of thousands, one costs one
+                self._is_broken = self._is_broken or is_broken(error)
                 raise trouble_of(error) or Trouble("judge", f"The judge failed, and not it: {type(error).__name__}: {error}"[:500]) from error
         except Trouble as trouble:
             result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
@@ -176,6 +207,12 @@ class Judge:
             side.close()
             raise
         return side
+
+
+def _judge_rest(problem: str, files: list[Path], settings: Settings, results: Any) -> None:
+    """In a process of its own."""
+    for result in Judge(problem_of(Path(problem)), settings).results(files):
+        results.put(result.to_dict())
 
 
 def rank(results: Sequence[Result]) -> list[Result]:

@@ -2,6 +2,7 @@
 """The GPU as the judge uses it: memory that it shares, its own clocks, and whether others work on it."""
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -34,7 +35,8 @@ class Block:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.bytes = self.bytes[:0]
-            self._accelerator.release(self.address, self.size)
+            with contextlib.suppress(accelerator.Refused):  # of a context that has failed
+                self._accelerator.release(self.address, self.size)
         self.descriptor = -1
 
 

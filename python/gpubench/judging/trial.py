@@ -140,6 +140,8 @@ class Trial:
         if memory is not None:
             self._memories.remove(memory)
             memory.close()
+            if self.gpu is not None:
+                self.gpu.release_cached()
 
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
         """A process for one side, not yet started."""
