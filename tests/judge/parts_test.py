@@ -327,6 +327,23 @@ class Floor(unittest.TestCase):
         self.assertIsNone(floor.floor_of({"ceilings": []}, "", 1, 1, {}).seconds)
 
 
+class FloorsOfGpus(unittest.TestCase):
+    quick = {"ceilings": [{"resource": name, "value": value, "unit": "FLOP/s"} for name, value in (("fp32", 60e12), ("fp64", 30e12), ("tensor-fp16", 720e12))]}
+
+    def test_what_narrower_products_can_make_is_not_refused(self):
+        found = floor.floor_of(self.quick, "", 1, 1, {"fp32": 60e12})
+        self.assertEqual((found.seconds, found.limiter, found.least), (1.0, "fp32", 0.25))
+
+    def test_what_the_calibration_lacks_is_no_floor(self):
+        self.assertIsNone(floor.floor_of(self.quick, "", 1, 1, {"fp64": 30e12}).seconds)
+        full = {"ceilings": [*self.quick["ceilings"], {"resource": "tensor-fp64", "value": 60e12, "unit": "FLOP/s"}, {"resource": "dram-read", "value": 1e12, "unit": "B/s"}]}
+        self.assertEqual(floor.floor_of(full, "", 1e11, 1e12, {"fp64": 30e12}).seconds, 0.5)
+        found = floor.floor_of(full, "", 1e11, 1e12, {"fp32": 60e12}, "tf32")
+        self.assertEqual((found.seconds, found.least), (0.1, 0.1))
+        self.assertIn("tensor-tf32", found.basis)
+        self.assertEqual(floor.floor_of(full, "", 1, 1, {"fp32": 72e12}, "fp16").seconds, 0.1)
+
+
 class Ranks(unittest.TestCase):
     def test_ties_share_a_rank(self):
         def result(name, value, half, verdict="right"):

@@ -48,7 +48,7 @@ class Device:
 
     def __init__(self) -> None:
         import torch
-        self._torch = torch
+        self._torch: Any = torch
         self.accelerator = accelerator.Accelerator()
         self._scratch = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
         self._tiny = torch.zeros(1, device="cuda")

@@ -11,9 +11,13 @@ from .. import _core
 from . import arrays
 
 
-#: What an output or an input of a type is calculated by at best. CPUs have no faster path for a narrower type than their vectors.
-_PIPE_CEILINGS = {"fp32": ("gemm-fp32", "fp32"), "fp64": ("gemm-fp64", "fp64"), "tf32": ("tensor-tf32", "gemm-fp32", "fp32"),
-                  "fp16": ("tensor-fp16", "fp16", "fp32"), "bf16": ("tensor-bf16", "fp32")}
+#: What a pipe's operations are calculated by. CPUs have no faster path for a narrower type than their vectors.
+_PIPE_CEILINGS = {"fp32": ("gemm-fp32", "fp32"), "fp64": ("gemm-fp64", "fp64", "tensor-fp64"), "tf32": ("tensor-tf32", "gemm-fp32", "fp32"),
+                  "fp16": ("tensor-fp16", "fp16", "fp32"), "bf16": ("tensor-bf16", "fp32"), "fp8": ("tensor-fp8", "tensor-fp16")}
+#: Products of FP32 come out of tensor cores as precise, from three products of halves each. No result is refused that is no faster than that.
+_SPLIT = {"fp32": (3.0, ("tensor-tf32", "tensor-fp16", "tensor-bf16"))}
+#: Without a ceiling of these, what a GPU can do for the type is not known.
+_NEEDED = {"fp64": "tensor-fp64", "tf32": "tensor-tf32", "fp16": "tensor-fp16", "bf16": "tensor-bf16", "fp8": "tensor-fp8"}
 
 
 @dataclass
@@ -24,6 +28,7 @@ class Floor:
     limiter: str | None
     basis: str  #: what it rests on, or why there is none
     parts: dict[str, float]
+    least: float | None = None  #: seconds below which no result is believed: what wider operations made of narrower ones take
 
 
 def bytes_of(given: list[Any]) -> int:
@@ -37,26 +42,38 @@ def _fastest(ceilings: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) 
     return max(found, key=lambda each: each[1]) if found else None
 
 
-def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: float, resident_bytes: float, flops: Mapping[str, float]) -> Floor:
-    """`moved_bytes` of one call must be read or written once; `resident_bytes` is what a whole batch touches: what a cache holds is served by it."""
+def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: float, resident_bytes: float, flops: Mapping[str, float],
+             allowed: str | None = None) -> Floor:
+    """`moved_bytes` of one call must be read or written once; `resident_bytes` is what a whole batch touches: what a cache holds is served by it. `allowed`:
+    a precision that the problem allows below its types."""
     if calibration is None:
         return Floor(None, None, why_none, {})
     ceilings = {each["resource"]: each for each in calibration.get("ceilings", ())}
+    is_gpu = any(name.startswith("tensor-") for name in ceilings)
     levels = [each["resource"] for each in calibration.get("levels", ()) if max(each.get("capacity_ci95", [each["capacity_bytes"]])) >= resident_bytes]
     memory = _fastest(ceilings, (*levels, "dram-read", "dram-write", "dram-copy", "dram-triad"))
     parts: dict[str, tuple[str, float]] = {}
+    least, unknown = 0.0, []
     if memory:
         parts["memory"] = (memory[0], moved_bytes / memory[1])
+        least = parts["memory"][1]
     for pipe, count in flops.items():
-        rate = _fastest(ceilings, _PIPE_CEILINGS.get(pipe, (pipe,)))
-        if rate and count:
-            parts[pipe] = (rate[0], count / rate[1])
+        lacking = [_NEEDED[each] for each in (pipe, allowed) if each in _NEEDED and _NEEDED[each] not in ceilings and is_gpu]
+        rate = _fastest(ceilings, (*_PIPE_CEILINGS.get(pipe, (pipe,)), *_PIPE_CEILINGS.get(allowed or "", ())))
+        if lacking or not rate or not count:
+            unknown += lacking
+            continue
+        parts[pipe] = (rate[0], count / rate[1])
+        products, names = _SPLIT.get(pipe, (1.0, ()))
+        split = _fastest(ceilings, names)
+        least = max(least, count / max(rate[1], split[1] / products if split else 0.0))
     if not parts:
         return Floor(None, None, "The calibration has no ceiling that this problem needs.", {})
     slowest = max(parts.values(), key=lambda each: each[1])
-    work = f"{moved_bytes:.4g} B" + "".join(f", {count:.4g} FLOP on {pipe}" for pipe, count in flops.items() if count)
-    return Floor(slowest[1], slowest[0], f"{work}; the calibration of {calibration.get('created_utc', 'an unknown time')}",
-                 {name: seconds for name, seconds in parts.values()})
+    work = f"{moved_bytes:.4g} B" + "".join(f", {count:.4g} FLOP on {pipe}" for pipe, count in flops.items() if pipe in parts)
+    missing = f"; without {', '.join(dict.fromkeys(unknown))}, which --calibrate=full measures" if unknown else ""
+    return Floor(slowest[1], slowest[0], f"{work}; the calibration of {calibration.get('created_utc', 'an unknown time')}{missing}",
+                 {name: seconds for name, seconds in parts.values()}, least)
 
 
 def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | None) -> str:

@@ -18,7 +18,7 @@ Window = tuple[int, int]
 
 def library() -> str | None:
     """The injected library, where this gpubench has one."""
-    from ..runs import PROGRAM
+    from .._cli import PROGRAM
     here = Path(os.path.realpath(PROGRAM)).parent
     given = os.environ.get("GPUBENCH_INJECTION")
     places = [Path(given)] if given else [here / _LIBRARY, here.parent / "lib" / "gpubench" / _LIBRARY, here.parent / _LIBRARY]

@@ -194,7 +194,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         if reference.device is not None:
             times.waits.append(reference.device.wait_seconds())
         judge_batch(results, first, expected)
-        first = expected = results = []  # gives their memory back
+        del first, expected, results  # gives their memory back
         second = [fresh() for _ in range(plan.calls)]
         three, results = candidate_turn(second)
         four = turn(reference, second)

@@ -2,6 +2,7 @@
 """One problem with its reference running: candidates are checked against it, then timed beside it."""
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import time
@@ -79,6 +80,7 @@ class Trial:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
+        self._imports_of_gpu = ["triton.testing"] if self.gpu is not None and importlib.util.find_spec("triton") else []
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -146,7 +148,7 @@ class Trial:
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
         """A process for one side, not yet started."""
         made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
-                    [each for each in ("torch", "numpy") if each in sys.modules], self.gpu)
+                    [*(each for each in ("torch", "numpy") if each in sys.modules), *self._imports_of_gpu], self.gpu)
         if recorded and self._injection is not None:
             made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)
         return made
@@ -259,7 +261,8 @@ class Trial:
         self._start_nothing(probe)
         self.nothing.place(probe.skeleton, probe.specs, probe.outputs, 1)
         call_bytes = self._call_bytes(probe)
-        samples, make_seconds = [], 0.0
+        samples: list[float] = []
+        make_seconds = 0.0
         for _ in range(3):
             start = time.perf_counter()
             arrays = self._fresh().arrays
@@ -352,14 +355,14 @@ class Trial:
         declared = self.problem.work(probe.tree) if self.problem.work is not None else None
         moved, flops = floor.work_of(probe.expected, probe.arrays, declared)
         least = floor.floor_of(self._calibration, self._why_no_calibration, moved,
-                               floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops)
+                               floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops, self.problem.precision)
         result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
         if least.seconds is None:
             result.notes.append(f"There is no floor: {least.basis.removesuffix('.')}.")
         elif result.seconds is not None:
             result.floor_share = least.seconds / result.seconds
             gross = min(float(each.batches("candidate").min()) for each in times.rounds)
-            if gross < least.seconds:
+            if least.least is not None and gross < least.least:
                 needs = f"{least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis})"
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {needs}.")
         nothing = times.gross("nothing")

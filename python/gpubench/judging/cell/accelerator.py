@@ -59,6 +59,7 @@ class Accelerator:
     def __init__(self) -> None:
         import torch
         self._torch = torch
+        self._synchronize = torch.cuda.synchronize
         torch.zeros(1, device="cuda")  # the context of the process
         self._driver = _Driver()
         self._location = _Location(_DEVICE, torch.cuda.current_device())
@@ -99,7 +100,7 @@ class Accelerator:
             self._driver("cuMemAddressFree", address, ctypes.c_size_t(size))
             raise
         self._driver("cuMemRelease", block)  # what is mapped stays
-        return address.value
+        return int(address.value)
 
     def release(self, address: int, size: int) -> None:
         """Takes a block out of this process; its memory goes with its last owner."""
@@ -125,4 +126,4 @@ class Accelerator:
         return flat.as_strided(spec["shape"], spec["strides"]) if "strides" in spec else flat.view(spec["shape"])
 
     def synchronize(self) -> None:
-        self._torch.cuda.synchronize()
+        self._synchronize()
