@@ -21,21 +21,32 @@ constexpr double same_figure = 0.005;
 /// Work that a counter tells, how it is called, and the kinds of limiter whose time goes with it.
 struct WorkRow {
   CauseKind kind;
-  std::string_view what;                    ///< "moves {} bytes of DRAM"
+  std::string_view what;                    ///< "moves {} the bytes of DRAM"
+  std::string_view memory;                  ///< of bytes: "DRAM"
   std::vector<std::string_view> counters;   ///< added up
   std::vector<std::string_view> resources;  ///< that do it
 };
 const std::vector<WorkRow>& work_rows() {
   static const std::vector<WorkRow> rows = {
-      {CauseKind::bytes, "moves {} bytes of DRAM", {"dram_read_bytes", "dram_write_bytes"}, {"dram", "queued-loads"}},
-      {CauseKind::bytes, "moves {} bytes of L2", {"l2_bytes"}, {"l2", "l2-to-sm", "l2-fabric", "memory-latency"}},
-      {CauseKind::bytes, "moves {} bytes of L1", {"l1_bytes"}, {"l1", "l1-data", "lsu"}},
+      {CauseKind::bytes,
+       "moves {} the bytes of DRAM",
+       "DRAM",
+       {"dram_read_bytes", "dram_write_bytes"},
+       {"dram", "queued-loads"}},
+      {CauseKind::bytes,
+       "moves {} the bytes of L2",
+       "L2",
+       {"l2_bytes"},
+       {"l2", "l2-to-sm", "l2-fabric", "memory-latency"}},
+      {CauseKind::bytes, "moves {} the bytes of L1", "L1", {"l1_bytes"}, {"l1", "l1-data", "lsu"}},
       {CauseKind::arithmetic,
-       "does {} arithmetic",
+       "does {} the arithmetic",
+       "",
        {"flops_fp32", "flops_fp64", "flops_half"},
        {"fp32", "fp64", "half"}},
       {CauseKind::instructions,
-       "executes {} instructions",
+       "executes {} the instructions",
+       "",
        {"instructions"},
        {"issue", "fp32", "fp64", "int32", "sfu", "dependency", "alu", "shared-latency"}}};
   return rows;
@@ -43,13 +54,13 @@ const std::vector<WorkRow>& work_rows() {
 
 std::string times(double factor) { return fmt::format("{:.2f} times", factor); }
 
-/// "1.40 times the", or both amounts where a ratio says little: "420 MB, before 3.1 kB, of the".
-std::string grown(double old, double now, CauseKind kind) {
+/// "moves 1.40 times the bytes of DRAM", or "moves 420 MB of DRAM, before 3.1 kB" where the ratio says little.
+std::string grown(const WorkRow& row, double old, double now) {
   constexpr double telling = 20.0;
   const double ratio = now / old;
-  if (ratio < telling && ratio > 1.0 / telling) return fmt::format("{} the", times(ratio));
-  const auto amount = [&](double value) { return format_value(value, kind == CauseKind::bytes ? "B" : ""); };
-  return fmt::format("{}, before {}, of the", amount(now), amount(old));
+  if (row.memory.empty() || (ratio < telling && ratio > 1.0 / telling))
+    return fmt::format(fmt::runtime(row.what), times(ratio));
+  return fmt::format("moves {} of {}, before {}", format_value(now, "B"), row.memory, format_value(old, "B"));
 }
 
 std::optional<double> counted(const std::vector<Counter>& counters, std::string_view name) {
@@ -180,7 +191,7 @@ class PartCauses {
         return limiter == name || (resource != nullptr && resource->name == name);
       });
       // Without a verdict nothing says that its time goes with this work.
-      add(row.kind, named(part, fmt::format(fmt::runtime(row.what), grown(*was, *is, row.kind))),
+      add(row.kind, named(part, grown(row, *was, *is) + (row.kind == CauseKind::bytes ? local_memory() : "")),
           limits ? std::optional(left.take(*log)) : std::nullopt);
     }
     if (counted_bytes) return;
@@ -189,6 +200,16 @@ class PartCauses {
     const bool memory = part.verdict != nullptr && part.verdict->regime == Regime::memory;
     add(CauseKind::bytes, named(part, fmt::format("declares {} the bytes", times(std::exp(*log)))),
         memory ? std::optional(left.take(*log)) : std::nullopt);
+  }
+
+  /// What all threads of the point hold in local memory, where that grew much: it goes through all of memory.
+  [[nodiscard]] std::string local_memory() const {
+    constexpr double much = 1.5;
+    const auto of = [](const Measurement& it) { return it.launches ? it.launches->local_bytes : std::nullopt; };
+    const std::optional<double> was = of(old_), is = of(now_);
+    if (!was || !is || *is < much * std::max(*was, 1.0)) return {};
+    return fmt::format(", as spilt registers and arrays of its threads take {} of local memory, before {}",
+                       format_value(*is, "B"), format_value(*was, "B"));
   }
 
   void occupancy(const Part& part, Unexplained& left) {

@@ -210,6 +210,22 @@ TEST(PlantedCauses, Bytes) {
   EXPECT_THAT(all.rest, IsEmpty());
 }
 
+TEST(PlantedCauses, SpiltRegisters) {
+  gpubench::Run base = gpu_run();
+  count(base, "dram_read_bytes", 0.001);
+  count(base, "dram_write_bytes", 0.001);
+  base.points[0].measurement.launches->local_bytes = 0.0;
+  gpubench::Run next = base;
+  slow(next, 10.0);
+  count(next, "dram_read_bytes", 1000.0);
+  next.points[0].measurement.launches->local_bytes = 5e6;
+  const Cause cause = first(base, next, 10.0);
+  EXPECT_EQ(cause.kind, CauseKind::bytes);
+  EXPECT_EQ(cause.text,
+            "gemm_tile: moves 4.00 MB of DRAM, before 5.00 kB, as spilt registers and arrays of its threads take 5.00 MB "
+            "of local memory, before 0 B");
+}
+
 TEST(PlantedCauses, Atomics) {
   const gpubench::Run base = gpu_run("contended-atomics", Regime::latency);
   gpubench::Run next = base;
