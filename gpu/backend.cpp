@@ -20,6 +20,8 @@ thread_local const Backend* in_use = nullptr;
 
 std::unique_ptr<Gpu> Backend::open(const Device&) const { throw GpuError(why_none()); }
 DeviceMemory& Backend::memory() const { throw GpuError(why_none()); }
+std::map<std::string, std::string> Backend::connections(const Device&) const { return {}; }
+Reading<std::string> Backend::path_between(const Device&, const Device&) const { return {std::nullopt, why_none()}; }
 DeviceReadings Backend::readings(const Device&) const { return {}; }
 std::unique_ptr<MetricSource> Backend::metrics(const Device&) const { throw MetricsUnavailable(why_none()); }
 ChipMetrics Backend::chip_metrics(const Device&) const { throw MetricsUnavailable(why_none()); }

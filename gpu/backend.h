@@ -2,6 +2,7 @@
 // What a vendor's folder beside this file offers: the only door to its runtime, management library and profiler.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,10 @@ class Backend {
   [[nodiscard]] virtual DeviceMemory& memory() const;
   /// Never throws for lack of a library.
   [[nodiscard]] virtual DeviceReadings readings(const Device& device) const;
+  /// How a GPU is connected, by the driver's management library: "nvlinks", "pcie". Only what is known.
+  [[nodiscard]] virtual std::map<std::string, std::string> connections(const Device& device) const;
+  /// What lies between two of its GPUs: "18 NVLinks through switches".
+  [[nodiscard]] virtual Reading<std::string> path_between(const Device& from, const Device& to) const;
   /// The runtime that this program was built with, as its maker counts (13000); absent without.
   [[nodiscard]] virtual std::optional<int> built_with() const { return std::nullopt; }
   /// Counters of the device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy.

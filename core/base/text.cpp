@@ -203,6 +203,22 @@ std::string without_log_commands(std::string_view text) {
   return result;
 }
 
+std::optional<std::vector<int>> numbers_in_list(std::string_view text) {
+  constexpr std::size_t max_numbers = 65'536;
+  std::vector<int> numbers;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    const std::size_t dash = part.find('-');
+    const auto first = number_in<int>(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number_in<int>(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first) return std::nullopt;
+    if (static_cast<std::size_t>(*last - *first) + numbers.size() >= max_numbers) return std::nullopt;
+    for (int number = *first; number <= *last; ++number) numbers.push_back(number);
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  return numbers;
+}
+
 std::string lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

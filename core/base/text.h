@@ -48,6 +48,10 @@ std::string valid_json(std::string_view text);
 
 std::string lower(std::string text);
 
+/// The numbers of a list as the kernel writes processors and NUMA nodes: "0-3,8" is 0, 1, 2, 3, 8. Absent for other
+/// texts, and for more than 65 536 numbers.
+std::optional<std::vector<int>> numbers_in_list(std::string_view text);
+
 /// A function's name as in the source, with its parameters. A name that is not mangled stays as it is.
 std::string demangled(const std::string& name);
 

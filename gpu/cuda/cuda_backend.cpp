@@ -130,9 +130,16 @@ class CudaBackend final : public Backend {
     static CudaMemory memory;
     return memory;
   }
-  [[nodiscard]] DeviceReadings readings(const Device& device) const override {
-    const auto bus_id = device.properties.find("pci_bus_id");
-    return read_all(Nvml(bus_id == device.properties.end() ? std::string() : bus_id->second));
+  [[nodiscard]] DeviceReadings readings(const Device& device) const override { return read_all(nvml_of(device)); }
+  [[nodiscard]] std::map<std::string, std::string> connections(const Device& device) const override {
+    std::map<std::string, std::string> found;
+    const Nvml nvml = nvml_of(device);
+    if (const auto links = nvml.nvlinks(); links.value) found["nvlinks"] = *links.value;
+    if (const auto pcie = nvml.pcie(); pcie.value) found["pcie"] = *pcie.value;
+    return found;
+  }
+  [[nodiscard]] Reading<std::string> path_between(const Device& from, const Device& to) const override {
+    return nvml_of(from).path_to(nvml_of(to));
   }
   [[nodiscard]] std::optional<int> built_with() const override { return CUDART_VERSION; }
   [[nodiscard]] std::unique_ptr<MetricSource> metrics(const Device&) const override {
@@ -152,6 +159,10 @@ class CudaBackend final : public Backend {
   }
 
  private:
+  static Nvml nvml_of(const Device& device) {
+    const auto bus_id = device.properties.find("pci_bus_id");
+    return Nvml(bus_id == device.properties.end() ? std::string() : bus_id->second);
+  }
   static int index_of(const Device& device) {
     const auto index = number_in<int>(std::string_view(device.id).substr(gpu_prefix.size()));
     if (!index || *index < 0)

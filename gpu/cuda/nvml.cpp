@@ -35,6 +35,25 @@ struct NvmlUtilization {
   unsigned sm, memory, encoder, decoder;
 };
 constexpr NvmlResult nvml_not_found = 6;
+constexpr unsigned max_nvlinks = 18;  ///< NVML_NVLINK_MAX_LINKS
+/// nvmlPciInfo_t.
+struct NvmlPci {
+  char short_id[16];
+  unsigned domain, bus, device, pci_device, pci_subsystem;
+  char id[32];
+};
+/// The NVLinks of a GPU.
+struct NvLinks {
+  unsigned present = 0, active = 0, to_switches = 0;
+  std::vector<std::string> peers;  ///< PCI bus ids at the other ends of active ones, as far as they are told
+};
+/// nvmlGpuTopologyLevel_t in tens.
+constexpr std::array<std::string_view, 6> ancestors = {
+    "one board",     "one PCIe switch",     "several PCIe switches", "one PCIe host bridge",
+    "one NUMA node", "different NUMA nodes"};
+/// nvmlGpuP2PStatus_t.
+constexpr std::array<std::string_view, 7> peer_states = {
+    "", "chipset", "GPU", "PCIe root", "set off in the driver", "not supported", "unknown"};
 
 /// {"power cap", "power brake"}; empty when no bit tells of throttling.
 std::vector<std::string> throttle_names(std::uint64_t reasons) {
@@ -180,6 +199,84 @@ Reading<std::uint64_t> Nvml::throttle_reasons() const {
         value = bits;
         return result;
       });
+}
+
+/// By NVML's link states; a link that it does not know of ends the list.
+static Reading<NvLinks> nvlinks_of(const auto& library, NvmlDevice device) {
+  return library.template read<NvLinks, NvmlDevice, unsigned, unsigned*>(
+      {"nvmlDeviceGetNvLinkState"}, [&](auto* function, NvLinks& links) {
+        const auto kind_of =
+            library.template find<NvmlDevice, unsigned, unsigned*>({"nvmlDeviceGetNvLinkRemoteDeviceType"});
+        const auto place_of =
+            library.template find<NvmlDevice, unsigned, NvmlPci*>({"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
+        constexpr unsigned is_switch = 2;  // NVML_NVLINK_DEVICE_TYPE_SWITCH
+        for (unsigned link = 0; link < max_nvlinks; ++link) {
+          unsigned active = 0, kind = 0;
+          if (function(device, link, &active) != nvml_success) continue;
+          ++links.present;
+          if (active == 0) continue;
+          ++links.active;
+          if (kind_of != nullptr && kind_of(device, link, &kind) == nvml_success && kind == is_switch)
+            ++links.to_switches;
+          else if (NvmlPci place{}; place_of != nullptr && place_of(device, link, &place) == nvml_success)
+            links.peers.emplace_back(place.id);
+        }
+        return nvml_success;
+      });
+}
+
+Reading<std::string> Nvml::nvlinks() const {
+  const auto links = nvlinks_of(*library_, library_->device);
+  if (!links.value) return {std::nullopt, links.reason};
+  const auto& [present, active, to_switches, peers] = *links.value;
+  if (present == 0) return {"none", ""};
+  return {fmt::format("{} of {}{}", active, present, to_switches > 0 ? " to switches" : ""), ""};
+}
+
+Reading<std::string> Nvml::pcie() const {
+  constexpr std::array<NvmlNumber, 4> parts = {{{"nvmlDeviceGetCurrPcieLinkGeneration"},
+                                                {"nvmlDeviceGetCurrPcieLinkWidth"},
+                                                {"nvmlDeviceGetMaxPcieLinkGeneration"},
+                                                {"nvmlDeviceGetMaxPcieLinkWidth"}}};
+  std::array<double, parts.size()> values{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto value = read(parts[i]);
+    if (!value.value) return {std::nullopt, value.reason};
+    values[i] = *value.value;
+  }
+  return {fmt::format("gen {:g} x{:g} of gen {:g} x{:g}", values[0], values[1], values[2], values[3]), ""};
+}
+
+Reading<std::string> Nvml::path_to(const Nvml& other) const {
+  const Library& there = *other.library_;
+  if (!there.reason.empty()) return {std::nullopt, there.reason};
+  const auto own = nvlinks_of(*library_, library_->device), others = nvlinks_of(there, there.device);
+  std::string text;
+  if (own.value && others.value && own.value->to_switches > 0 && others.value->to_switches > 0) {
+    text = fmt::format("{} NVLinks through switches", std::min(own.value->to_switches, others.value->to_switches));
+  } else if (own.value && !own.value->peers.empty()) {
+    const auto place = there.read<NvmlPci, NvmlDevice, NvmlPci*>(
+        {"nvmlDeviceGetPciInfo_v3"}, [&](auto* function, NvmlPci& value) { return function(there.device, &value); });
+    const auto direct = place.value ? std::ranges::count(own.value->peers, std::string(place.value->id)) : 0;
+    if (direct > 0) text = fmt::format("{} NVLink{}", direct, direct == 1 ? "" : "s");
+  }
+  if (text.empty()) {
+    const auto level = library_->read<int, NvmlDevice, NvmlDevice, int*>(
+        {"nvmlDeviceGetTopologyCommonAncestor"},
+        [&](auto* function, int& value) { return function(library_->device, there.device, &value); });
+    if (!level.value) return {std::nullopt, level.reason};
+    const auto place = static_cast<std::size_t>(*level.value) / 10;
+    text = *level.value >= 0 && place < ancestors.size() ? std::string(ancestors[place])
+                                                         : fmt::format("topology level {}", *level.value);
+  }
+  const auto state = library_->read<int, NvmlDevice, NvmlDevice, int, int*>(
+      {"nvmlDeviceGetP2PStatus"}, [&](auto* function, int& value) {
+        constexpr int to_read = 0;  // NVML_P2P_CAPS_INDEX_READ
+        return function(library_->device, there.device, to_read, &value);
+      });
+  if (state.value.value_or(0) != 0)
+    text += fmt::format(", no peer access ({})", peer_states[static_cast<std::size_t>(std::clamp(*state.value, 1, 6))]);
+  return {text, ""};
 }
 
 Reading<ComputeMode> Nvml::compute_mode() const {

@@ -56,6 +56,14 @@ class Nvml {
   [[nodiscard]] Reading<bool> persistence() const;
   [[nodiscard]] Reading<std::uint64_t> throttle_reasons() const;  ///< bits as in gpu/readings.h
 
+  /// "18 of 18 to switches"; "none" where the GPU has no NVLink.
+  [[nodiscard]] Reading<std::string> nvlinks() const;
+  /// As it is now, which an idle GPU lowers, and at most: "gen 5 x16 of gen 5 x16".
+  [[nodiscard]] Reading<std::string> pcie() const;
+  /// What lies between it and another GPU, and whether they may reach each other's memory: "18 NVLinks through
+  /// switches", "one PCIe switch, no peer access (chipset)".
+  [[nodiscard]] Reading<std::string> path_to(const Nvml& other) const;
+
   [[nodiscard]] Reading<ComputeMode> compute_mode() const;
   /// The ids of the processes that compute on the GPU, as far as this process may see them.
   [[nodiscard]] Reading<std::vector<unsigned>> compute_processes() const;

@@ -25,6 +25,22 @@ TEST(Nvml, ReadsInPlainUnits) {
   EXPECT_EQ(library.ecc().value, true);
 }
 
+TEST(Nvml, TellsHowGpusAreConnected) {
+  const Nvml first("0000:00:00.0", fake), second("0000:01:00.0", fake), third("0000:02:00.0", fake),
+      fourth("0000:03:00.0", fake), last("0000:04:00.0", fake), none("0000:09:00.0", fake);
+  EXPECT_EQ(first.nvlinks().value, "18 of 18 to switches");
+  EXPECT_EQ(second.nvlinks().value, "17 of 18 to switches");
+  EXPECT_EQ(third.nvlinks().value, "4 of 4");
+  EXPECT_EQ(last.nvlinks().value, "none");
+  EXPECT_EQ(first.pcie().value, "gen 1 x16 of gen 5 x16");
+  EXPECT_EQ(first.path_to(second).value, "17 NVLinks through switches");
+  EXPECT_EQ(third.path_to(fourth).value, "2 NVLinks");
+  EXPECT_EQ(first.path_to(third).value, "different NUMA nodes");
+  EXPECT_EQ(third.path_to(last).value, "different NUMA nodes, no peer access (chipset)");
+  EXPECT_FALSE(first.path_to(none).value.has_value());
+  EXPECT_THAT(first.path_to(none).reason, HasSubstr("does not know the GPU"));
+}
+
 TEST(Nvml, ReadsWhoMayUseTheGpuAndWhoDoes) {
   const Nvml library("GPU-1234", fake);
   EXPECT_EQ(library.compute_mode().value, ComputeMode::exclusive_process);
