@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/cuda/cuda_calibration.h"
+#include "calibrate/cuda/peer_ways.h"
 #include "core/base/time.h"
 #include "gpu/devices.h"
 #include "kernels/probes/cuda/memory.h"
@@ -14,7 +15,6 @@ namespace {
 using probes::Direction;
 
 constexpr std::size_t copied_bytes = std::size_t{256} << 20;
-constexpr std::size_t peer_bytes = std::size_t{512} << 20;
 constexpr int link_repeats = 7;
 /// In all, and where several processes measure it.
 constexpr int pageable_repeats = 5;
@@ -83,13 +83,13 @@ void pageable(CudaCalibration& bench) {
 void measure_peer(CudaCalibration& bench, int other) {
   probes::PeerLink link(other, peer_bytes);
   const std::string name = fmt::format("peer-{}", other);
-  measure_link(bench, name + "-write", "a copy of 512 MiB to the other GPU, host clock", peer_bytes,
-               [&] { link.write(bench.stream); });
-  measure_link(bench, name + "-read", "a copy of 512 MiB from the other GPU, host clock", peer_bytes,
-               [&] { link.read(bench.stream); });
-  measure_link(bench, name + "-both-ways",
-               "a copy of 512 MiB each way at once, each sent by its GPU, host clock; both together", 2 * peer_bytes,
-               [&] { link.both_ways(bench.stream); });
+  for (const PeerWay& way : peer_ways) {
+    if (way.engine != probes::LinkEngine::copy) continue;
+    Ceiling ceiling = new_ceiling(name + way.suffix, "B/s", CeilingGroup::link, way.method);
+    ceiling.work_per_run = static_cast<double>(peer_bytes);
+    measure(bench, std::move(ceiling),
+            [&] { return Reading{link.bytes_per_second(way.way, way.engine, peer_copies, bench.stream)}; });
+  }
   // The chain is written by this GPU into the other's memory.
   const auto lines = static_cast<std::uint32_t>((std::size_t{64} << 20) / probes::line_bytes);
   Ceiling latency =

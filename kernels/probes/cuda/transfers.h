@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves bytes without kernels: between the host and the current GPU, and between GPUs. And calls that wait. All
-// throw GpuError.
+// What moves bytes without kernels between the host and the current GPU. And calls that wait. All throw GpuError.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "kernels/probes/cuda/clock.h"
 
@@ -35,6 +33,8 @@ class SideStream {
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::size_t bytes);
+  /// On a NUMA node of the host. Throws GpuError where the system does not put it there.
+  PinnedMemory(std::size_t bytes, int numa_node);
   ~PinnedMemory();
   PinnedMemory& operator=(PinnedMemory&&) = delete;  ///< not copied, not moved
   [[nodiscard]] std::byte* on_host() const { return static_cast<std::byte*>(memory_); }
@@ -43,24 +43,7 @@ class PinnedMemory {
 
  private:
   void* memory_ = nullptr;
-};
-
-/// Another GPU's memory, which the current GPU may reach while this lives. Throws GpuError where it cannot.
-class PeerLink {
- public:
-  PeerLink(int peer, std::size_t bytes);
-  ~PeerLink();
-  /// `bytes` of the other's.
-  [[nodiscard]] void* there() const;
-  void write(Stream stream);
-  void read(Stream stream);
-  /// Copies each way at once, each sent by its GPU: copies that one GPU asks for follow one another even in two
-  /// streams. Waits for the other's.
-  void both_ways(Stream stream);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::size_t mapped_ = 0;  ///< bytes of a mapping of our own; 0: the driver's
 };
 
 }  // namespace gpubench::probes
