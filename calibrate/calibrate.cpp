@@ -7,7 +7,9 @@
 #include <iterator>
 
 #include "calibrate/calibration_context.h"
+#include "calibrate/device_collectives.h"
 #include "calibrate/gpu/gpu_calibration.h"
+#include "calibrate/node_links.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/version.h"
@@ -83,6 +85,17 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
 std::unique_ptr<GpuCalibration> open_calibration(const Device&, const CalibrationOptions&) {
   throw GpuError("this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }
+Calibration measure_host_links(const Device& device) { return calibrate_gpu(device, {}); }
+Calibration measure_peer_links(const Device& device, const Device&) { return calibrate_gpu(device, {}); }
+struct DeviceCollectives::State {};
+DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl&, const std::string&, int, int) {
+  (void)calibrate_gpu(device, {});
+}
+DeviceCollectives::~DeviceCollectives() = default;
+std::int64_t DeviceCollectives::reserve(std::int64_t) { return 0; }
+CollectiveSamples DeviceCollectives::time(Collective, std::int64_t, int, double) { return {}; }
+double DeviceCollectives::launch_seconds() { return 0.0; }
+OverlapSeconds DeviceCollectives::overlap(Collective, std::int64_t, double) { return {}; }
 #endif
 
 }  // namespace gpubench::calibrate

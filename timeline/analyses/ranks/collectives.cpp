@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/collective.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
 #include "timeline/statistics/distribution.h"
@@ -64,9 +65,12 @@ std::optional<std::int64_t> bytes_of(const Timeline& timeline, const Message& me
 std::optional<double> bus_factor(std::string_view collective, std::int64_t ranks) {
   const std::string name = plain_collective(collective);
   if (ranks < 1) return std::nullopt;
-  const double share = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
-  if (name == "allreduce") return 2.0 * share;
-  if (name == "reducescatter" || name == "allgather" || name == "alltoall") return share;
+  for (const Collective one :
+       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all}) {
+    std::string plain(name_of(one));
+    std::erase(plain, '-');
+    if (plain == name) return gpubench::bus_factor(one, static_cast<double>(ranks));
+  }
   return std::nullopt;
 }
 

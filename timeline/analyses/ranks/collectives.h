@@ -25,8 +25,8 @@ struct GroupCollectives {
 };
 GroupCollectives group_collectives(const Linked& linked);
 
-/// What the data that each link carries is to the message: NCCL's "bus bandwidth" is that much of the algorithm's. 2 (n
-/// - 1) / n of an all-reduce of n ranks, (n - 1) / n of a gather, a scatter and an all-to-all. Absent for others.
+/// core/model/collective.h's, by the name that a trace has. Absent for collectives that it does not know, and for those
+/// in which not all ranks send alike.
 std::optional<double> bus_factor(std::string_view collective, std::int64_t ranks);
 
 }  // namespace gpubench::timeline

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of collectives between GPUs, by NCCL, as nccl-tests takes them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/collective.h"
+#include "core/model/device.h"
+#include "gpu/cuda/nccl.h"
+
+namespace gpubench::calibrate {
+
+struct CollectiveSamples {
+  /// Of one among many back to back, by the host's clock, the mean of the ranks: what nccl-tests tells. The median of
+  /// a few rows.
+  double in_a_row_seconds = 0.0;
+  std::vector<double> each_seconds;  ///< of each iteration of another row, by events, of the slowest rank
+};
+
+/// Seconds until the work of each had ended on the slowest rank: alone, and begun together.
+struct OverlapSeconds {
+  int products = 0, collectives = 0;
+  double products_alone = 0.0, collectives_alone = 0.0;
+  double products_together = 0.0, collectives_together = 0.0;
+};
+
+/// This rank's part. All ranks call the same members in the same order. They throw GpuError, also where a result was
+/// wrong, and wait for ever where a rank is lost; the constructor throws std::runtime_error in a build without CUDA.
+class DeviceCollectives {
+ public:
+  DeviceCollectives(const Device& device, const bench::Nccl& nccl, const std::string& id, int rank, int ranks);
+  ~DeviceCollectives();
+  DeviceCollectives& operator=(DeviceCollectives&&) = delete;  ///< not copied, not moved
+
+  /// Makes room for messages of so many bytes, or of as many as all ranks have memory for; returns that.
+  std::int64_t reserve(std::int64_t max_bytes);
+  /// Of a message of at most what is reserved, a multiple of 4 bytes for each rank. Between 5 and `max_iterations` in a
+  /// row, about as many as fit in `max_seconds`.
+  CollectiveSamples time(Collective collective, std::int64_t bytes, int max_iterations, double max_seconds);
+  /// An empty kernel among many in a row, of the slowest rank.
+  double launch_seconds();
+  /// Products of BF16 matrices of 8192 x 8192 beside collectives of one size, both of about `seconds` alone.
+  OverlapSeconds overlap(Collective collective, std::int64_t bytes, double seconds);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpubench::calibrate
