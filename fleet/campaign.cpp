@@ -75,6 +75,7 @@ class Joiner {
     find_groups();
     tell_names();
     fill_tables();
+    tell_absent();
     return std::move(campaign_);
   }
 
@@ -255,6 +256,14 @@ class Joiner {
     campaign_.values.assign(campaign_.tests.size() * runs * gpus, Campaign::none);
     for (auto* const table : {&campaign_.lows, &campaign_.highs, &campaign_.clocks}) *table = campaign_.values;
     std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> links;
+    std::map<std::string, std::size_t> paths;
+    const auto path_number = [&](const RankResult& one, int peer) {
+      const auto told = one.paths.find(peer);
+      const std::string path = told == one.paths.end() ? "" : told->second;
+      const auto [found, is_new] = paths.emplace(path, campaign_.paths.size());
+      if (is_new) campaign_.paths.push_back(path);
+      return found->second;
+    };
     for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
       const RankResult& one = results_[order_[gpu]];
       for (const Reading& reading : one.readings) {
@@ -268,11 +277,22 @@ class Joiner {
           campaign_.clocks[place] = reading.clock_hz.value_or(Campaign::none);
         } else if (const auto to = gpu_of_rank.find(*test.peer); to != gpu_of_rank.end() && to->second != gpu) {
           const auto [link, is_new] = links.emplace(std::tuple(test_number, gpu, to->second), campaign_.links.size());
-          if (is_new) campaign_.links.push_back({test_number, gpu, to->second, std::vector(runs, Campaign::none)});
+          if (is_new)
+            campaign_.links.push_back(
+                {test_number, gpu, to->second, std::vector(runs, Campaign::none), path_number(one, *test.peer)});
           campaign_.links[link->second].values[static_cast<std::size_t>(reading.run)] = reading.value.value;
         }
       }
     }
+  }
+
+  void tell_absent() {
+    std::map<std::tuple<std::string, std::string, std::string>, std::set<std::size_t>> gpus;
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      for (const AbsentReading& one : results_[i].absent)
+        if (is_in_[i]) gpus[{one.phase, one.resource, one.reason}].insert(i);
+    for (const auto& [what, who] : gpus)
+      campaign_.absent.push_back({std::get<0>(what), std::get<1>(what), std::get<2>(what), who.size()});
   }
 
   std::vector<RankResult> results_;

@@ -51,6 +51,13 @@ struct Link {
   std::size_t test = 0;          ///< its place in Campaign::link_tests
   std::size_t from = 0, to = 0;  ///< places in Campaign::gpus
   std::vector<double> values;    ///< by run; NaN where it was not measured
+  std::size_t path = 0;          ///< what lies between: its place in Campaign::paths
+};
+
+/// What GPUs did not measure, and why.
+struct AbsentTest {
+  std::string phase, resource, reason;
+  std::size_t gpus = 0;
 };
 
 struct Campaign {
@@ -63,6 +70,8 @@ struct Campaign {
   std::vector<Test> tests = {};
   std::vector<Test> link_tests = {};  ///< without a peer
   std::vector<Link> links = {};
+  std::vector<std::string> paths = {};  ///< of links: "18 NVLinks through switches"; empty where it is not known
+  std::vector<AbsentTest> absent = {};
   std::vector<Trouble> troubles = {};
   std::vector<std::string> files = {};
 

@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::fleet {
 namespace {
@@ -62,7 +63,8 @@ std::string case_text(const Campaign& campaign, const Case& one, std::size_t gpu
                                                 printable(test.resource), deficit_text(worst.deficit))
                                   : fmt::format("{}: {} {} below its", gpu_text(campaign.gpus[worst.gpu]),
                                                 printable(test.resource), deficit_text(worst.deficit));
-  text += fmt::format(" {} peers, in {} of {} runs", worst.peers, worst.confirmed, worst.runs);
+  text += fmt::format(" {}, in {} of {} runs", plural(static_cast<long long>(worst.peers), "peer"), worst.confirmed,
+                      worst.runs);
   if (resources.size() > 1)
     text += fmt::format(", and {}", plural(static_cast<long long>(resources.size()) - 1, "other resource"));
   const bool also_alone = phases.contains("alone") ||
@@ -140,6 +142,36 @@ void add_slow_links(const Campaign& campaign, const std::vector<SlowLink>& slow,
   }
 }
 
+/// Links that are alike: what lies between, and how fast they are.
+ResultTable links_table(const Campaign& campaign) {
+  ResultTable rows = table(
+      "links", "Links",
+      "phase=phase; resource=resource; path=between|not known; links:count=links; median_text:text=median; median; "
+      "lowest_text:text=lowest; lowest; from=from; to=to");
+  for (const std::size_t number : {5, 7}) rows.columns[number].kind = ValueKind::count;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::pair<double, std::size_t>>> alike;
+  for (std::size_t i = 0; i < campaign.links.size(); ++i) {
+    const Link& link = campaign.links[i];
+    std::vector<double> present;
+    for (const double value : link.values)
+      if (!std::isnan(value)) present.push_back(value);
+    if (!present.empty()) alike[{link.test, link.path}].emplace_back(statistics::median(present), i);
+  }
+  for (auto& [key, links] : alike) {
+    const Test& test = campaign.link_tests[key.first];
+    std::ranges::sort(links);
+    std::vector<double> values;
+    for (const auto& [value, number] : links) values.push_back(value);
+    const double middle = statistics::median(values);
+    const auto& [lowest, number] = is_time(test) ? links.back() : links.front();
+    const Link& link = campaign.links[number];
+    rows.add({test.phase, test.resource, campaign.paths[key.second], whole(links.size()),
+              format_value(middle, test.unit, 4), middle, format_value(lowest, test.unit, 4), lowest,
+              campaign.gpus[link.from].name(), campaign.gpus[link.to].name()});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::size_t costly_troubles(const Campaign& campaign) {
@@ -197,6 +229,11 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
             "low:change=low~1; high:change=high~1; confirmed:count=found in; runs:count=of runs; state=state"));
   add_slow_links(campaign, verdicts.slow_links, "confirmed", links);
   add_slow_links(campaign, verdicts.suspect_links, "suspect", links);
+
+  tables.push_back(links_table(campaign));
+  ResultTable& absent = tables.emplace_back(
+      table("absent", "What was not measured", "phase=phase; resource=resource; gpus:count=GPUs; reason:prose=reason"));
+  for (const AbsentTest& one : campaign.absent) absent.add({one.phase, one.resource, whole(one.gpus), one.reason});
 
   ResultTable& groups = tables.emplace_back(table("groups", "GPUs that are compared", "group=alike; gpus:count=GPUs"));
   for (const Group& one : campaign.groups) groups.add({one.name, whole(one.gpus)});

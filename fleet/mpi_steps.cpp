@@ -38,7 +38,9 @@ class MpiSteps : public MpiLink {
   MpiSteps(void* module, double max_seconds)
       : start(symbol_of<decltype(&gpubench_mpi_start)>(module, "gpubench_mpi_start")),
         meet_(symbol_of<decltype(&gpubench_mpi_meet)>(module, "gpubench_mpi_meet")),
+        share_(symbol_of<decltype(&gpubench_mpi_share)>(module, "gpubench_mpi_share")),
         collective_(symbol_of<decltype(&gpubench_mpi_collective)>(module, "gpubench_mpi_collective")),
+        alone_(symbol_of<decltype(&gpubench_mpi_alone)>(module, "gpubench_mpi_alone")),
         send_(symbol_of<decltype(&gpubench_mpi_send)>(module, "gpubench_mpi_send")),
         end_(symbol_of<decltype(&gpubench_mpi_end)>(module, "gpubench_mpi_end")),
         max_seconds_(max_seconds) {}
@@ -46,7 +48,8 @@ class MpiSteps : public MpiLink {
     if (started && end_ != nullptr) end_(out_of_step_ ? 1 : 0);
   }
   [[nodiscard]] bool complete() const {
-    return start != nullptr && meet_ != nullptr && collective_ != nullptr && send_ != nullptr && end_ != nullptr;
+    return start != nullptr && meet_ != nullptr && share_ != nullptr && collective_ != nullptr && alone_ != nullptr &&
+           send_ != nullptr && end_ != nullptr;
   }
 
   int meet(std::string_view name, int value) override {
@@ -61,10 +64,21 @@ class MpiSteps : public MpiLink {
                                       step_, name, max_seconds_)
                         : fmt::format("MPI failed in step {} ({}).", step_, name));
   }
+  std::string share(std::string_view of_rank_0) override {
+    std::string text(of_rank_0);
+    text.resize(static_cast<std::size_t>(meet("the size of what rank 0 shares", static_cast<int>(text.size()))));
+    require(share_(text.data(), static_cast<int>(text.size())) == 0 ? 0 : 2, "", "Sharing what rank 0 has");
+    return text;
+  }
   std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) override {
     std::vector<double> seconds(static_cast<std::size_t>(iterations));
     require(collective_(static_cast<int>(collective), bytes, iterations, seconds.data()), "a result was wrong",
             fmt::format("{} of {} bytes", name_of(collective), bytes));
+    return seconds;
+  }
+  double time_alone() override {
+    double seconds = 0.0;
+    require(alone_(&seconds), "", "An all-reduce of a rank alone");
     return seconds;
   }
   std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations) override {
@@ -90,7 +104,9 @@ class MpiSteps : public MpiLink {
   }
 
   decltype(&gpubench_mpi_meet) meet_;
+  decltype(&gpubench_mpi_share) share_;
   decltype(&gpubench_mpi_collective) collective_;
+  decltype(&gpubench_mpi_alone) alone_;
   decltype(&gpubench_mpi_send) send_;
   decltype(&gpubench_mpi_end) end_;
   double max_seconds_;

@@ -43,6 +43,12 @@ class LineReader {
     if (line_ == 1) return read_head(fields);
     if (!result_.ended_utc.empty()) fail("stands after the end");
     if (has(fields, "ended_utc")) return read_end(fields);
+    if (has(fields, "path")) {
+      const int peer = integer_at(fields, "peer", 0, max_ranks - 1);
+      if (++readings_ > max_readings_of_rank) fail("is one line too many");
+      result_.paths[peer] = text_at(fields, "path");
+      return;
+    }
     Test test{text_at(fields, "phase"), text_at(fields, "resource"), {}, {}};
     const int run = integer_at(fields, "run", 0, max_runs - 1);
     if (++readings_ > max_readings_of_rank) fail(fmt::format("is one reading too many, over {}", max_readings_of_rank));
@@ -194,6 +200,8 @@ std::string to_json_lines(const RankResult& result) {
   for (const AbsentReading& one : result.absent)
     text += fmt::format("{{\"phase\":{},\"run\":{},\"resource\":{},\"absent\":{}}}\n", as_json(one.phase), one.run,
                         as_json(one.resource), as_json(one.reason));
+  for (const auto& [peer, path] : result.paths)
+    text += fmt::format("{{\"peer\":{},\"path\":{}}}\n", peer, as_json(path));
   if (result.ended_utc.empty()) return text;
   text += fmt::format("{{\"ended_utc\":{}", as_json(result.ended_utc));
   if (!result.failure.empty()) text += fmt::format(",\"failure\":{}", as_json(result.failure));

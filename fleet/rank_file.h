@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ struct RankResult {
   std::vector<Test> tests = {};
   std::vector<Reading> readings = {};
   std::vector<AbsentReading> absent = {};
+  std::map<int, std::string> paths = {};  ///< what lies between its device and that of another rank, as far as known
 
   std::string ended_utc = {};          ///< empty: it did not end
   std::string failure = {};            ///< why it ended early

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/base/parallel.h"
@@ -194,6 +195,37 @@ void order(std::vector<Slow>& list) {
   std::ranges::stable_sort(list, std::ranges::greater(), [](const Slow& one) { return one.deficit.value; });
 }
 
+/// Few peers: against the upper median, by the spread that is assumed.
+void find_slow_among_few(const Campaign& campaign, const SlowOptions& options, const std::vector<std::size_t>& who,
+                         Spread& spread, Verdicts& verdicts) {
+  constexpr double far = 4.0;
+  std::vector<std::vector<double>> deviations(who.size());
+  for (int run = 0; run < campaign.runs; ++run) {
+    std::vector<double> logs, present;
+    for (const std::size_t gpu : who) {
+      logs.push_back(log_of(campaign.tests[spread.test], campaign.value(spread.test, run, gpu)));
+      if (!std::isnan(logs.back())) present.push_back(logs.back());
+    }
+    if (present.size() < 2) continue;
+    if (run == 0) verdicts.comparisons += present.size();
+    std::ranges::sort(present);
+    for (std::size_t i = 0; i < who.size(); ++i)
+      if (!std::isnan(logs[i])) deviations[i].push_back(logs[i] - present[present.size() / 2]);
+  }
+  if (campaign.runs >= options.min_runs) spread.smallest_found = -std::expm1(-far * options.assumed_sigma);
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    if (deviations[i].empty()) continue;
+    const auto confirmed = std::ranges::count_if(
+        deviations[i], [&](double deviation) { return deviation < -far * options.assumed_sigma; });
+    const double middle = statistics::median(deviations[i]);
+    verdicts.deviations[spread.test * campaign.gpus.size() + who[i]] = static_cast<float>(middle);
+    if (confirmed > 0)
+      keep(SlowGpu{who[i], spread.test, deficit_of(middle, options.assumed_sigma), spread.gpus - 1,
+                   static_cast<int>(confirmed), static_cast<int>(deviations[i].size())},
+           options, verdicts.slow, verdicts.suspects);
+  }
+}
+
 void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdicts& verdicts) {
   std::vector<std::vector<std::size_t>> members(campaign.groups.size());
   for (std::size_t gpu = 0; gpu < campaign.gpus.size(); ++gpu) members[campaign.gpus[gpu].group].push_back(gpu);
@@ -207,8 +239,11 @@ void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdic
   for (Judged& one : judged) {
     const auto& who = members[one.spread.group];
     if (one.spread.gpus == 0) continue;
+    const bool of_gpus = campaign.gpus[who.front()].device.kind == DeviceKind::gpu;
+    if (of_gpus && one.spread.gpus > 1 && one.spread.gpus <= options.min_peers)
+      find_slow_among_few(campaign, options, who, one.spread, verdicts);
     verdicts.spreads.push_back(one.spread);
-    if (one.spread.gpus < options.min_peers + 1) continue;
+    if (one.spread.gpus <= options.min_peers) continue;
     std::vector<std::size_t> whats;
     for (std::size_t i = 0; i < who.size(); ++i) {
       whats.push_back(one.spread.test * gpus + who[i]);
@@ -222,7 +257,7 @@ void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdic
       if (const Deviations& of = one.by_run[static_cast<std::size_t>(run)]; of.present > options.min_peers)
         discoveries.add(run, of, whats);
   }
-  verdicts.comparisons = discoveries.comparisons();
+  verdicts.comparisons += discoveries.comparisons();
   std::vector<std::size_t> place_in_group(gpus);
   for (const auto& who : members)
     for (std::size_t i = 0; i < who.size(); ++i) place_in_group[who[i]] = i;
@@ -239,7 +274,7 @@ void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdic
   for (Spread& spread : verdicts.spreads) {
     const auto is_split = [&](const Split& one) { return one.test == spread.test && one.group == spread.group; };
     if (spread.gpus < options.min_peers + 1 || std::ranges::any_of(verdicts.splits, is_split)) continue;
-    const double p = options.false_discovery / static_cast<double>(std::max<std::size_t>(verdicts.comparisons, 1));
+    const double p = options.false_discovery / static_cast<double>(std::max<std::size_t>(discoveries.comparisons(), 1));
     double sigma = 0.0;
     for (const Deviations& run : judged[spread.test * groups + spread.group].by_run) sigma = std::max(sigma, run.sigma);
     const double depth = statistics::student_quantile(
@@ -264,18 +299,19 @@ struct LinkTable {
 /// Polished run by run. Links between nodes make one table of the whole fleet where there are any.
 std::vector<std::pair<std::size_t, LinkTable>> link_tables(const Campaign& campaign) {
   constexpr std::size_t max_table = 4096;  // GPUs: what is larger is left to the tests of each link
-  std::map<std::pair<std::size_t, std::string>, std::pair<std::set<std::size_t>, std::vector<std::size_t>>> tables;
+  using Key = std::tuple<std::size_t, std::size_t, std::string>;  // what is alike lies in one table
+  std::map<Key, std::pair<std::set<std::size_t>, std::vector<std::size_t>>> tables;
   for (std::size_t i = 0; i < campaign.links.size(); ++i) {
     const Link& link = campaign.links[i];
     const std::string &from = campaign.gpus[link.from].node, &to = campaign.gpus[link.to].node;
-    auto& [gpus, links] = tables[{link.test, from == to ? from : std::string()}];
+    auto& [gpus, links] = tables[{link.test, link.path, from == to ? from : std::string()}];
     gpus.insert({link.from, link.to});
     links.push_back(i);
   }
   std::vector<std::pair<std::size_t, LinkTable>> result;
   for (auto& [key, table] : tables)
     if (table.first.size() > 2 && table.first.size() <= max_table)
-      result.push_back({key.first, {{table.first.begin(), table.first.end()}, std::move(table.second)}});
+      result.push_back({std::get<0>(key), {{table.first.begin(), table.first.end()}, std::move(table.second)}});
   return result;
 }
 
@@ -301,10 +337,10 @@ void find_slow_links(const Campaign& campaign, const SlowOptions& options, Verdi
             polish.residuals[table.place(campaign.links[i].from, campaign.links[i].to)];
     }
   Discoveries discoveries(campaign.runs, options.false_discovery);
-  // Links of one test between GPUs of one group are alike.
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;
+  // Links of one test and one path between GPUs of one group are alike.
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < campaign.links.size(); ++i)
-    alike[{campaign.links[i].test, campaign.gpus[campaign.links[i].from].group}].push_back(i);
+    alike[{campaign.links[i].test, campaign.links[i].path, campaign.gpus[campaign.links[i].from].group}].push_back(i);
   std::vector<const std::vector<std::size_t>*> of_link(campaign.links.size());
   std::map<const std::vector<std::size_t>*, Middle> middles;
   for (const auto& [key, whats] : alike) {

@@ -94,6 +94,16 @@ class FileSteps : public Steps {
     come(value);
     return place_.rank == 0 ? wait_for_others(name, value) : wait_for_go(name);
   }
+  std::string share(std::string_view of_rank_0) override {
+    const fs::path file = folder_ / fmt::format("shared-{}", step_ + 1);
+    if (place_.rank == 0) storage::write_file(file, of_rank_0);
+    meet("what rank 0 shares", 0);
+    try {
+      return storage::read_text(file);
+    } catch (const storage::ReadError& error) {
+      throw OutOfStep(error.what());
+    }
+  }
   [[nodiscard]] std::vector<std::string> lost() const override { return words_; }
   [[nodiscard]] std::string_view kind() const override { return "files"; }
 

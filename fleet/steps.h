@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fleet/collectives.h"
+#include "core/model/collective.h"
 
 namespace gpubench::fleet {
 
@@ -44,6 +44,8 @@ class Steps {
   /// Comes to the next step and waits until all have, but for those that are lost. Returns the greatest of the values
   /// that the ranks brought, 0 or more. Throws OutOfStep.
   virtual int meet(std::string_view name, int value) = 0;
+  /// Gives all ranks what rank 0 has: a step of its own, of few bytes. Throws OutOfStep.
+  virtual std::string share(std::string_view of_rank_0) = 0;
   /// Of rank 0: who was given up, in sentences.
   [[nodiscard]] virtual std::vector<std::string> lost() const = 0;
   /// "files" or "MPI".
@@ -70,6 +72,8 @@ class MpiLink : public Steps {
   /// The time of the slowest rank in each iteration. Throws OutOfStep where MPI failed, a result was wrong or memory
   /// ran out; the message is one of `message_bytes`, below 2^31 floats.
   virtual std::vector<double> time_collective(Collective collective, std::int64_t bytes, int iterations) = 0;
+  /// What the library costs without any other rank: an all-reduce of one float among each rank alone, of the slowest.
+  virtual double time_alone() = 0;
   /// The times of messages to a peer, which calls this at the same time with `sends` the other way; none where this one
   /// receives. Throws OutOfStep.
   virtual std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations) = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -33,22 +34,27 @@ void write(const Part& part, const RankResult& result) {
   storage::write_file(part.folder / rank_file_name(result.rank), to_json_lines(result));
 }
 
-void add(const Calibration& calibration, std::string_view phase, int run, RankResult& result) {
+void add(const Calibration& calibration, std::string_view phase, int run, RankResult& result,
+         std::optional<int> peer = {}) {
   for (const Ceiling& one : calibration.ceilings) {
-    Reading reading{
-        result.test_number({std::string(phase), one.resource, one.unit, {}}), run, {one.value, one.ci95}, one.clock_hz};
+    Reading reading{result.test_number({std::string(phase), one.resource, one.unit, peer}),
+                    run,
+                    {one.value, one.ci95},
+                    one.clock_hz};
     result.readings.push_back(reading);
   }
-  for (const AbsentCeiling& one : calibration.absent)
-    result.absent.push_back({std::string(phase), one.resource, shorten(printable(one.reason), max_reason), run});
+  for (const AbsentCeiling& one : calibration.absent) {
+    AbsentReading absent{std::string(phase), one.resource, shorten(printable(one.reason), max_reason), run};
+    if (std::ranges::find(result.absent, absent) == result.absent.end()) result.absent.push_back(std::move(absent));
+  }
 }
 
-/// All pairs, each way, in rounds of disjoint pairs. Those within a node are of its phase.
-void measure_links(const Place& place, int ranks_of_node, int run, MpiLink& link, RankResult& result) {
+/// Messages from host to host by MPI: all pairs, each way. Those within a node are of its phase.
+void measure_host_links(const Place& place, int ranks_of_node, int run, MpiLink& link, RankResult& result) {
   constexpr std::int64_t bytes = std::int64_t{4} << 20;
   constexpr int iterations = 8;
   for (int round = 0; round < rounds_of(place.ranks); ++round) {
-    link.meet(fmt::format("links, run {}, round {} of {}", run + 1, round + 1, rounds_of(place.ranks)), 0);
+    link.meet(fmt::format("links of hosts, run {}, round {} of {}", run + 1, round + 1, rounds_of(place.ranks)), 0);
     const auto peer = partner_of(place.rank, place.ranks, round);
     if (!peer) continue;
     const bool same_node = *peer / ranks_of_node == place.rank / ranks_of_node;
@@ -62,6 +68,38 @@ void measure_links(const Place& place, int ranks_of_node, int run, MpiLink& link
       result.readings.push_back({result.test_number(test), run, {summary.median, summary.median_ci95}, {}});
     }
   }
+}
+
+/// The result of a rank of this node as far as it is written. Throws storage::ReadError.
+RankResult neighbour(const Part& part, int rank) {
+  RankResult peer = read_rank(part.folder / rank_file_name(rank));
+  if (peer.node != part.node)
+    throw storage::ReadError(fmt::format("rank {} is on {}, not on {}: number the ranks node by node", rank,
+                                         printable(peer.node), printable(part.node)));
+  return peer;
+}
+
+/// Between the devices of each node: all pairs of it, one of a pair after the other.
+void measure_device_links(const Part& part, int turns, int run, Steps& steps, RankResult& result) {
+  const int first = part.place.rank / turns * turns, here = std::min(turns, part.place.ranks - first);
+  const std::string_view phase = phase_names[1];
+  for (int round = 0; round < rounds_of(turns); ++round)
+    for (int turn = 0; turn < 2; ++turn) {
+      steps.meet(fmt::format("links, run {}, round {} of {}, {} of 2", run + 1, round + 1, rounds_of(turns), turn + 1),
+                 0);
+      const auto partner = partner_of(part.place.rank - first, turns, round);
+      if (!partner || *partner >= here || (part.place.rank - first < *partner) != (turn == 0)) continue;
+      const int peer = first + *partner;
+      try {
+        const LinkMeasured measured = part.measure_link(neighbour(part, peer));
+        add(measured.calibration, phase, run, result, peer);
+        if (!measured.path.empty()) result.paths[peer] = printable(measured.path);
+      } catch (const storage::ReadError& error) {
+        Calibration none;
+        none.absent = {{"peer", error.what()}};
+        add(none, phase, run, result);
+      }
+    }
 }
 
 }  // namespace
@@ -93,8 +131,13 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
       write(part, result);
       steps.meet(fmt::format("fleet, run {}", run + 1), 0);
       take(phase_names[2], run);
-      if (auto* const link = dynamic_cast<MpiLink*>(&steps); part.links && link != nullptr)
-        measure_links(part.place, turns, run, *link, result);
+      write(part, result);
+    }
+    // After all else: contexts and streams beside their own make kernels' launches slower.
+    for (int run = 0; run < part.runs; ++run) {
+      if (part.measure_link) measure_device_links(part, turns, run, steps, result);
+      if (auto* const link = dynamic_cast<MpiLink*>(&steps); part.host_links && link != nullptr)
+        measure_host_links(part.place, turns, run, *link, result);
       write(part, result);
     }
     // Whoever is told that all have come to the end finds all files whole.

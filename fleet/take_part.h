@@ -18,6 +18,13 @@ inline constexpr auto phase_names = std::to_array<std::string_view>({"alone", "n
 
 /// Measures this rank's device once. May throw std::exception: the rank ends then, and says why.
 using Measure = std::function<Calibration()>;
+/// What was measured of a link to the device of another rank of this node, and what lies between, where that is known.
+struct LinkMeasured {
+  Calibration calibration;
+  std::string path;  ///< "18 NVLinks through switches"
+};
+/// Measures it, while that other rank waits. Must not throw.
+using MeasureLink = std::function<LinkMeasured(const RankResult& peer)>;
 /// Told before each measurement.
 using Progress = std::function<void(std::string_view phase, int run)>;
 
@@ -27,16 +34,16 @@ struct Part {
   int runs = 3;
   std::string node;
   std::string gpubench_version;
-  bool links = false;  ///< between all ranks, too: from host to host, where MPI keeps the steps
+  bool host_links = false;        ///< between all ranks, from host to host, where MPI keeps the steps
+  MeasureLink measure_link = {};  ///< between the devices of a node; absent: these are not measured
 };
 
 /// What a link between hosts is called in results.
 inline constexpr std::string_view host_link_resource = "mpi-send";
 
-/// Takes part to the end, or as far as it goes: then `failure` says why. Writes the rank's file after each phase.
-/// Throws storage::WriteError where the folder does not take it.
-/// Who works beside whom changes from run to run: the turn of a GPU among those of its node, and the nodes that work at
-/// once.
+/// Takes part to the end, links last, or as far as it goes: then `failure` says why. Writes the rank's file after each
+/// phase. Throws storage::WriteError where the folder does not take it. Who works beside whom changes from run to run:
+/// the turn of a GPU among those of its node, and the nodes that work at once.
 RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
                      const Progress& progress);
 

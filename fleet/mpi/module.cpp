@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "fleet/collectives.h"
+#include "core/model/collective.h"
 
 namespace {
 
-using gpubench::fleet::Collective;
+using gpubench::Collective;
 
 bool worked(int code) { return code == MPI_SUCCESS; }
 
@@ -106,6 +106,10 @@ int gpubench_mpi_meet(int value, double max_seconds, int* max) {
   return 0;
 }
 
+int gpubench_mpi_share(char* bytes, int size) {
+  return worked(MPI_Bcast(bytes, size, MPI_CHAR, 0, MPI_COMM_WORLD)) ? 0 : 1;
+}
+
 int gpubench_mpi_collective(int collective, long long bytes, int iterations, double* seconds) {
   constexpr int warm_up = 3;
   try {
@@ -124,6 +128,20 @@ int gpubench_mpi_collective(int collective, long long bytes, int iterations, dou
   } catch (const std::bad_alloc&) {
     return 3;
   }
+}
+
+int gpubench_mpi_alone(double* seconds) {
+  constexpr int iterations = 1000, rows = 5;
+  double least = 1.0;
+  for (int row = 0; row < rows; ++row) {
+    const double start = MPI_Wtime();
+    for (int i = 0; i < iterations; ++i) {
+      float sent = 1.0F, received = 0.0F;
+      if (!worked(MPI_Allreduce(&sent, &received, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF))) return 2;
+    }
+    least = std::min(least, (MPI_Wtime() - start) / iterations);
+  }
+  return worked(MPI_Allreduce(&least, seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD)) ? 0 : 2;
 }
 
 int gpubench_mpi_send(int peer, int sends, long long bytes, int iterations, double max_seconds, double* seconds) {

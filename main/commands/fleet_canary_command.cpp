@@ -23,6 +23,7 @@
 #include "gpu/devices.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
+#include "main/commands/shared/fleet_rank.h"
 #include "main/commands/shared/host_name.h"
 
 namespace gpubench {
@@ -30,10 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CanaryOptions : Options {
-  std::string device = "";
+struct CanaryOptions : Options, FleetRankOptions {
   std::optional<std::string> baseline, event_file;
-  std::string node;
   double max_seconds = 60.0;
   double min_effect = 0.05;
 };
@@ -275,26 +274,23 @@ extern const CommandFile fleet_canary_command{
     57, [] {
       using enum Rank;
       using Own = CanaryOptions;
-      const OptionRows rows = {
-          {"--baseline", "FILE", "", "", common, once,
-           "What is usual: the JSON of fleet join of a campaign with --probes=brief. Without it: what GPUs of the kind "
-           "are "
-           "known to reach.",
-           use::text(&Own::baseline)},
-          {"--max-seconds", "SECONDS", "", "60", common, once,
-           "End after this time, whatever hangs: what did not answer is named, and the exit code is 2.",
-           use::number(&Own::max_seconds, 1.0, 3600.0)},
-          {"--min-effect", "PERCENT", "", "5", common, once,
-           "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
-           use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
-          {"--device", "DEVICE", "", "", common, once, "Look at this device alone, such as cpu or cuda:1.",
-           use::text(&Own::device)},
-          {"--event", "FILE.json", "", "", other, once,
-           "Write what was found as a health event of NVSentinel, to be kept and shown alone. Not where nothing is "
-           "known.",
-           use::text(&Own::event_file)},
-          {"--node", "NAME", "", "", other, once, "The node's name in the event. Without it: the host name.",
-           use::text(&Own::node)}};
+      const OptionRows rows = joined_rows(
+          {{{"--baseline", "FILE", "", "", common, once,
+             "What is usual: the JSON of fleet join of a campaign with --probes=brief. Without it: what GPUs of the "
+             "kind are "
+             "known to reach.",
+             use::text(&Own::baseline)},
+            {"--max-seconds", "SECONDS", "", "60", common, once,
+             "End after this time, whatever hangs: what did not answer is named, and the exit code is 2.",
+             use::number(&Own::max_seconds, 1.0, 3600.0)},
+            {"--min-effect", "PERCENT", "", "5", common, once,
+             "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
+             use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
+            {"--event", "FILE.json", "", "", other, once,
+             "Write what was found as a health event of NVSentinel, to be kept and shown alone. Not where nothing is "
+             "known.",
+             use::text(&Own::event_file)}},
+           fleet_rank_rows({"--device", "--node"})});
       return std::vector{with(Command{"fleet canary",
                                       "Say in a line and an exit code whether this node's GPUs are fit for a job",
                                       "gpubench fleet canary --baseline=/shared/usual.json\n"

@@ -175,6 +175,18 @@ TEST(FleetCampaign, ChangeIsTheRatioByUuid) {
   EXPECT_THAT(change.troubles[0].text, HasSubstr("GPU-0000000f) is in the first campaign alone"));
 }
 
+TEST(FleetCampaign, WhatWasNotMeasuredIsCountedByItsReason) {
+  const Campaign campaign = joined_after([](auto& results) {
+    for (int run = 0; run < 3; ++run) results[3].absent.push_back({"node", "peer-write", "no access", run});
+    results[5].absent.push_back({"node", "peer-write", "no access", 0});
+    results[5].absent.push_back({"node", "peer-read", "no memory", 0});
+  });
+  ASSERT_EQ(campaign.absent.size(), 2U);
+  EXPECT_EQ(campaign.absent[1].resource, "peer-write");
+  EXPECT_EQ(campaign.absent[1].gpus, 2U);
+  EXPECT_EQ(campaign.absent[0].reason, "no memory");
+}
+
 TEST(FleetCampaign, RangesAreShort) {
   EXPECT_EQ(ranges_of({}), "");
   EXPECT_EQ(ranges_of({3}), "3");

@@ -23,6 +23,7 @@ RankResult a_result() {
   result.readings.front().clock_hz.reset();
   result.absent = {{"fleet", "tensor-fp8", "the \"GPU\" has none\n", 2}};
   result.lost = {"rank 3 did not come"};
+  result.paths = {{10, "18 NVLinks through switches"}, {12, "one \"board\""}};
   return result;
 }
 

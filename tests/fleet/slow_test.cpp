@@ -126,17 +126,64 @@ TEST(FleetSlow, MixedModelsAreNotCompared) {
   EXPECT_TRUE(find_slow(campaign, {}).slow.empty());
 }
 
-TEST(FleetSlow, FewPeersGiveNoVerdict) {
+/// So few of them that nobody knows what is usual; the last one slow by so much.
+Verdicts few(int gpus, double slow, Campaign& campaign) {
   SyntheticFleet fleet = small_fleet();
-  fleet.gpus = 7;
-  fleet.slow_gpus = 1;
-  fleet.slow = 0.5;
-  Campaign campaign;
-  const Verdicts verdicts = verdicts_of(fleet, campaign);
-  EXPECT_TRUE(verdicts.slow.empty());
-  EXPECT_TRUE(verdicts.suspects.empty());
-  for (const Spread& spread : verdicts.spreads) EXPECT_FALSE(spread.smallest_found);
-  for (const float one : verdicts.deviations) EXPECT_TRUE(std::isnan(one));
+  fleet.gpus = gpus;
+  std::vector<RankResult> results;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < gpus; ++rank) {
+    results.push_back(synthetic_rank(fleet, rank));
+    files.push_back(rank_file_name(rank));
+  }
+  for (Reading& reading : results.back().readings)
+    if (results.back().tests[reading.test].resource == "tensor-0") reading.value.value *= 1.0 - slow;
+  campaign = join(std::move(results), std::move(files));
+  return find_slow(campaign, {});
+}
+
+TEST(FleetSlow, AmongFewPeersOnlyWhatIsFarBelowIsFound) {
+  for (const int gpus : {2, 3, 7}) {
+    Campaign campaign;
+    EXPECT_TRUE(few(gpus, 0.07, campaign).slow.empty()) << gpus;
+    EXPECT_TRUE(few(gpus, 0.07, campaign).suspects.empty()) << gpus;
+    const Verdicts verdicts = few(gpus, 0.4, campaign);
+    EXPECT_EQ(slow_ranks(campaign, verdicts.slow), std::set{gpus - 1}) << gpus;
+    ASSERT_FALSE(verdicts.slow.empty());
+    EXPECT_EQ(verdicts.slow.front().confirmed, 3);
+    EXPECT_NEAR(verdicts.slow.front().deficit.value, 0.4, 0.01);
+    EXPECT_NEAR(verdicts.slow.front().deficit.ci95.low, 0.37, 0.01);
+    for (const Spread& spread : verdicts.spreads) EXPECT_NEAR(spread.smallest_found.value_or(0.0), 0.095, 0.001);
+  }
+  Campaign alone;
+  EXPECT_EQ(few(1, 0.4, alone).comparisons, 0U);
+}
+
+TEST(FleetSlow, LinksOfAnotherKindAreNoSlowLinks) {
+  SyntheticFleet fleet = small_fleet();
+  fleet.gpus = 64;
+  fleet.resources = 2;
+  fleet.links = true;
+  std::vector<RankResult> results;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < fleet.gpus; ++rank) {
+    RankResult& result = results.emplace_back(synthetic_rank(fleet, rank));
+    files.push_back(rank_file_name(rank));
+    for (Reading& reading : result.readings) {
+      const auto peer = result.tests[reading.test].peer;
+      if (!peer) continue;
+      const bool pair = *peer / 2 == rank / 2;
+      if (!pair) reading.value.value *= rank % 2 == 0 && *peer == rank + 3 ? 0.25 : 0.5;
+      result.paths[*peer] = pair ? "4 NVLinks" : "2 NVLinks";
+    }
+  }
+  const Campaign campaign = join(std::move(results), std::move(files));
+  EXPECT_EQ(campaign.paths.size(), 2U);
+  const Verdicts verdicts = find_slow(campaign, {});
+  for (const SlowLink& one : verdicts.slow_links) {
+    const Link& link = campaign.links[one.link];
+    EXPECT_EQ(link.to, link.from + 3);
+  }
 }
 
 TEST(FleetSlow, ALinkIsToldFromItsGpus) {

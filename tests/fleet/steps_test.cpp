@@ -137,6 +137,69 @@ TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
   EXPECT_GE(most["fleet"], 3);
 }
 
+TEST(FleetSteps, AllPairsOfANodeMeasureTheirLinksOneAtATime) {
+  // Two nodes, of three and of two ranks.
+  const PrivateFolder folder;
+  std::mutex noting;
+  std::map<int, int> working;  // by node
+  std::set<std::pair<int, int>> measured;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 5; ++rank)
+      threads.emplace_back([&, rank] {
+        const int node = rank / 3;
+        Part part{folder.path(), {rank, 5, rank % 3, "c"}, 1, "node" + std::to_string(node), "0.2.0"};
+        part.measure_link = [&, rank, node](const RankResult& peer) {
+          {
+            const std::lock_guard lock(noting);
+            EXPECT_EQ(++working[node], 1);
+            measured.emplace(rank, peer.rank);
+          }
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          const std::lock_guard lock(noting);
+          --working[node];
+          LinkMeasured link;
+          link.path = "by " + peer.device.id;
+          link.calibration.ceilings.resize(1);
+          link.calibration.ceilings[0].resource = "peer-write";
+          link.calibration.ceilings[0].unit = "B/s";
+          link.calibration.ceilings[0].value = 1.0;
+          link.calibration.ceilings[0].ci95 = {1.0, 1.0};
+          return link;
+        };
+        const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
+        Device device;
+        device.id = "cpu";
+        const RankResult result = take_part(
+            part, device, *steps, [] { return Calibration(); }, nullptr);
+        EXPECT_EQ(result.failure, "");
+        const int others = node == 0 ? 2 : 1;
+        EXPECT_EQ(result.paths.size(), static_cast<std::size_t>(others));
+        EXPECT_EQ(result.paths.begin()->second, "by cpu");
+        EXPECT_EQ(result.readings.size(), static_cast<std::size_t>(others));
+        EXPECT_EQ(read_rank(folder.path() / rank_file_name(rank)), result);
+      });
+  }
+  EXPECT_EQ(measured, (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}, {3, 4}, {4, 3}}));
+}
+
+TEST(FleetSteps, RankZeroSharesAText) {
+  const PrivateFolder folder;
+  const std::string text("id\0with\nall", 11);
+  std::atomic<int> right = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto steps = file_steps(folder.path(), {rank, 3, 0, "c"}, 30.0, nullptr);
+        steps->meet("first", 0);
+        right += steps->share(rank == 0 ? text : "") == text ? 1 : 0;
+        right += steps->share(rank == 0 ? "again" : "") == "again" ? 1 : 0;
+      });
+  }
+  EXPECT_EQ(right, 6);
+}
+
 TEST(FleetSteps, WhatAMeasurementThrowsEndsTheRankWithItsReason) {
   const PrivateFolder folder;
   Part part{folder.path(), {}, 1, "node", "0.2.0"};

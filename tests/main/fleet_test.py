@@ -272,16 +272,37 @@ class Fleet(unittest.TestCase):
                               capture_output=True, text=True, timeout=180, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads(out.read_text())["collectives"]
-        self.assertEqual(len(rows), 6 * 5)  # 8 to 2048 bytes
+        self.assertEqual(len(rows), 6 * 9)  # 12 to 4092 bytes; 8 are too few for three ranks
         factors = {"all-reduce": 4 / 3, "all-gather": 2 / 3, "reduce-scatter": 2 / 3, "broadcast": 1, "all-to-all": 2 / 3, "send-receive": 1}
         for row in rows:
             self.assertEqual(row["bytes"] % 12, 0)
             self.assertAlmostEqual(row["bus"] / row["algorithm"], factors[row["collective"]])
             self.assertAlmostEqual(row["algorithm"] * row["median_seconds"] / row["bytes"], 1)
             self.assertGreaterEqual(row["p99_seconds"], row["median_seconds"])
+            self.assertIn(row["limit"], ("overhead", "latency", "link"))
+        limits = {row["ceiling"]: row for row in json.loads(out.read_text())["limits"]}
+        self.assertEqual(set(limits), {f"mpi-{name}" for name in factors})
+        for row in limits.values():
+            self.assertLessEqual(row["boundary_low_bytes"], row["boundary_bytes"])
+            self.assertLessEqual(row["boundary_bytes"], row["boundary_high_bytes"])
+            self.assertGreater(row["overhead_seconds"], 0)
         alone = subprocess.run([PROGRAM, "fleet", "collectives"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(alone.returncode, 64)
         self.assertIn("One rank alone exchanges nothing", alone.stderr)
+
+    def test_collectives_without_what_they_need(self):
+        """By files there is no MPI to fall back to: what NCCL lacks is said by each rank."""
+        self.folder.mkdir()
+        for number, (words, said) in enumerate(((["--device=cpu"], "NCCL takes GPUs, and this rank has a CPU"),
+                                                (["--by=mpi"], "NCCL cannot be used"))):
+            start = [PROGRAM, "fleet", "collectives", "--ranks=2", f"--steps-folder={self.folder}", f"--campaign={number}", *words]
+            ranks = [subprocess.Popen([*start, f"--rank={rank}"], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
+            for rank in ranks:
+                self.assertIn(said, rank.communicate(timeout=60)[1])
+                self.assertEqual(rank.returncode, 64)
+        missing = subprocess.run([PROGRAM, "fleet", "collectives", "--by=nccl"], env=ENVIRONMENT | {"GPUBENCH_NCCL": "/nowhere/libnccl.so.2"},
+                                 capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(missing.returncode, 64)
 
     def mpirun(self, words, before=(), ranks=RANKS):
         return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), *before, *CALIBRATE, f"--out={self.folder}", *words],
