@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/noise/noise.h"
 #include "core/base/parallel.h"
 #include "core/statistics/statistics.h"
 #include "fleet/statistics.h"
@@ -212,15 +213,15 @@ void find_slow_among_few(const Campaign& campaign, const SlowOptions& options, c
     for (std::size_t i = 0; i < who.size(); ++i)
       if (!std::isnan(logs[i])) deviations[i].push_back(logs[i] - present[present.size() / 2]);
   }
-  if (campaign.runs >= options.min_runs) spread.smallest_found = -std::expm1(-far * options.assumed_sigma);
+  if (campaign.runs >= options.min_runs) spread.smallest_found = -std::expm1(-far * compare::card_deviation);
   for (std::size_t i = 0; i < who.size(); ++i) {
     if (deviations[i].empty()) continue;
     const auto confirmed = std::ranges::count_if(
-        deviations[i], [&](double deviation) { return deviation < -far * options.assumed_sigma; });
+        deviations[i], [&](double deviation) { return deviation < -far * compare::card_deviation; });
     const double middle = statistics::median(deviations[i]);
     verdicts.deviations[spread.test * campaign.gpus.size() + who[i]] = static_cast<float>(middle);
     if (confirmed > 0)
-      keep(SlowGpu{who[i], spread.test, deficit_of(middle, options.assumed_sigma), spread.gpus - 1,
+      keep(SlowGpu{who[i], spread.test, deficit_of(middle, compare::card_deviation), spread.gpus - 1,
                    static_cast<int>(confirmed), static_cast<int>(deviations[i].size())},
            options, verdicts.slow, verdicts.suspects);
   }

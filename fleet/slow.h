@@ -18,12 +18,9 @@ struct SlowOptions {
   double min_effect = 0.02;       ///< a fraction: what is surely less is no finding
   double false_discovery = 0.01;  ///< expected share of false ones among the findings of a run
   int min_runs = 3;               ///< a finding is confirmed in all runs, at least so many
-  /// Below, nobody knows how much peers usually differ. They are taken to differ by `assumed_sigma` then, and only a
-  /// GPU that is four times as far below the upper median of all, in every run, is found. Of CPUs none is.
+  /// Below, nobody knows how much peers usually differ. They are taken to differ by compare::card_deviation then, and
+  /// only a GPU that is four times as far below the upper median of all, in every run, is found. Of CPUs none is.
   std::size_t min_peers = 7;
-  /// Of one model, with what power limits and cooling do: 8 % between the slowest and the fastest of some thousands
-  /// (Sinha and others, SC 2022, arXiv:2208.11035).
-  double assumed_sigma = 0.025;
 };
 
 /// A GPU that is slow in one test.

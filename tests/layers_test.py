@@ -26,7 +26,7 @@ ROOMS = {
                   ["kernels/probes", "kernels/cublaslt.h", "gpu", "bench", "core"]),
     "classifier": ("Model, fit, verdict, confidence, boundaries, advice: pure mathematics, no files, no printing", ["core"]),
     "compare": ("What two sides differ in, and how sure that is: noise, tests, gate, history", ["classifier", "core"]),
-    "fleet": ("Many GPUs on many nodes: results of ranks, who is slow, how ranks keep step; knows files, and MPI where it is there", ["core"]),
+    "fleet": ("Many GPUs on many nodes: results of ranks, who is slow, how ranks keep step; knows files, and MPI where it is there", ["compare", "core"]),
     "timeline": ("Timelines of programs: `readers/`, `analyses/`, `writers/`; what they share in `input/`, `structure/`, `operators/`, `statistics/`, `program/` and `views/`", ["core"]),
     "kernel_trace": ("Events inside kernels: buffers, clocks, decoding", ["timeline", "core"]),
     "profile": ("Programs as they are: injection, recordings, ranges, timers, memory, kernel groups", ["gpu", "bench", "classifier", "timeline", "core"]),

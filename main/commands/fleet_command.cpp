@@ -7,9 +7,11 @@
 
 #include "core/base/files.h"
 #include "core/base/process.h"
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "fleet/campaign.h"
 #include "fleet/findings.h"
+#include "fleet/history.h"
 #include "fleet/slow.h"
 #include "gpubench/version.h"
 #include "main/cli/command.h"
@@ -17,6 +19,7 @@
 #include "main/cli/terminal.h"
 #include "reports/fleet.h"
 #include "reports/result_table.h"
+#include "reports/timelines.h"
 
 namespace gpubench {
 namespace {
@@ -92,6 +95,42 @@ int fleet_diff(const FleetOptions& options) {
                 fmt::format("Fleet: {} to {}", options.inputs[0], options.inputs[1]), "gpubench fleet diff");
 }
 
+int fleet_history(const FleetOptions& options) {
+  fleet::HistoryBuilder builder(options.inputs.front());
+  ProgressLine progress(options.quiet);
+  try {
+    for (std::size_t i = 1; i < options.inputs.size(); ++i) {
+      progress.step(options.inputs[i], static_cast<double>(i - 1) / static_cast<double>(options.inputs.size() - 1));
+      fleet::Campaign campaign = fleet::join_folder(options.inputs[i]);
+      fleet::add_derived(campaign);
+      builder.add(campaign);
+    }
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}.", error.what()));
+  }
+  progress.clear();
+  const fleet::GpuHistory history = builder.take(options.min_effect);
+  if (history.entries.empty())
+    throw UsageError(
+        fmt::format("No GPU of these campaigns has a UUID that begins with {}; fleet join names those that "
+                    "are slow, and --out=FILE.csv all.",
+                    printable(options.inputs.front())));
+  const auto tables = fleet::tables_of(history);
+  const std::string schema = "gpubench fleet history";
+  if (options.outputs.empty() && options.json)
+    show(reports::json(tables, schema, {}));
+  else if (!options.quiet)
+    show(reports::console_text(tables, stdout_style(options)));
+  write_each(options.outputs, options.quiet, [&](const std::string& file) {
+    storage::write_file(file,
+                        file.ends_with(".html")
+                            ? reports::tables_html(tables, {"History of " + history.uuid, std::string(version), {}})
+                        : file.ends_with(".csv") ? reports::csv(tables.back())
+                                                 : reports::json(tables, schema, {}));
+  });
+  return exit_codes::fine;
+}
+
 }  // namespace
 
 extern const CommandFile fleet_command{
@@ -109,24 +148,35 @@ extern const CommandFile fleet_command{
           {"--min-runs", "N", "", "3", other, once, "A finding is confirmed in every run, and in at least so many.",
            use::count(&fleet::SlowOptions::min_runs, 1, 1000)}};
       const std::string formats = ".html .json .csv .parquet .prom";
-      return std::vector{Command{"fleet", "Find slow GPUs, links and nodes among many that should be alike"},
-                         with(Command{"fleet join",
-                                      "Join the results of all ranks, and say which GPU or link is slow",
-                                      "gpubench fleet join campaign/\n"
-                                      "gpubench fleet join campaign/ --out=campaign.html --out=campaign.parquet",
-                                      {"DIR", "The folder that the ranks of fleet calibrate wrote to.", 1, 1},
-                                      formats,
-                                      false,
-                                      judging},
-                              fleet_join),
-                         with(Command{"fleet diff",
-                                      "Say which GPUs changed otherwise than their peers from one campaign to another",
-                                      "gpubench fleet diff monday/ tuesday/",
-                                      {"BASE NEW", "Folders of two campaigns.", 2, 2},
-                                      formats,
-                                      false,
-                                      judging},
-                              fleet_diff)};
+      return std::vector{
+          Command{"fleet", "Find slow GPUs, links and nodes among many that should be alike"},
+          with(Command{"fleet join",
+                       "Join the results of all ranks, and say which GPU or link is slow",
+                       "gpubench fleet join campaign/\n"
+                       "gpubench fleet join campaign/ --out=campaign.html --out=campaign.parquet",
+                       {"DIR", "The folder that the ranks of fleet calibrate wrote to.", 1, 1},
+                       formats,
+                       false,
+                       judging},
+               fleet_join),
+          with(Command{"fleet diff",
+                       "Say which GPUs changed otherwise than their peers from one campaign to another",
+                       "gpubench fleet diff monday/ tuesday/",
+                       {"BASE NEW", "Folders of two campaigns.", 2, 2},
+                       formats,
+                       false,
+                       judging},
+               fleet_diff),
+          with(Command{"fleet history",
+                       "Say when a GPU changed over campaigns, and what its peers did then",
+                       "gpubench fleet history GPU-8860d441 campaigns/*\n"
+                       "gpubench fleet history GPU-8860d441 monday/ tuesday/ --out=gpu.html",
+                       {"UUID DIR...", "The GPU, by its UUID or a beginning of it, and folders of campaigns.", 2,
+                        10'000},
+                       ".html .json .csv",
+                       false,
+                       chosen_rows(judging, {"--json", "--min-effect"})},
+               fleet_history)};
     }};
 
 }  // namespace gpubench
