@@ -129,6 +129,7 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
         if (((node >> run % digits) & 1) == half) take(phase_names[1], run);
       }
       write(part, result);
+      if (last_node == 0) continue;  // all GPUs of the one node have just worked at once
       steps.meet(fmt::format("fleet, run {}", run + 1), 0);
       take(phase_names[2], run);
       write(part, result);

@@ -13,7 +13,8 @@
 
 namespace gpubench::fleet {
 
-/// Each GPU of a node by itself; all of a node, on half of the nodes at a time; all of the fleet.
+/// Each GPU of a node by itself; all of a node, on half of the nodes at a time; all of the fleet, where it has several
+/// nodes.
 inline constexpr auto phase_names = std::to_array<std::string_view>({"alone", "node", "fleet"});
 
 /// Measures this rank's device once. May throw std::exception: the rank ends then, and says why.

@@ -6,6 +6,7 @@ GPUBENCH_REAL is the program. With GPUBENCH_PARSE_ONLY it lists points in place 
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 
@@ -63,7 +64,9 @@ elif command == "fleet" and not has("--help"):  # a fleet of one CPU
     elif arguments[1] == "canary":
         arguments = without("--baseline") + ["--device=cpu"]
     else:
-        for folder in [argument for argument in arguments[2:] if not argument.startswith("--") and not os.path.exists(argument)]:
+        if arguments[1] == "history":  # a CPU is told by its node
+            arguments[2:] = [socket.gethostname(), *[argument.replace("*", "1") for argument in arguments[3:]]]
+        for folder in [argument for argument in arguments[2 + (arguments[1] == "history"):] if not argument.startswith("--") and not os.path.exists(argument)]:
             subprocess.run([real, "fleet", "calibrate", f"--out={folder}", *one], check=True)
         arguments = [argument.replace(".parquet", ".csv") for argument in arguments]
 
