@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <stdexcept>
 
 #include "calibrate/calibration_context.h"
 #include "calibrate/cuda/peer_ways.h"
@@ -33,7 +34,7 @@ void add(std::string resource, std::string method, Calibration& result, Rate&& r
     ceiling.ci95 = summary.median_ci95;
     ceiling.repeats = repeats;
     result.ceilings.push_back(std::move(ceiling));
-  } catch (const GpuError& error) {
+  } catch (const std::runtime_error& error) {
     result.absent.push_back({std::move(resource), error.what()});
   }
 }
@@ -86,11 +87,11 @@ Calibration measure_host_links(const Device& device) {
   Calibration result;
   const auto gpu = bench::open_gpu(device);
   auto timer = bench::event_timer(*gpu);
-  DeviceVector<std::byte> there(host_bytes);
   for (const HostNode& node : host_nodes(device)) {
     const std::string method = fmt::format("copies of 128 MiB of pinned memory on NUMA node {}, events", node.number);
     try {
       const probes::PinnedMemory memory(host_bytes, node.number);
+      DeviceVector<std::byte> there(host_bytes);
       const auto rate = [&](probes::Direction direction) {
         const bool to = direction == probes::Direction::to_gpu;
         const double seconds = timer.seconds([&] {
@@ -102,7 +103,7 @@ Calibration measure_host_links(const Device& device) {
       };
       add("host-to-device-" + node.name, method, result, [&] { return rate(probes::Direction::to_gpu); });
       add("device-to-host-" + node.name, method, result, [&] { return rate(probes::Direction::from_gpu); });
-    } catch (const GpuError& error) {
+    } catch (const std::runtime_error& error) {
       result.absent.push_back({"host-to-device-" + node.name, error.what()});
       result.absent.push_back({"device-to-host-" + node.name, error.what()});
     }
@@ -119,7 +120,7 @@ Calibration measure_peer_links(const Device& device, const Device& peer) {
     for (const PeerWay& way : peer_ways)
       add(std::string("peer") + way.suffix, way.method, result,
           [&] { return link.bytes_per_second(way.way, way.engine, peer_copies, gpu->stream()); });
-  } catch (const GpuError& error) {
+  } catch (const std::runtime_error& error) {
     for (const PeerWay& way : peer_ways) result.absent.push_back({std::string("peer") + way.suffix, error.what()});
   }
   return result;
