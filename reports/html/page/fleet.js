@@ -127,14 +127,20 @@
   }
 
   const unitText = (value, unit) => unit === "s" ? seconds(value, 4) : withPrefix(value, unit, 4);
+  const linked = new Set();
+  for (let i = 0; i < linkDeviations.length; ++i) linked.add(links[3 * i]);
+  if (byId("link-test")) {
+    byId("link-test").append(...fleet.link_tests.map((name, number) => make("option", {value: String(number)}, name)));
+    byId("link-test").addEventListener("change", () => drawLinks(cursor));
+  }
   function drawLinks(gpu) {
     const figure = byId("gpu-links");
     if (!figure) return;
     const row = rows.get(gpus[gpu].node), place = new Map(row.map((each, i) => [each, i]));
     const cells = [];
     for (let i = 0; i < linkDeviations.length; ++i)
-      if (place.has(links[3 * i]) && place.has(links[3 * i + 1]) && links[3 * i + 2] === 0) cells.push([place.get(links[3 * i]), place.get(links[3 * i + 1]), linkDeviations[i]]);
-    figure.hidden = !cells.length;
+      if (place.has(links[3 * i]) && place.has(links[3 * i + 1]) && links[3 * i + 2] === Number(byId("link-test").value)) cells.push([place.get(links[3 * i]), place.get(links[3 * i + 1]), linkDeviations[i]]);
+    figure.hidden = !row.some((each) => linked.has(each));
     const cell = 26, left = 60;
     const context = prepared("links-map", left + row.length * cell + 4, 20 + row.length * cell);
     context.fillStyle = ink("soft"); context.font = "12px system-ui, sans-serif"; context.textBaseline = "middle";
