@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/slow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -285,8 +287,9 @@ void find_slow_gpus(const Campaign& campaign, const SlowOptions& options, Verdic
   }
 }
 
-/// The links of one node in one test, as a table of senders and receivers.
+/// The links of one node in one test over one kind of path, as a table of senders and receivers.
 struct LinkTable {
+  std::size_t path = 0;
   std::vector<std::size_t> gpus;
   std::vector<std::size_t> links;
   [[nodiscard]] std::size_t place(std::size_t from, std::size_t to) const {
@@ -312,7 +315,8 @@ std::vector<std::pair<std::size_t, LinkTable>> link_tables(const Campaign& campa
   std::vector<std::pair<std::size_t, LinkTable>> result;
   for (auto& [key, table] : tables)
     if (table.first.size() > 2 && table.first.size() <= max_table)
-      result.push_back({std::get<0>(key), {{table.first.begin(), table.first.end()}, std::move(table.second)}});
+      result.push_back(
+          {std::get<0>(key), {std::get<1>(key), {table.first.begin(), table.first.end()}, std::move(table.second)}});
   return result;
 }
 
@@ -402,23 +406,22 @@ void add_derived(Campaign& campaign) {
           campaign.values[campaign.place(campaign.tests.size() - 1, run, gpu)] = statistics::median(clocks);
       }
   }
-  std::map<std::size_t, std::array<std::size_t, 2>> level_tests;
+  std::map<std::pair<std::size_t, std::size_t>, std::array<std::size_t, 2>> level_tests;
   for (const auto& [test, table] : link_tables(campaign)) {
-    if (!level_tests.contains(test)) {
-      std::array<std::size_t, 2>& made = level_tests[test];
-      for (std::size_t way = 0; way < link_directions.size(); ++way) {
-        Test level = campaign.link_tests[test];
-        level.resource += link_directions[way];
-        made[way] = campaign.tests.size();
-        new_test(campaign, std::move(level));
-      }
+    const auto [found, is_new] = level_tests.try_emplace({test, table.path});
+    for (std::size_t way = 0; is_new && way < link_directions.size(); ++way) {
+      Test level = campaign.link_tests[test];
+      if (campaign.paths.size() > 1) level.resource += fmt::format(" ({})", campaign.paths[table.path]);
+      level.resource += link_directions[way];
+      found->second[way] = campaign.tests.size();
+      new_test(campaign, std::move(level));
     }
     for (int run = 0; run < campaign.runs; ++run) {
       const Polish polish = polished(campaign, test, table, run);
       const double sign = is_time(campaign.link_tests[test]) ? -1.0 : 1.0;
       for (std::size_t i = 0; i < table.gpus.size(); ++i)
         for (std::size_t way = 0; way < link_directions.size(); ++way)
-          campaign.values[campaign.place(level_tests[test][way], run, table.gpus[i])] =
+          campaign.values[campaign.place(found->second[way], run, table.gpus[i])] =
               std::exp(sign * (polish.overall + (way == 0 ? polish.rows : polish.columns)[i]));
     }
   }

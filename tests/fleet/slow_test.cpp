@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -177,8 +178,14 @@ TEST(FleetSlow, LinksOfAnotherKindAreNoSlowLinks) {
       result.paths[*peer] = pair ? "4 NVLinks" : "2 NVLinks";
     }
   }
-  const Campaign campaign = join(std::move(results), std::move(files));
-  EXPECT_EQ(campaign.paths.size(), 2U);
+  Campaign campaign = join(std::move(results), std::move(files));
+  ASSERT_EQ(campaign.paths.size(), 2U);
+  add_derived(campaign);
+  // GPUs of a pair alone lie in no table of three: of theirs there is no level.
+  const fleet::Test out{"node", "peer-write (2 NVLinks) out", "B/s", {}};
+  const auto level = std::ranges::find(campaign.tests, out);
+  ASSERT_NE(level, campaign.tests.end());
+  EXPECT_NEAR(campaign.value(static_cast<std::size_t>(level - campaign.tests.begin()), 0, 5), 0.5 * 3.9e11, 3e9);
   const Verdicts verdicts = find_slow(campaign, {});
   for (const SlowLink& one : verdicts.slow_links) {
     const Link& link = campaign.links[one.link];
