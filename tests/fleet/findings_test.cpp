@@ -135,5 +135,38 @@ TEST(FleetFindings, NothingToCompareIsSaid) {
   EXPECT_THAT(text, HasSubstr("Nothing was compared: no test has enough GPUs that are alike."));
 }
 
+TEST(FleetFindings, LinksStandBesideWhatLiesBetween) {
+  SyntheticFleet fleet;
+  fleet.gpus = 16;
+  fleet.resources = 2;
+  fleet.links = true;
+  fleet.slow_links = 1;
+  std::vector<RankResult> results;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < fleet.gpus; ++rank) {
+    RankResult& one = results.emplace_back(synthetic_rank(fleet, rank));
+    files.push_back(rank_file_name(rank));
+    for (int peer = 0; peer < 8 && rank < 8; ++peer)
+      if (peer != rank) one.paths[peer] = "18 NVLinks through switches";
+    one.absent.push_back({"node", "peer-read", "no\npeer access", 0});
+  }
+  const Campaign campaign = join(std::move(results), std::move(files));
+  const auto tables = tables_of(campaign, find_slow(campaign, {}));
+  const auto links = std::ranges::find(tables, "links", &ResultTable::name);
+  ASSERT_NE(links, tables.end());
+  ASSERT_EQ(links->rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(links->rows[0][2]), "18 NVLinks through switches");
+  EXPECT_EQ(std::get<std::string>(links->rows[1][2]), "");
+  EXPECT_EQ(std::get<std::int64_t>(links->rows[0][3]), 56);
+  EXPECT_NEAR(std::get<double>(links->rows[0][5]), 3.9e11, 1e9);
+  EXPECT_NEAR(std::get<double>(links->rows[0][7]), 0.9 * 3.9e11, 3e9);  // the slow one
+  EXPECT_EQ(std::get<std::string>(links->rows[0][8]), "node0000 cuda:1");
+  EXPECT_EQ(std::get<std::string>(links->rows[0][9]), "node0000 cuda:2");
+  const auto absent = std::ranges::find(tables, "absent", &ResultTable::name);
+  ASSERT_NE(absent, tables.end());
+  ASSERT_EQ(absent->rows.size(), 1U);
+  EXPECT_EQ(std::get<std::int64_t>(absent->rows[0][2]), 16);
+}
+
 }  // namespace
 }  // namespace gpubench::fleet
