@@ -104,8 +104,7 @@ void measure_device_links(const Part& part, int turns, int run, Steps& steps, Ra
 
 }  // namespace
 
-RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
-                     const Progress& progress) {
+RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure) {
   RankResult result = result_of(part, device);
   write(part, result);
   try {
@@ -114,10 +113,7 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
     const int node = part.place.rank / turns, last_node = (part.place.ranks - 1) / turns;
     // Nodes are halved by a digit of their number, another one in each run.
     const int digits = std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(last_node))));
-    const auto take = [&](std::string_view phase, int run) {
-      if (progress) progress(phase, run);
-      add(measure(), phase, run, result);
-    };
+    const auto take = [&](std::string_view phase, int run) { add(measure(), phase, run, result); };
     for (int run = 0; run < part.runs; ++run) {
       for (int turn = 0; turn < turns; ++turn) {
         steps.meet(fmt::format("alone, run {}, turn {} of {}", run + 1, turn + 1, turns), 0);

@@ -26,8 +26,6 @@ struct LinkMeasured {
 };
 /// Measures it, while that other rank waits. Must not throw.
 using MeasureLink = std::function<LinkMeasured(const RankResult& peer)>;
-/// Told before each measurement.
-using Progress = std::function<void(std::string_view phase, int run)>;
 
 struct Part {
   std::filesystem::path folder;
@@ -45,8 +43,7 @@ inline constexpr std::string_view host_link_resource = "mpi-send";
 /// Takes part to the end, links last, or as far as it goes: then `failure` says why. Writes the rank's file after each
 /// phase. Throws storage::WriteError where the folder does not take it. Who works beside whom changes from run to run:
 /// the turn of a GPU among those of its node, and the nodes that work at once.
-RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure,
-                     const Progress& progress);
+RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure);
 
 /// The result of a rank that cannot take part at all, written.
 RankResult without_device(const Part& part, const std::string& reason);

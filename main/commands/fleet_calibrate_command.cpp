@@ -109,7 +109,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   if (speaks)
     say(fmt::format("campaign {}: {} ranks, steps by {}, results in {}", printable(part.place.campaign),
                     part.place.ranks, steps->kind(), options.folder));
-  const fleet::RankResult result = fleet::take_part(part, device, *steps, measure_for(options, device), nullptr);
+  const fleet::RankResult result = fleet::take_part(part, device, *steps, measure_for(options, device));
   for (const std::string& lost : result.lost) say(lost);
   if (!result.failure.empty()) say(fmt::format("rank {} on {}: {}", result.rank, result.node, result.failure));
   if (speaks) say(fmt::format("done. To see who is slow: gpubench fleet join {}", options.folder));

@@ -93,6 +93,23 @@ TEST(FleetSteps, AllPairsMeetOnceInDisjointRounds) {
   EXPECT_EQ(rounds_of(1), 0);
 }
 
+/// Steps that tell which phase they have come to.
+class NotedSteps : public Steps {
+ public:
+  explicit NotedSteps(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
+  int meet(std::string_view name, int value) override {
+    phase = name.substr(0, name.find(','));
+    return steps_->meet(name, value);
+  }
+  std::string share(std::string_view text) override { return steps_->share(text); }
+  [[nodiscard]] std::vector<std::string> lost() const override { return steps_->lost(); }
+  [[nodiscard]] std::string_view kind() const override { return steps_->kind(); }
+  std::string phase;
+
+ private:
+  std::unique_ptr<Steps> steps_;
+};
+
 TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
   // Two nodes of two GPUs. Of each measurement is noted who measures at the same time.
   const PrivateFolder folder;
@@ -104,29 +121,26 @@ TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
     for (int rank = 0; rank < 4; ++rank)
       threads.emplace_back([&, rank] {
         Part part{folder.path(), {rank, 4, rank % 2, "c"}, 2, "node" + std::to_string(rank / 2), "0.2.0"};
-        const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
+        NotedSteps steps(file_steps(folder.path(), part.place, 30.0, nullptr));
         Device device;
         device.id = "cpu";
-        std::string phase;
-        const RankResult result = take_part(
-            part, device, *steps,
-            [&] {
-              const int now = ++at_work;
-              std::this_thread::sleep_for(std::chrono::milliseconds(30));
-              {
-                const std::lock_guard lock(noting);
-                most[phase] = std::max({most[phase], now, at_work.load()});
-              }
-              --at_work;
-              Calibration calibration;
-              calibration.ceilings.resize(1);
-              calibration.ceilings[0].resource = "fp32";
-              calibration.ceilings[0].unit = "FLOP/s";
-              calibration.ceilings[0].value = 1.0 + rank;
-              calibration.ceilings[0].ci95 = {1.0, 5.0};
-              return calibration;
-            },
-            [&](std::string_view name, int) { phase = name; });
+        const RankResult result = take_part(part, device, steps, [&] {
+          const int now = ++at_work;
+          std::this_thread::sleep_for(std::chrono::milliseconds(30));
+          {
+            const std::lock_guard lock(noting);
+            int& of_phase = most[steps.phase];
+            of_phase = std::max({of_phase, now, at_work.load()});
+          }
+          --at_work;
+          Calibration calibration;
+          calibration.ceilings.resize(1);
+          calibration.ceilings[0].resource = "fp32";
+          calibration.ceilings[0].unit = "FLOP/s";
+          calibration.ceilings[0].value = 1.0 + rank;
+          calibration.ceilings[0].ci95 = {1.0, 5.0};
+          return calibration;
+        });
         EXPECT_EQ(result.failure, "");
         EXPECT_EQ(result.readings.size(), 6U);
         EXPECT_EQ(read_rank(folder.path() / rank_file_name(rank)), result);
@@ -170,8 +184,7 @@ TEST(FleetSteps, AllPairsOfANodeMeasureTheirLinksOneAtATime) {
         const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
         Device device;
         device.id = "cpu";
-        const RankResult result = take_part(
-            part, device, *steps, [] { return Calibration(); }, nullptr);
+        const RankResult result = take_part(part, device, *steps, [] { return Calibration(); });
         EXPECT_EQ(result.failure, "");
         const int others = node == 0 ? 2 : 1;
         EXPECT_EQ(result.paths.size(), static_cast<std::size_t>(others));
@@ -204,8 +217,8 @@ TEST(FleetSteps, WhatAMeasurementThrowsEndsTheRankWithItsReason) {
   const PrivateFolder folder;
   Part part{folder.path(), {}, 1, "node", "0.2.0"};
   const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
-  const RankResult result = take_part(
-      part, {}, *steps, []() -> Calibration { throw std::runtime_error("no\nmemory"); }, nullptr);
+  const RankResult result =
+      take_part(part, {}, *steps, []() -> Calibration { throw std::runtime_error("no\nmemory"); });
   EXPECT_EQ(result.failure, "no\\nmemory");
   EXPECT_EQ(read_rank(folder.path() / rank_file_name(0)).failure, "no\\nmemory");
 }
