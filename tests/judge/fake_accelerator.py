@@ -46,6 +46,9 @@ class Accelerator:
             return np.lib.stride_tricks.as_strided(flat, spec["shape"], [each * itemsize for each in spec["strides"]])
         return flat.reshape(spec["shape"])
 
+    def touch(self):
+        pass
+
     def synchronize(self):
         pass
 

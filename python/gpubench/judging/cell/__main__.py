@@ -105,9 +105,11 @@ class Cell:
         self.finish()
 
     def run_empty(self) -> None:
-        """What a batch costs without its calls."""
+        """What a batch costs without its calls. The GPU goes to this process and back, as it does for calls."""
         for _ in self.plan:
             self.empties += 1
+        if self.accelerator is not None:
+            self.accelerator.touch()
         self.finish()
 
     def own(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
