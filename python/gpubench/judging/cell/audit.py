@@ -7,9 +7,9 @@ import gc
 import sys
 from typing import Any
 
-_WATCHED = ("__main__", "layout", "loading", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
+_WATCHED = ("__main__", "layout", "loading", "accelerator", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
             "numpy", "numpy.linalg", "numpy.testing", "torch", "torch.cuda", "torch.testing", "triton.testing")
-_WATCHED_CLASSES = (("__main__", "Cell"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"))
+_WATCHED_CLASSES = (("__main__", "Cell"), ("accelerator", "Accelerator"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"))
 
 
 def _callables(owner: Any, name: str) -> dict[tuple[str, str], Any]:
