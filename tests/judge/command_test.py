@@ -114,6 +114,8 @@ class Command(unittest.TestCase):
         text = page.read_text()
         self.assertTrue("&lt;b&gt;&amp;" in text)
         self.assertFalse("<b>&" in text)
+        self.assertTrue("<title>Candidates for matmul</title>" in text)
+        self.assertTrue("prefers-color-scheme: dark" in text)
         self.assertTrue("2 judged: 2 right, 0 wrong, 0 refused" in text)
         self.assertEqual(len(lines.read_text().splitlines()), 2)
 

@@ -172,8 +172,7 @@ class Judge:
             if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
                 result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = None
         finally:
-            for side in sides:
-                side.close()
+            list(trial.starters.map(Side.close, sides))
             trial.give_back(memory)
         result.seconds_taken += time.monotonic() - start
 
