@@ -320,6 +320,7 @@ class Floor(unittest.TestCase):
 
     def test_a_cache_that_holds_the_batch_serves_it(self):
         self.assertEqual(floor.floor_of(CEILINGS, "", 1e5, 1e6, {}).limiter, "l2")
+        self.assertAlmostEqual(floor.floor_of(CEILINGS, "", 1e7, 2.2e6, {}).least, 1e7 * (0.5 / 1.1e10 + 0.5 / 1e11), msg="half of the batch can stay in it")
 
     def test_without_ceilings_there_is_none_and_a_reason(self):
         found = floor.floor_of(None, "there is no calibration", 1, 1, {})

@@ -20,6 +20,9 @@ _SPLIT = {"fp32": (3.0, ("tensor-tf32", "tensor-fp16", "tensor-bf16"))}
 _NEEDED = {"fp64": "tensor-fp64", "tf32": "tensor-tf32", "fp16": "tensor-fp16", "bf16": "tensor-bf16", "fp8": "tensor-fp8"}
 
 
+_MEMORY = ("dram-read", "dram-write", "dram-copy", "dram-triad")
+
+
 @dataclass
 class Floor:
     """Seconds that no correct call can be faster than; None where it is not known."""
@@ -50,13 +53,16 @@ def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: 
         return Floor(None, None, why_none, {})
     ceilings = {each["resource"]: each for each in calibration.get("ceilings", ())}
     is_gpu = any(name.startswith("tensor-") for name in ceilings)
-    levels = [each["resource"] for each in calibration.get("levels", ()) if max(each.get("capacity_ci95", [each["capacity_bytes"]])) >= resident_bytes]
-    memory = _fastest(ceilings, (*levels, "dram-read", "dram-write", "dram-copy", "dram-triad"))
+    capacities = {each["resource"]: max(each.get("capacity_ci95", [each["capacity_bytes"]])) for each in calibration.get("levels", ())}
+    memory = _fastest(ceilings, (*(name for name, size in capacities.items() if size >= resident_bytes), *_MEMORY))
     parts: dict[str, tuple[str, float]] = {}
     least, unknown = 0.0, []
     if memory:
+        # What a cache holds at the end of a batch was not yet written to memory
+        last = max(capacities, key=lambda name: capacities[name], default="")
+        kept, cache = min(1.0, capacities.get(last, 0.0) / max(resident_bytes, 1.0)), _fastest(ceilings, (last,))
         parts["memory"] = (memory[0], moved_bytes / memory[1])
-        least = parts["memory"][1]
+        least = parts["memory"][1] if not cache else min(parts["memory"][1], moved_bytes * ((1.0 - kept) / memory[1] + kept / max(cache[1], memory[1])))
     for pipe, count in flops.items():
         lacking = [_NEEDED[each] for each in (pipe, allowed) if each in _NEEDED and _NEEDED[each] not in ceilings and is_gpu]
         rate = _fastest(ceilings, (*_PIPE_CEILINGS.get(pipe, (pipe,)), *_PIPE_CEILINGS.get(allowed or "", ())))

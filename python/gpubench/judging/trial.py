@@ -365,6 +365,9 @@ class Trial:
             if least.least is not None and gross < least.least:
                 needs = f"{least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis})"
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {needs}.")
+        if least.least is not None and result.device_seconds is not None and result.device_seconds < 0.9 * least.least:
+            raise Trouble("tampering", f"Its activity records show {result.device_seconds * 1e6:.4g} us of work for a call, less than the device can do it in: "
+                                       f"{least.least * 1e6:.4g} us ({least.basis}). Work is hidden from them.")
         nothing = times.gross("nothing")
         result.next_step = floor.next_step(least, result.seconds, nothing)
         self._classify(times, probe, moved, flops, result)
