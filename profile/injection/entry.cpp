@@ -46,6 +46,13 @@ void end_recording() {
   if (injection->recording) injection->recording->end();
 }
 
+/// Called once CUPTI is loaded: what is registered later runs sooner, and CUPTI ends by such functions of its own. Fails
+/// without memory alone: then what is still buffered is missing.
+void end_at_exit() {
+  static const int failed = std::atexit(end_recording);
+  (void)failed;
+}
+
 /// A copy of this process has no CUDA; it must not write to its parent's recording either, nor answer for it.
 void in_copy() {
   injection->ended = true;
@@ -73,6 +80,7 @@ void record_stretch() {
 
 void record_at_once(const std::filesystem::path& folder) {
   injection->recording = std::make_unique<ProcessRecording>(folder, injection->options);
+  end_at_exit();
   if (!injection->recording->is_open() || !injection->recording->refusal().empty()) return;
   injection->nvtx.connect(injection->recording->cupti_path());
   start_thread(flush_now_and_then);
@@ -89,6 +97,7 @@ std::string record_once(const std::filesystem::path& folder, const InjectionOpti
     const std::lock_guard lock(injection->mutex);
     if (injection->ended) return "The process is ending.";
     injection->recording = std::make_unique<ProcessRecording>(folder, options);
+    end_at_exit();
   }
   ProcessRecording& recording = *injection->recording;
   std::string why_not = recording.refusal();
@@ -117,7 +126,6 @@ void wait_for_triggers() {
 void begin(const std::filesystem::path& folder) {
   injection = new Injection;
   injection->options = read_injection_options(folder / recording_options_file);
-  (void)std::atexit(end_recording);  // fails without memory alone: then what is still buffered is missing
   pthread_atfork(nullptr, nullptr, in_copy);
   if (injection->options.on_demand)
     wait_for_triggers();

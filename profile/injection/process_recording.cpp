@@ -222,9 +222,13 @@ void ProcessRecording::end() {
 
 void ProcessRecording::leave() {
   const std::lock_guard lock(mutex_);
-  if (library_ == nullptr || others_use_cupti()) return;
-  if (recorder_ != nullptr) recorder_->detach();
+  if (library_ == nullptr) return;
+  if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
   counter_.reset();
+  if (others_use_cupti()) {  // it cannot leave: they would lose what they have
+    if (subscriber_ != nullptr) (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
+    return;
+  }
   // CUPTI asks to be left at the end of a call of the driver: this one is made for it.
   leaving_ = true;
   const auto call = driver<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");

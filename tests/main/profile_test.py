@@ -7,9 +7,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM, RECORDING, CALIBRATION = sys.argv[1:4]
+PLAYED_CUPTI = pathlib.Path(PROGRAM).parent / "tests" / "profile" / "libcupti.so"
 HAS_LIBRARY = (pathlib.Path(PROGRAM).parent / "libgpubench_injection.so").exists()
 
 
@@ -83,6 +85,67 @@ class OfAnyProgram(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "1.gprec").write_bytes(b"")
             self.assertEqual(gpubench(f"--keep={folder}", "--", "true").returncode, 64)
+
+
+@unittest.skipUnless(HAS_LIBRARY and PLAYED_CUPTI.exists(), "built without CUDA or CUPTI: there is no library to inject")
+class OnDemand(unittest.TestCase):
+    def setUp(self):
+        """A process that holds the injected library as CUDA would have it load it, with a library that plays CUPTI."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        (pathlib.Path(folder.name) / "options").write_text('{"on_demand": true}')
+        script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).InitializeInjection(); print('ready', flush=True); sys.stdin.read(); print('ended')"
+        environment = {**os.environ, "GPUBENCH_RECORDING_FOLDER": folder.name, "GPUBENCH_CUPTI": str(PLAYED_CUPTI)}
+        self.process = subprocess.Popen([sys.executable, "-c", script, pathlib.Path(PROGRAM).parent / "libgpubench_injection.so"], env=environment,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.process.stdout.close)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.stdin.close)
+        self.assertEqual(self.process.stdout.readline(), "ready\n")
+
+    def test_a_process_records_when_it_is_asked_to_and_runs_on(self):
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as folder:
+                result = gpubench(f"--trigger={self.process.pid}", "--duration=0.1", f"--keep={folder}")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("ran no kernel, copy or fill on a GPU while it was recorded", result.stderr)
+                self.assertEqual(len(list(pathlib.Path(folder).glob("*.gprec"))), 1)
+        out, _ = self.process.communicate("")
+        self.assertEqual((self.process.returncode, out), (0, "ended\n"))
+
+    def test_one_that_ends_meanwhile_ends_as_it_would(self):
+        waiting = subprocess.Popen([PROGRAM, "profile", f"--trigger={self.process.pid}", "--duration=60"], stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        out, _ = self.process.communicate("")
+        self.assertEqual((self.process.returncode, out), (0, "ended\n"))
+        _, words = waiting.communicate(timeout=20)
+        self.assertEqual(waiting.returncode, 0, words)
+
+    def test_a_trigger_that_is_ended_ends_the_recording(self):
+        waiting = subprocess.Popen([PROGRAM, "profile", f"--trigger={self.process.pid}", "--duration=60"], stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        waiting.kill()
+        waiting.wait()
+        result = gpubench(f"--trigger={self.process.pid}", "--duration=0.1")  # its turn comes
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_what_cannot_be_asked_is_said(self):
+        other = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        for number, words in ((other.pid, "waits for no trigger"), (gone.pid, "There is no process")):
+            result = gpubench(f"--trigger={number}")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(words, result.stderr)
+        if os.geteuid() == 0:  # a process of another user, and a name that another user has taken
+            theirs = subprocess.Popen(["sleep", "60"], user=65534)
+            self.addCleanup(theirs.wait)
+            self.addCleanup(theirs.kill)
+            result = gpubench(f"--trigger={theirs.pid}")
+            self.assertEqual((result.returncode, "is another user's" in result.stderr), (64, True), result.stderr)
 
 
 class Wrong(unittest.TestCase):

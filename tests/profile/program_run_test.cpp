@@ -125,6 +125,53 @@ TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_
   EXPECT_EQ(sources["layer c"], "");
 }
 
+/// As torch.compile with CUDA graphs has it: a kernel runs twice by itself, before the steady state, then in a graph.
+TEST_F(Recording, launches_before_a_capture_lend_their_counters_to_the_graph) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    property(writer, 0, "uuid", "GPU-1");
+    const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
+    const std::uint32_t step = writer.name("step");
+    const auto runs = [&](std::uint32_t correlation, std::uint64_t at, bool in_graph) {
+      CallRecord launch{.correlation = correlation,
+                        .start = halves(start + at),
+                        .name = writer.name(in_graph ? "cudaGraphLaunch" : "cudaLaunchKernel"),
+                        .thread = 7};
+      set_duration(launch, 100);
+      writer.add(launch);
+      KernelRecord kernel{.in_graph = in_graph ? std::uint8_t{1} : std::uint8_t{0},
+                          .correlation = correlation,
+                          .start = halves(start + at + 500),
+                          .shape = shape,
+                          .stream = 1};
+      set_duration(kernel, in_graph ? 5000 : 5100);
+      writer.add(kernel);
+    };
+    runs(1, 0, false);
+    runs(2, 10'000, false);
+    writer.add(MarkerRecord{
+        .phase = MarkerPhase::begin, .number = 1, .time = halves(start + 90'000), .thread = 7, .name = step});
+    for (std::uint32_t i = 0; i < 4; ++i) runs(10 + i, 100'000 + 10'000 * i, true);
+    writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = 1, .time = halves(start + 190'000), .thread = 7});
+    writer.counted(1, {{writer.name("dram__bytes_read.sum"), 64.0}});
+    writer.add(EndRecord{});
+  }
+  const Recordings recordings = read_recordings(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(recordings, {});
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  options.windows.resize(1);
+  options.windows[0].add(95'000, 190'000);
+  add_program(recordings, options, run);
+  ASSERT_THAT(run.points, SizeIs(1));
+  EXPECT_EQ(run.program->kernels[0].launches, 4);
+  ASSERT_THAT(run.points[0].measurement.counters, SizeIs(1));
+  EXPECT_DOUBLE_EQ(run.points[0].measurement.counters[0].value, 64.0);
+  EXPECT_EQ(run.points[0].measurement.counters[0].source,
+            "cupti range, like launches outside of its graph in no range");
+}
+
 TEST_F(Recording, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
   {
     RecordingWriter writer(file(), header, 1 << 20);

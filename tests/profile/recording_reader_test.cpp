@@ -24,6 +24,54 @@ using testing::SizeIs;
 using timeline::Slice;
 using timeline::SliceKind;
 
+/// A stream is captured, in an order that its graph does not keep, and the graph instantiated: its nodes are copies.
+TEST_F(Recording, ties_works_of_graphs_to_the_calls_that_made_their_nodes) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    const std::uint32_t call = writer.name("cudaLaunchKernel_v7000"), launch = writer.name("cudaGraphLaunch_v10000");
+    std::vector<std::uint32_t> shapes;
+    for (const char* const name : {"gemm", "relu"})
+      shapes.push_back(writer.shape(0, writer.name(name), {.grid = {4, 1, 1}, .block = {32, 1, 1}}));
+    const auto calls = [&](std::uint32_t correlation, std::uint64_t at, std::uint32_t name, std::uint32_t thread) {
+      CallRecord made{.correlation = correlation, .start = halves(start + at), .name = name, .thread = thread};
+      set_duration(made, 50);
+      writer.add(made);
+    };
+    const auto node = [&](std::uint64_t number, std::uint64_t copy_of, std::uint64_t at, std::uint32_t thread) {
+      writer.add(GraphNodeRecord{
+          .node = halves(number), .copy_of = halves(copy_of), .time = halves(start + at), .thread = thread});
+    };
+    node(1, 0, 120, 7);  // within the first call
+    node(2, 0, 220, 7);
+    node(3, 0, 120, 8);  // of a thread whose calls are not recorded
+    for (const std::uint64_t number : {1, 2, 3}) {
+      node((number << 40U) + 1, 0, 400, 7);  // as CUPTI may tell of the copy as well
+      node((number << 40U) + 1, number, 400, 7);
+    }
+    calls(1, 100, call, 7);
+    calls(2, 200, call, 7);
+    calls(3, 1000, launch, 7);
+    const auto runs = [&](std::uint64_t number, std::uint64_t at, std::uint32_t shape) {
+      writer.add(OfNodeRecord{.node = halves((number << 40U) + 1)});
+      KernelRecord kernel{.in_graph = 1, .correlation = 3, .start = halves(start + at), .shape = shape, .stream = 13};
+      set_duration(kernel, 10);
+      writer.add(kernel);
+    };
+    runs(2, 1100, shapes[1]);
+    runs(1, 1200, shapes[0]);
+    runs(3, 1300, shapes[0]);
+    writer.add(EndRecord{});
+  }
+  const timeline::Timeline timeline = read_recordings(folder_).timeline;
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+  std::map<std::int64_t, std::int64_t> made;  // by start of the work that of the call
+  for (const timeline::Flow& flow : timeline.flows) {
+    EXPECT_EQ(timeline.names.text(flow.name), timeline::capture_flow);
+    made[timeline.slices[flow.to].start_ns] = timeline.slices[flow.from].start_ns;
+  }
+  EXPECT_THAT(made, ElementsAre(std::pair(1100, 200), std::pair(1200, 100)));
+}
+
 TEST_F(Recording, is_read_back_as_it_was_written) {
   {
     RecordingWriter writer(file(), header, 1 << 20);

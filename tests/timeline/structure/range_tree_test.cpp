@@ -161,5 +161,30 @@ TEST(RangePaths, of_works_of_graphs_are_those_of_the_capture_within_those_of_the
   }
 }
 
+/// The same where the source tells which call made what, in another order than it ran in.
+TEST(RangePaths, of_works_of_graphs_are_as_the_source_tells) {
+  Sample sample;
+  sample.slice(SliceKind::call, sample.thread, 0, 1, "cudaStreamBeginCapture");
+  for (const auto& [at, range] : {std::pair(2, "attn"), {12, "mlp"}}) {
+    sample.slice(SliceKind::range, sample.ranges, at, at + 8, range);
+    sample.slice(SliceKind::launch, sample.thread, at + 2, at + 3, "cudaLaunchKernel", ++sample.correlation);
+  }
+  sample.slice(SliceKind::call, sample.thread, 21, 22, "cudaStreamEndCapture");
+  sample.slice(SliceKind::launch, sample.thread, 100, 110, "cudaGraphLaunch", ++sample.correlation);
+  for (const int at : {120, 140})
+    sample.slice(SliceKind::kernel, sample.stream, at, at + 15, "gemm", sample.correlation).in_graph = true;
+  timeline::Timeline timeline = sample.sorted();
+  const auto at = [&](std::int64_t start) {
+    return static_cast<std::uint32_t>(std::ranges::find(timeline.slices, start, &timeline::Slice::start_ns) -
+                                      timeline.slices.begin());
+  };
+  const std::uint32_t name = timeline.names.number(timeline::capture_flow);
+  timeline.flows = {{at(14), at(120), name}, {at(4), at(140), name}};
+  timeline::StringPool paths;
+  const auto of_slice = timeline::range_paths(timeline, paths);
+  EXPECT_EQ(paths.text(of_slice[at(120)]), "mlp");
+  EXPECT_EQ(paths.text(of_slice[at(140)]), "attn");
+}
+
 }  // namespace
 }  // namespace gpubench

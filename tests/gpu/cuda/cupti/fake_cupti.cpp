@@ -271,8 +271,9 @@ CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t) {
   return called("cuptiActivityEnableAllocationSource");
 }
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return called("cuptiSetThreadIdType"); }
-CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
+CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc, void*) {
   const CUptiResult result = called("cuptiSubscribe", "u");
+  *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&is_subscribed());
   if (result == CUPTI_SUCCESS && std::exchange(is_subscribed(), true))
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   return result;
@@ -316,6 +317,7 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size
 const char* fake_cupti_calls() { return log_of_calls().c_str(); }
 void fake_cupti_forget() {
   log_of_calls().clear();
+  is_subscribed() = false;
   profiler() = {};
   decoded = 0;
   // Callbacks stay registered, as in the real library.
