@@ -26,6 +26,7 @@ struct Others {
   GiveUp give_up;
   bool has_records = false;
   bool has_own_clock = false;
+  bool for_good = false;               ///< it is not seen when they want no more
   std::set<CUpti_ActivityKind> kinds;  ///< that they have on
   std::int64_t last_ns = 0;            ///< when they last asked for anything
 };
@@ -80,6 +81,25 @@ CUptiResult CUPTIAPI subscribe(CUpti_SubscriberHandle* subscriber, CUpti_Callbac
   return library.cuptiSubscribe(subscriber, callback, data);
 }
 
+/// cuptiSubscribe_v2 of CUPTI 13.3, whose subscribers have records of their own: unless a first one shares nothing, as
+/// this one does. What it wants is not known from there on.
+CUptiResult CUPTIAPI subscribe_anew(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* data,
+                                    void* parameters) {
+  const bench::CuptiLibrary& library = called();
+  static const auto real = [&] {
+    void* const cupti = dlopen(library.path().c_str(), RTLD_NOW | RTLD_NOLOAD);
+    return reinterpret_cast<decltype(&subscribe_anew)>(cupti == nullptr ? nullptr : dlsym(cupti, "cuptiSubscribe_v2"));
+  }();
+  if (real == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  {
+    const std::lock_guard lock(others().mutex);
+    others().has_records = others().for_good = true;
+  }
+  if (others().give_up.records) others().give_up.records(file_of(callback));
+  if (others().give_up.callbacks) others().give_up.callbacks(file_of(callback));
+  return real(subscriber, callback, data, parameters);
+}
+
 CUptiResult CUPTIAPI set_clock(CUpti_TimestampCallbackFunc clock) {
   const bench::CuptiLibrary& library = called();
   {
@@ -123,6 +143,7 @@ void watch_new_objects() {
       {"cuptiActivityDisable", address_of(disable)},
       {"cuptiActivityFlushAll", address_of(flush)},
       {"cuptiSubscribe", address_of(subscribe)},
+      {"cuptiSubscribe_v2", address_of(subscribe_anew)},
       {"cuptiActivityRegisterTimestampCallback", address_of(set_clock)},
       {"cuptiFinalize", address_of(finalize)},
   });
@@ -146,7 +167,7 @@ bool others_use_cupti() {
 bool take_records_back() {
   std::unique_lock lock(others().mutex);
   if (!others().has_records) return true;
-  if (!others().kinds.empty() || steady_nanoseconds() - others().last_ns < quiet_ns) return false;
+  if (others().for_good || !others().kinds.empty() || steady_nanoseconds() - others().last_ns < quiet_ns) return false;
   others().has_records = false;
   const bool has_own_clock = std::exchange(others().has_own_clock, false);
   const auto library = others().library;
