@@ -89,7 +89,9 @@ void Recorder::stop() {
 
 void Recorder::detach() {
   stop();
+  flush(true);
   for (const CUpti_ActivityKind kind : std::exchange(attached_, {})) (void)library_->cuptiActivityDisable(kind);
+  flush(true);  // no buffer stays behind, for another user to be handed
 }
 
 void Recorder::forget_names() {
