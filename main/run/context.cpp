@@ -54,10 +54,11 @@ std::string loaded_libraries() {
       [](dl_phdr_info* info, std::size_t, void* found) {
         constexpr std::string_view wanted[] = {"libcublas", "libcudnn",  "libcufft", "libcusparse", "libcusolver",
                                                "libcudart", "libcurand", "libnccl",  "libnvrtc",    "libcutensor"};
+        const std::filesystem::path file(info->dlpi_name);
+        const std::string name = file.filename().string();
         std::error_code none;
-        const std::string name = std::filesystem::canonical(info->dlpi_name, none).filename().string();
         if (std::ranges::any_of(wanted, [&](std::string_view head) { return name.starts_with(head); }))
-          static_cast<std::set<std::string>*>(found)->insert(name);
+          static_cast<std::set<std::string>*>(found)->insert(std::filesystem::canonical(file, none).filename().string());
         return 0;
       },
       &names);
@@ -97,9 +98,11 @@ Context gather_context(const std::string& program, const std::vector<std::string
   context.environment["cpu"] = bench::host_device().name;
   context.environment["compiler"] = GPUBENCH_COMPILER;
   context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
-  context.environment.merge(code_identity("/proc/self/exe"));
-  for (const auto& [key, text] :
-       {std::pair("compiler_flags", compiler_flags("/proc/self/exe")), std::pair("libraries", loaded_libraries())})
+  // Of this process, and the same in each of its runs.
+  static const std::map<std::string, std::string> identity = code_identity("/proc/self/exe");
+  static const std::string flags = compiler_flags("/proc/self/exe");
+  context.environment.insert(identity.begin(), identity.end());
+  for (const auto& [key, text] : {std::pair("compiler_flags", flags), std::pair("libraries", loaded_libraries())})
     if (!text.empty()) context.environment[key] = text;
 #ifdef NDEBUG
   context.environment["build"] = "optimised";
