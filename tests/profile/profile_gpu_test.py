@@ -4,6 +4,7 @@
 
 Exit code 77: skipped, because there is no CUDA device."""
 import contextlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -14,6 +15,10 @@ import sys
 import tempfile
 import time
 import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import figures  # noqa: E402
 
 GPUBENCH, UNRULY, LIBRARY = sys.argv[1:4]
 
@@ -62,6 +67,33 @@ class Graphs(Case):
             if "counters" not in measurement and run["program"].get("counters_reason"):
                 self.skipTest(run["program"]["counters_reason"])
             self.assertIn("like launches outside of its graph", json.dumps(measurement["counters"]))
+
+
+def of_torch(*words, folder, options=()):
+    return profiled(*words[1:], folder=folder, program=(sys.executable, str(HERE / "programs" / words[0])), options=options)
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "there is no PyTorch")
+class OfTorch(Case):
+    def test_kernels_of_graphs_are_told_by_the_module_that_was_captured(self):
+        for program, nested in (("loop", 95), ("compiled", 0)):
+            done, run = of_torch("decode.py", program, folder=self.folder, options=["--torch"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            _, in_range, within = figures.shares(run)
+            self.assertGreaterEqual(in_range, 95, (program, done.stderr))
+            self.assertGreaterEqual(within, nested, (program, done.stderr))
+
+    def test_its_own_profiler_keeps_its_trace_and_the_report_says_so(self):
+        alone = subprocess.run([sys.executable, HERE / "programs" / "with_torch_profiler.py"], capture_output=True, text=True, timeout=120)
+        for metrics in ("none", "core"):
+            with self.subTest(metrics=metrics):
+                done, run = of_torch("with_torch_profiler.py", folder=self.folder, options=["--whole", f"--metrics={metrics}"])
+                self.assertEqual((done.returncode, done.stdout), (0, alone.stdout), done.stderr)
+                self.assertNotIn("unknown buffer", done.stderr)
+                words = " ".join(run["warnings"])
+                self.assertIn("took the records", words)
+                self.assertIn("goes on", words)
+                self.assertGreater(launches(run, ""), 200, words)
 
 
 class Server:
