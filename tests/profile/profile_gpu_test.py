@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench profile of programs that profilers find hard, on a GPU. Arguments: gpubench, unruly_program, unruly_library.
+"""gpubench profile of programs that profilers find hard, on a GPU. Arguments: gpubench, unruly_program, unruly_library,
+and names of tests, else all.
 
 Exit code 77: skipped, because there is no CUDA device."""
 import contextlib
@@ -180,4 +181,4 @@ if __name__ == "__main__":
     if probe.returncode != 2:
         print("skipped: no CUDA device: " + probe.stderr.strip())
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
