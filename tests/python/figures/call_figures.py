@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers."""
+"""Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers.
+With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not."""
+import itertools
 import statistics
+import sys
 import time
 
 import torch
@@ -107,24 +110,40 @@ def busy_seconds(call, calls=10):
     return busy * 1e-6 / calls
 
 
+def measured(profiler, rows, until=float("inf")):
+    """Of each the loops before and after, and what is told."""
+    for name, function, *arguments in rows:
+        if time.monotonic() > until:
+            return
+        def call(function=function, arguments=arguments):
+            return function(*arguments)
+        before, told, after = loop_seconds(call), profiler.profile_operation(function, *arguments), loop_seconds(call)
+        yield name, call, told, before * 1e6, after * 1e6
+
+
+def deviating(profiler, until):
+    rows = well = 0
+    for name, _, told, before, after in measured(profiler, itertools.chain(operators(), models()), until):
+        rows += 1
+        us, low, high = told["runtime_ms"] * 1e3, min(before, after), max(before, after)
+        if any(abs(us - loop) <= max(0.02 * loop, 0.3) for loop in (before, after, (before + after) / 2)) or low <= us <= high:
+            well += 1
+        else:
+            print(f"{name}: {us:.1f} us beside loops of {before:.1f} and {after:.1f} ({told['regime']})", flush=True)
+    print(f"{well} of {rows} within 2 % or 0.3 us of a loop, or between the two")
+
+
 def main():
     profiler = GPUProfiler("cuda:0", verbose=False)
-    print("| call | loop before, after, us | `runtime_ms`, us | off by | graph | device | GPU busy | verdict | confidence |\n|---|---|---|---|---|---|---|---|---|")
-    rows = [*operators(), *models()]
-    busy = []
     with torch.no_grad():
-        for name, function, *arguments in rows:
-            def call(function=function, arguments=arguments):
-                return function(*arguments)
-            before = loop_seconds(call)
-            told = profiler.profile_operation(function, *arguments)
-            after = loop_seconds(call)
+        if "--deviating" in sys.argv:
+            return deviating(profiler, time.monotonic() + float(sys.argv[-1]))
+        print("| call | loop before, after, us | `runtime_ms`, us | off by | graph | device | GPU busy | verdict | confidence |\n|---|---|---|---|---|---|---|---|---|")
+        for name, call, told, before, after in list(measured(profiler, [*operators(), *models()])):  # PyTorch's profiler comes last: it changes a process for good
             us = [None if each is None else each * 1e3 for each in (told["runtime_ms"], told["graph_ms"], told["device_ms"])]
-            loop = 0.5e6 * (before + after)
-            busy.append((name, call, us, loop, before, after, told))
-        for name, call, us, loop, before, after, told in busy:  # last: PyTorch's profiler changes a process for good
+            loop = 0.5 * (before + after)
             texts = ["-" if each is None else f"{each:.1f}" for each in us]
-            print(f"| {name} | {before * 1e6:.1f}, {after * 1e6:.1f} | {texts[0]} | {100 * (us[0] / loop - 1):+.1f} % | {texts[1]} | {texts[2]} | "
+            print(f"| {name} | {before:.1f}, {after:.1f} | {texts[0]} | {100 * (us[0] / loop - 1):+.1f} % | {texts[1]} | {texts[2]} | "
                   f"{busy_seconds(call) * 1e6:.1f} | {told['regime']} {told['limiter']} | {told['confidence']:.2f} |", flush=True)
 
 
