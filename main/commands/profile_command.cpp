@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "calibrate/calibrate.h"
 #include "core/base/files.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
@@ -98,10 +99,17 @@ std::vector<std::vector<std::string>> plan_counters(const ProfileOptions& option
 /// Ceilings of the GPUs that are here; of others those of --calibration.
 void find_program_ceilings(const ProfileOptions& options, const std::vector<Device>& here, Run& run) {
   const auto is_here = [&](const Device& device) { return std::ranges::find(here, device) != here.end(); };
+  const bool may_measure = options.trigger == 0;  // else the program runs on
   Run known;
   for (const Device& device : run.devices) {
     if (is_here(device)) {
-      known.devices.push_back(device);
+      if (may_measure || options.calibration_file || calibrate::load_cached(device).calibration)
+        known.devices.push_back(device);
+      else
+        run.warnings.push_back(
+            fmt::format("There are no verdicts for {}: its ceilings are not known, and cannot be measured while a "
+                        "program runs on it. Measure them once with gpubench --calibrate.",
+                        device.id));
       continue;
     }
     if (!options.calibration_file) {
@@ -246,6 +254,7 @@ int run_trigger(const ProfileOptions& options) {
   const std::filesystem::path folder =
       options.keep_folder ? kept_folder(*options.keep_folder) : temporary.emplace().path();
   ProfileOptions reported = options;
+  reported.drift_check = false;  // the program runs on
   reported.program_arguments = {profile::command_of(options.trigger)};
   try {
     const auto refusals = profile::trigger(options.trigger, folder, injected);
