@@ -5,7 +5,7 @@
 
 #include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
-#include "tests/gpu/cuda/fake_cupti.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
 #include "tests/profile/a_recording.h"
 
 extern "C" {
