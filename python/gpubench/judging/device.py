@@ -11,6 +11,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from .cell import accelerator, layout
+from .process import parts_without_which_cuda_starts
 from .verdict import Trouble
 
 Spec = dict[str, Any]
@@ -53,6 +54,10 @@ class Device:
         self._scratch = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
         self._nap_cycles = 2_000_000  # about a millisecond
         Block(self, 1).close()
+
+    def left_out(self) -> dict[str, str]:
+        """Parts of the shutting in, without which alone CUDA starts in a candidate's process."""
+        return parts_without_which_cuda_starts()
 
     def block(self, size: int) -> Block:
         return Block(self, size)

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Protocol, Sequence
 
-from .cell.confine import group_of
+from .cell.confine import PARTS, group_of
 from .memory import Spec
 from .verdict import Trouble
 
@@ -39,6 +40,7 @@ class Limits:
     memory_bytes: int | None = 8 << 30
     namespaces: bool = True
     processes: int = 1024  #: and threads, where the system can limit them
+    without: Mapping[str, str] = field(default_factory=dict)  #: parts of the shutting in that are left out, and why
 
 
 @dataclass
@@ -77,6 +79,40 @@ def _environment(folder: str) -> dict[str, str]:
 
 def _packages() -> list[str]:
     return [each for each in sys.path if os.path.basename(each) in ("site-packages", "dist-packages")]
+
+
+def why_cuda_does_not_start(without: Mapping[str, str], seconds: float = 30.0) -> str:
+    """In a process that is shut in but for these parts; empty where it starts."""
+    folder = tempfile.mkdtemp(prefix="gpubench-judge-")
+    settings = {"descriptors": [], "folder": folder, "hidden": [], "namespaces": True, "processes": 1024, "memory_bytes": None, "without": dict(without)}
+    try:
+        result = subprocess.run([sys.executable, "-I", str(CELL / "cuda_start.py"), json.dumps(settings)], capture_output=True, text=True, check=False,
+                                env=_environment(folder), cwd=folder, timeout=seconds)
+        said = (result.stdout.strip() or result.stderr.strip()).splitlines()
+        return said[-1] if said else f"it ends with {result.returncode}" if result.returncode else ""
+    except subprocess.TimeoutExpired:
+        return f"it takes over {seconds:g} s"
+    finally:
+        _remove_group(group_of(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def parts_without_which_cuda_starts() -> dict[str, str]:
+    """What has to be left out of the shutting in so that CUDA starts, with the reason: one part, or the first ones of PARTS; all where nothing helps."""
+    why = why_cuda_does_not_start({})
+    if not why:
+        return {}
+    reason = f"CUDA does not start with it: {why}"
+    with ThreadPoolExecutor(len(PARTS)) as pool:
+        tried = list(pool.map(lambda part: why_cuda_does_not_start({part: reason}), PARTS))
+    for part, trouble in zip(PARTS, tried):
+        if not trouble:
+            return {part: reason}
+    for count in range(2, len(PARTS)):
+        some = dict.fromkeys(PARTS[:count], reason)
+        if not why_cuda_does_not_start(some):
+            return some
+    return dict.fromkeys(PARTS, reason)
 
 
 def descendants(process: int) -> list[int]:
@@ -155,7 +191,7 @@ class CellProcess:
         given = [theirs.fileno(), readable, outputs.descriptor]
         settings = {"channel": given[0], "inputs": given[1], "outputs": given[2], "descriptors": given, "folder": self.folder,
                     "hidden": self._hidden, "paths": _packages(), "namespaces": self.limits.namespaces, "accelerator": accelerator,
-                    "processes": self.limits.processes,
+                    "processes": self.limits.processes, "without": dict(self.limits.without),
                     "memory_bytes": self.limits.memory_bytes and self.limits.memory_bytes + inputs.size + outputs.size}
         try:
             self._process = subprocess.Popen([sys.executable, "-I", str(CELL), json.dumps(settings)], pass_fds=given, stdin=subprocess.DEVNULL,

@@ -74,7 +74,8 @@ class Trial:
         self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
         self.gpu = self._gpu(specs) if self.device != "cpu" else None
         if self.device != "cpu":  # CUDA reserves far more addresses than memory
-            self.settings = settings = replace(settings, limits=replace(settings.limits, memory_bytes=None))
+            without = self.gpu.left_out() if self.gpu is not None and settings.limits.namespaces else {}
+            self.settings = settings = replace(settings, limits=replace(settings.limits, memory_bytes=None, without=without))
         self._calibration, self._why_no_calibration = settings.calibration, ""
         if self._calibration is None:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)

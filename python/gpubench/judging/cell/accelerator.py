@@ -47,6 +47,14 @@ class _Driver:
             raise Refused(f"{name} says {(words.value or str(code).encode()).decode()}")
 
 
+def start() -> None:
+    """Makes a context of the first GPU, and no more. Throws Refused."""
+    context, device = ctypes.c_void_p(), ctypes.c_int()
+    driver = _Driver()
+    driver("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
+    driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+
+
 def _number(value: int = 0) -> Any:
     return ctypes.c_uint64(value)
 

@@ -44,20 +44,24 @@ def _files(settings: dict[str, Any]) -> None:
     if os.path.isdir("/dev/shm"):
         _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV)
     _read_only("/", True, True)
-    _read_only(own, False, False)
-    if os.path.isdir("/dev/shm"):
-        _read_only("/dev/shm", False, False)
+    writable = [own, *(each for each in ("/dev/shm",) if os.path.isdir(each))]
+    for place in [*writable, *(each for each in ("/proc", "/dev", "/sys") if each in settings["without"] and os.path.ismount(each))]:
+        _read_only(place, False, False)
     os.chdir(own)
 
 
 def _limits(settings: dict[str, Any]) -> None:
     for name, value in (("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 1 << 30), ("RLIMIT_AS", settings.get("memory_bytes"))):
-        if value is None:
+        if value is None or (name == "RLIMIT_FSIZE" and "file size" in settings["without"]):
             continue
         kind = getattr(resource, name)
         _, hard = resource.getrlimit(kind)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
+
+
+#: What can be left out where something does not work in it, the least harm first.
+PARTS = ("file size", "/dev", "/sys", "/proc", "ipc", "capabilities", "network", "processes", "files")
 
 
 def group_of(folder: str) -> str | None:
@@ -115,9 +119,11 @@ def let_be_read(on: bool) -> bool:
 
 def confine(settings: dict[str, Any]) -> dict[str, str]:
     """Returns in the process that is shut in: what could not be had, by name, with the reason. Its parent waits for it and ends as it does."""
-    missing: dict[str, str] = {}
+    missing: dict[str, str] = dict(settings["without"])
 
     def attempt(name: str, action: Callable[[], None]) -> bool:
+        if name in settings["without"]:
+            return False
         try:
             action()
             return True
@@ -138,6 +144,8 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
         attempt("ipc", lambda: _check(_libc.unshare(_NEWIPC)))
         if attempt("files", lambda: _check(_libc.unshare(_NEWNS))) and attempt("files", lambda: _mount("none", "/", "", _MS_REC | _MS_PRIVATE)):
             has_pids = attempt("processes", lambda: _check(_libc.unshare(_NEWPID)))
+        else:
+            missing.setdefault("processes", "they need a view of files of their own")
     elif not settings["namespaces"]:
         missing["namespaces"] = "--no-namespaces was given"
     child = os.fork()
