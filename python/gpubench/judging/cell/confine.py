@@ -35,17 +35,25 @@ def _read_only(path: str, on: bool, whole_tree: bool) -> None:
     _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), _AT_RECURSIVE if whole_tree else 0, attributes, ctypes.c_size_t(32)))
 
 
-def _files(settings: dict[str, Any]) -> None:
-    """All files can be read and none written but those of the candidate's own folder; those of the problem are gone."""
+#: Of the kernel itself, which root could write to without any capability.
+_OF_THE_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver")
+
+
+def _files(settings: dict[str, Any], own_processes: bool) -> None:
+    """All files can be read and none written but those of the candidate's own folder, and of its own processes: CUDA does not start where it cannot name its
+    threads. Those of the problem are gone."""
     own = settings["folder"]
+    for place in _OF_THE_KERNEL:
+        if own_processes and os.path.exists(place):
+            _mount(place, place, "", _MS_BIND)
     _mount(own, own, "", _MS_BIND)
     for hidden in settings["hidden"]:
         _mount("/dev/null", hidden, "", _MS_BIND)
     if os.path.isdir("/dev/shm"):
         _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV)
     _read_only("/", True, True)
-    writable = [own, *(each for each in ("/dev/shm",) if os.path.isdir(each))]
-    for place in [*writable, *(each for each in ("/proc", "/dev", "/sys") if each in settings["without"] and os.path.ismount(each))]:
+    writable = [own, *(each for each in ("/dev/shm",) if os.path.isdir(each)), *(["/proc"] if own_processes else [])]
+    for place in {*writable, *(each for each in ("/proc", "/dev", "/sys") if each in settings["without"] and os.path.ismount(each))}:
         _read_only(place, False, False)
     os.chdir(own)
 
@@ -161,7 +169,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
     if has_pids:
         attempt("processes", lambda: _mount("none", "/proc", "proc", _MS_NOSUID_NODEV))
     if owns and settings["namespaces"] and "files" not in missing:
-        attempt("files", lambda: _files(settings))
+        attempt("files", lambda: _files(settings, has_pids and "processes" not in missing))
     _limits(settings)
     _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
     attempt("capabilities", _no_capabilities)
