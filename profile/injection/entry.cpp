@@ -43,11 +43,13 @@ void start_thread(const Work& work) {
 void end_recording() {
   if (injection == nullptr || injection->ended.exchange(true)) return;
   const std::lock_guard lock(injection->mutex);
-  if (injection->recording) injection->recording->end();
+  if (!injection->recording) return;
+  injection->recording->end();
+  injection->recording->unsubscribe();
 }
 
-/// Called once CUPTI is loaded: what is registered later runs sooner, and CUPTI ends by such functions of its own. Fails
-/// without memory alone: then what is still buffered is missing.
+/// Called once CUPTI is loaded: what is registered later runs sooner, and CUPTI ends by such functions of its own.
+/// Fails without memory alone: then what is still buffered is missing.
 void end_at_exit() {
   static const int failed = std::atexit(end_recording);
   (void)failed;
@@ -91,31 +93,31 @@ void record_at_once(const std::filesystem::path& folder) {
 }
 
 /// A TriggerListener::Record. Leaves the process as it was.
-std::string record_once(const std::filesystem::path& folder, const InjectionOptions& options,
-                        const std::function<void()>& begun, const std::function<bool()>& asks_on) {
+void record_once(const std::filesystem::path& folder, const InjectionOptions& options,
+                 const TriggerListener::Client& client) {
   {
     const std::lock_guard lock(injection->mutex);
-    if (injection->ended) return "The process is ending.";
+    if (injection->ended) return;
     injection->recording = std::make_unique<ProcessRecording>(folder, options);
     end_at_exit();
   }
   ProcessRecording& recording = *injection->recording;
-  std::string why_not = recording.refusal();
-  if (!recording.is_open()) why_not = "The process cannot write to " + folder.string() + ".";
+  const std::string why_not =
+      recording.is_open() ? recording.refusal() : "The process cannot write to " + folder.string() + ".";
   if (why_not.empty()) {
     injection->nvtx.connect(recording.cupti_path());
     recording.start();
-    begun();
-    while (!injection->ended && asks_on()) recording.flush();
+    client.begun();
+    while (!injection->ended && client.asks_on()) recording.flush();
   }
   const std::lock_guard lock(injection->mutex);
-  if (injection->ended) return why_not;
+  if (injection->ended) return;
   recording.stop();
   recording.end();
+  client.ended(why_not);
   injection->nvtx.disconnect();
-  recording.leave();
+  recording.leave(injection->ended);
   injection->recording.reset();
-  return why_not;
 }
 
 void wait_for_triggers() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/process_recording.h"
 
-#include <cupti_driver_cbid.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,6 +22,8 @@ namespace {
 /// Whose callbacks are answered; callbacks may still run when it ends.
 std::atomic<ProcessRecording*> answering = nullptr;
 std::atomic<int> running_callbacks = 0;
+/// CUPTI has handled graphs in this process.
+std::atomic<bool> has_graphs = false;
 /// Of each recording of a process a number, so that a thread begins the path of its ranges anew.
 std::atomic<std::uint32_t> recordings = 0;
 
@@ -36,7 +37,6 @@ RangePath& path_here() {
   return range_path;
 }
 
-constexpr CUpti_CallbackId harmless_call = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
 /// Sentences of one kind that are written; a program may ask again and again.
 constexpr std::uint32_t max_notes_of_others = 4;
 
@@ -107,7 +107,8 @@ void ProcessRecording::property(std::string_view key, std::string_view value) {
 void ProcessRecording::subscribe() {
   GPUBENCH_CUPTI_CALL(*library_, cuptiSubscribe, &subscriber_, on_call, nullptr);
   answering = this;
-  for (const CUpti_CallbackId call : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
+  for (const CUpti_CallbackId call : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING})
     GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, call);
 }
 
@@ -161,7 +162,7 @@ void ProcessRecording::give_up_callbacks(const std::string& user) {
                                  user, seconds()),
                      true);
   }
-  (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
+  unsubscribe();
 }
 
 /// Its time is not the program's: the records of it are elsewhere.
@@ -220,24 +221,42 @@ void ProcessRecording::end() {
   recording_->flush();
 }
 
-void ProcessRecording::leave() {
+void ProcessRecording::unsubscribe() {
+  if (subscriber_ != nullptr) (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
+}
+
+void ProcessRecording::leave(const std::atomic<bool>& ends) {
   const std::lock_guard lock(mutex_);
   if (library_ == nullptr) return;
   if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
+  if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
   counter_.reset();
-  if (others_use_cupti()) {  // it cannot leave: they would lose what they have
-    if (subscriber_ != nullptr) (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
-    return;
-  }
-  // CUPTI asks to be left at the end of a call of the driver: this one is made for it.
+  if (others_use_cupti() || has_graphs || subscriber_ == nullptr) return unsubscribe();
+  // CUPTI asks to be left at the end of a call of CUDA, by the thread that made it. A program that makes none for a
+  // while has no thread in one either, so that a call of this thread will do.
   leaving_ = true;
-  const auto call = driver<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
-  int version = 0;
-  if (subscriber_ != nullptr && call != nullptr &&
-      library_->cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, harmless_call) == CUPTI_SUCCESS)
-    (void)call(&version);
-  if (std::exchange(leaving_, false)) (void)library_->cuptiFinalize();
-  subscriber_ = nullptr;
+  if (!waits_for_leave(CUPTI_CB_DOMAIN_RUNTIME_API, ends) && !waits_for_leave(CUPTI_CB_DOMAIN_DRIVER_API, ends)) {
+    if (ends) return unsubscribe();
+    const auto call = driver<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
+    int version = 0;
+    if (call != nullptr) (void)call(&version);
+    if (leaving_.exchange(false)) leave_now();
+  }
+}
+
+/// True once it has left at the end of a call of this domain.
+bool ProcessRecording::waits_for_leave(CUpti_CallbackDomain domain, const std::atomic<bool>& ends) {
+  constexpr int looks = 500;
+  if (library_->cuptiEnableDomain(1, subscriber_, domain) != CUPTI_SUCCESS) return false;
+  for (int i = 0; i < looks && !left_ && !ends; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return left_;
+}
+
+void ProcessRecording::leave_now() {
+  unsubscribe();
+  (void)library_->cuptiFinalize();
+  bench::forget_given_buffers();
+  left_ = true;
 }
 
 void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_CallbackData& data) {
@@ -269,6 +288,7 @@ void ProcessRecording::on_graph_node(CUpti_CallbackId number, const CUpti_GraphD
   std::uint64_t node = 0, copy_of = 0;
   if (recorder_ == nullptr || library_->cuptiGetGraphNodeId(data.node, &node) != CUPTI_SUCCESS) return;
   if (is_copy && library_->cuptiGetGraphNodeId(data.originalNode, &copy_of) != CUPTI_SUCCESS) return;
+  has_graphs = true;
   recorder_->graph_node(node, copy_of);
 }
 
@@ -279,8 +299,8 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   if (recording == nullptr) {
   } else if (recording->leaving_) {
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && number == harmless_call && data.callbackSite == CUPTI_API_EXIT)
-      recording->leaving_ = recording->library_->cuptiFinalize() != CUPTI_SUCCESS;
+    const bool is_call = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
+    if (is_call && data.callbackSite == CUPTI_API_EXIT && recording->leaving_.exchange(false)) recording->leave_now();
   } else if (recording->ended_.load(std::memory_order_relaxed)) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);

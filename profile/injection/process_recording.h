@@ -35,8 +35,12 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Has CUPTI leave the process, once it is ended: as long as it stays, each launch takes a sixth longer.
-  void leave();
+  /// Asks CUPTI for no more callbacks, once it is ended: it must not call back while the process is torn down.
+  void unsubscribe();
+  /// Has CUPTI leave the process, once it is ended: as long as it stays, each launch takes a sixth longer. It stays
+  /// where it was seen to handle graphs, whose launches would fail without it, and where others use it. `ends`: the
+  /// process does, and is not to wait.
+  void leave(const std::atomic<bool>& ends);
   /// This process is a copy of the one that is recorded.
   void forget() { ended_ = true; }
 
@@ -52,6 +56,8 @@ class ProcessRecording {
   void give_up_records(const std::string& user);
   void give_up_callbacks(const std::string& user);
   void resume();
+  bool waits_for_leave(CUpti_CallbackDomain domain, const std::atomic<bool>& ends);
+  void leave_now();
   [[nodiscard]] double seconds() const;
 
   InjectionOptions options_;
@@ -68,7 +74,8 @@ class ProcessRecording {
   std::uint32_t times_given_up_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
-  bool leaving_ = false;
+  std::atomic<bool> leaving_ = false;
+  std::atomic<bool> left_ = false;
 };
 
 }  // namespace gpubench::profile

@@ -32,13 +32,17 @@ void answer(int client, const TriggerListener::Record& record) {
   if (!request.is_object() || !request.contains("folder") || !request["folder"].is_string()) return;
   const InjectionOptions options = options_from(*text);
   const double end = steady_seconds() + options.duration_seconds;
-  const std::string why_not = record(
-      request["folder"].get<std::string>(), options, [&] { (void)sent(client, answer_recording); },
-      [&] {
-        const double left = end - steady_seconds();
-        return left > 0.0 && stays(client, std::min(left, look_seconds));
-      });
-  (void)sent(client, why_not.empty() ? std::string(answer_done) : std::string(answer_refused) + why_not);
+  record(request["folder"].get<std::string>(), options,
+         {.begun = [&] { (void)sent(client, answer_recording); },
+          .asks_on =
+              [&] {
+                const double left = end - steady_seconds();
+                return left > 0.0 && stays(client, std::min(left, look_seconds));
+              },
+          .ended =
+              [&](const std::string& why_not) {
+                (void)sent(client, why_not.empty() ? std::string(answer_done) : std::string(answer_refused) + why_not);
+              }});
 }
 
 }  // namespace

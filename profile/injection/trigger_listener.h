@@ -13,10 +13,13 @@ namespace gpubench::profile {
 
 class TriggerListener {
  public:
-  /// Records into the folder until `asks_on`, which takes up to a tenth of a second, is false. `begun` is to be called
-  /// once it records. Returns why nothing was recorded.
-  using Record = std::function<std::string(const std::filesystem::path& folder, const InjectionOptions& options,
-                                           const std::function<void()>& begun, const std::function<bool()>& asks_on)>;
+  /// The one that asks.
+  struct Client {
+    std::function<void()> begun;    ///< to be called once it is recorded
+    std::function<bool()> asks_on;  ///< takes up to a tenth of a second; false once its time is over, or it is gone
+    std::function<void(const std::string& why_not)> ended;  ///< to be called once the recording is whole
+  };
+  using Record = std::function<void(const std::filesystem::path& folder, const InjectionOptions&, const Client&)>;
 
   /// Not `is_open` where the system gives no socket.
   TriggerListener();

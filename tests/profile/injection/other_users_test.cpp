@@ -52,7 +52,8 @@ TEST_F(OtherUsers, keep_their_records_and_the_recording_goes_on_after_them) {
     recording.flush();
     kernel("after", 70, 80);
     recording.end();
-    recording.leave();
+    const std::atomic<bool> ends = false;
+    recording.leave(ends);
   }
   const Recordings recordings = read_recordings(folder_);
   std::vector<std::string> kernels;
