@@ -31,16 +31,11 @@ constexpr double max_start_difference_seconds = 600.0;
 constexpr std::array<std::pair<const char*, const char*>, 5> group_properties = {
     {{"power_limit_w", "{} W"}, {"mig", "MIG {}"}, {"ecc", "ECC {}"}, {"driver", "driver {}"}, {"topology", "{}"}}};
 
-std::string property(const Device& device, const std::string& key) {
-  const auto found = device.properties.find(key);
-  return found == device.properties.end() ? std::string() : found->second;
-}
-
 /// What GPUs of a group share, part by part.
 std::vector<std::string> group_parts(const RankResult& result) {
   std::vector<std::string> parts = {result.device.name};
   for (const auto& [key, words] : group_properties) {
-    const std::string value = property(result.device, key);
+    const std::string value = result.device.property(key);
     parts.push_back(value.empty() ? "" : fmt::format(fmt::runtime(words), value));
   }
   parts.push_back("gpubench " + result.gpubench_version);
@@ -109,7 +104,7 @@ class Joiner {
         tell(TroubleKind::repeated, "{} and {} are both of rank {}: the second is left out.",
              campaign_.files[first->second], campaign_.files[i], results_[i].rank);
         is_in_[i] = false;
-      } else if (const std::string uuid = property(results_[i].device, "uuid"); !uuid.empty()) {
+      } else if (const std::string uuid = results_[i].device.property("uuid"); !uuid.empty()) {
         by_uuid[uuid].push_back(i);
       }
     }
@@ -304,7 +299,7 @@ class Joiner {
 }  // namespace
 
 std::string Gpu::uuid() const {
-  const std::string uuid = property(device, "uuid");
+  const std::string uuid = device.property("uuid");
   return uuid.empty() ? fmt::format("{} rank {}", node, rank) : uuid;
 }
 

@@ -144,11 +144,10 @@ void add_slow_links(const Campaign& campaign, const std::vector<SlowLink>& slow,
 
 /// Links that are alike: what lies between, and how fast they are.
 ResultTable links_table(const Campaign& campaign) {
-  ResultTable rows = table(
-      "links", "Links",
-      "phase=phase; resource=resource; path=between|not known; links:count=links; median_text:text=median; median; "
-      "lowest_text:text=lowest; lowest; from=from; to=to");
-  for (const std::size_t number : {5, 7}) rows.columns[number].kind = ValueKind::count;
+  ResultTable rows = table("links", "Links",
+                           "phase=phase; resource=resource; path=between|not known; links:count=links; "
+                           "median_text:text=median; median:count; "
+                           "lowest_text:text=lowest; lowest:count; from=from; to=to");
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::pair<double, std::size_t>>> alike;
   for (std::size_t i = 0; i < campaign.links.size(); ++i) {
     const Link& link = campaign.links[i];
@@ -240,9 +239,8 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
 
   ResultTable& spreads = tables.emplace_back(
       table("tests", "Tests",
-            "phase=phase; resource=resource; unit; group=of~2; gpus:count=GPUs; median_text:text=median; median; "
-            "sigma:change=spread; clock_slope; smallest_found:change=finds"));
-  spreads.columns[6].kind = spreads.columns[8].kind = ValueKind::count;
+            "phase=phase; resource=resource; unit; group=of~2; gpus:count=GPUs; median_text:text=median; median:count; "
+            "sigma:change=spread; clock_slope:count; smallest_found:change=finds"));
   for (const Spread& one : verdicts.spreads) {
     const Test& test = campaign.tests[one.test];
     spreads.add({test.phase, test.resource, test.unit, campaign.groups[one.group].name, whole(one.gpus),

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
+#include "fleet/statistics.h"
 
 namespace gpubench::fleet {
 namespace {
@@ -22,6 +23,7 @@ constexpr double family_significance = 0.05;
 /// Instruments and processes differ by no less (0.2 %; docs/results/h200/gate.md). Three runs of one campaign share a
 /// process and hardly show it.
 constexpr double min_deviation = 2e-3;
+constexpr std::size_t min_peers = 7;
 
 std::vector<double> runs_of(const Campaign& campaign, std::size_t test, std::size_t gpu) {
   std::vector<double> values;
@@ -60,8 +62,11 @@ Line line_of(const HistorySeries& series, bool beside_peers) {
     line.variances.push_back(series.variances[entry]);
     line.entries.push_back(entry);
   }
-  if (const auto between = compare::neighbour_variance(line.logs))
-    for (double& one : line.variances) one = std::max(one, *between);
+  std::optional<double> between = compare::neighbour_variance(line.logs);
+  if (!series.peer_variances.empty())
+    between = std::max(between.value_or(0.0), statistics::median(series.peer_variances));
+  if (!between) return {};
+  for (double& one : line.variances) one = std::max(one, *between);
   return line;
 }
 
@@ -103,11 +108,6 @@ std::vector<HistoryChange> changes_of(const HistorySeries& series, std::size_t n
   return changes;
 }
 
-std::string property(const Device& device, const char* key) {
-  const auto found = device.properties.find(key);
-  return found == device.properties.end() ? std::string() : found->second;
-}
-
 std::string day_of(const HistoryEntry& entry) {
   return entry.started_utc.size() < 10 ? entry.campaign : entry.started_utc.substr(0, 10);
 }
@@ -128,12 +128,21 @@ std::string sentence_of(const GpuHistory& history, const HistoryChange& change) 
   return text + ".";
 }
 
-ResultTable table(std::string name, std::string title, std::string_view columns) {
-  ResultTable made;
-  made.name = std::move(name);
-  made.title = std::move(title);
-  made.columns = columns_of(columns);
-  return made;
+[[noreturn]] void throw_several(const std::string& one, const std::string& other, const std::string& wanted) {
+  throw std::invalid_argument(fmt::format("{} and {} both begin with {}: give more of the UUID", one, other, wanted));
+}
+
+/// The one of this UUID, else the only one that begins so.
+std::optional<std::size_t> gpu_of(const Campaign& campaign, const std::string& wanted) {
+  std::optional<std::size_t> gpu;
+  for (std::size_t i = 0; i < campaign.gpus.size(); ++i) {
+    const std::string uuid = campaign.gpus[i].uuid();
+    if (uuid == wanted) return i;
+    if (!uuid.starts_with(wanted)) continue;
+    if (gpu) throw_several(campaign.gpus[*gpu].uuid(), uuid, wanted);
+    gpu = i;
+  }
+  return gpu;
 }
 
 }  // namespace
@@ -141,48 +150,50 @@ ResultTable table(std::string name, std::string title, std::string_view columns)
 HistoryBuilder::HistoryBuilder(std::string uuid) : uuid_(std::move(uuid)) {}
 
 void HistoryBuilder::add(const Campaign& campaign) {
-  std::optional<std::size_t> gpu;
-  for (std::size_t i = 0; i < campaign.gpus.size(); ++i) {
-    const std::string uuid = campaign.gpus[i].uuid();
-    if (uuid == uuid_) gpu = i;
-    if (uuid == uuid_) break;
-    if (!uuid.starts_with(uuid_)) continue;
-    if (gpu)
-      throw std::invalid_argument(
-          fmt::format("{} and {} both begin with {}: give more of the UUID", campaign.gpus[*gpu].uuid(), uuid, uuid_));
-    gpu = i;
-  }
+  const auto gpu = gpu_of(campaign, uuid_);
   if (!gpu) {
     history_.absent.push_back(campaign.name);
     return;
   }
   const Gpu& found = campaign.gpus[*gpu];
-  if (!history_.uuid.empty() && history_.uuid != found.uuid())
-    throw std::invalid_argument(
-        fmt::format("{} and {} both begin with {}: give more of the UUID", history_.uuid, found.uuid(), uuid_));
+  if (!history_.uuid.empty() && history_.uuid != found.uuid()) throw_several(history_.uuid, found.uuid(), uuid_);
   history_.uuid = found.uuid();
   history_.model = found.device.name;
-  const std::size_t entry = history_.entries.size();
   history_.entries.push_back({campaign.name, campaign.started_utc, found.node, found.device.id,
-                              property(found.device, "driver"), campaign.groups[found.group].gpus - 1});
-  for (std::size_t test = 0; test < campaign.tests.size(); ++test) {
-    const auto own = runs_of(campaign, test, *gpu);
-    if (own.empty()) continue;
-    std::vector<double> peers;
-    for (std::size_t i = 0; i < campaign.gpus.size(); ++i)
-      if (i != *gpu && campaign.gpus[i].group == found.group)
-        if (const double value = middle_of(runs_of(campaign, test, i)); !std::isnan(value)) peers.push_back(value);
-    auto series = std::ranges::find(history_.series, campaign.tests[test], &HistorySeries::test);
-    if (series == history_.series.end()) {
-      history_.series.push_back({campaign.tests[test], {}, {}, {}});
-      series = std::prev(history_.series.end());
-    }
-    for (auto* const values : {&series->values, &series->peers, &series->variances})
-      values->resize(entry + 1, Campaign::none);
-    series->values[entry] = middle_of(own);
-    series->peers[entry] = middle_of(peers);
-    series->variances[entry] = variance_of_median(own);
+                              found.device.property("driver"), campaign.groups[found.group].gpus - 1});
+  for (std::size_t test = 0; test < campaign.tests.size(); ++test) add(campaign, test, *gpu);
+}
+
+void HistoryBuilder::add(const Campaign& campaign, std::size_t test, std::size_t gpu) {
+  const auto own = runs_of(campaign, test, gpu);
+  if (own.empty()) return;
+  auto series = std::ranges::find(history_.series, campaign.tests[test], &HistorySeries::test);
+  if (series == history_.series.end()) {
+    history_.series.push_back({campaign.tests[test], {}, {}, {}});
+    last_.emplace_back();
+    series = std::prev(history_.series.end());
   }
+  auto& last = last_[static_cast<std::size_t>(series - history_.series.begin())];
+  std::map<std::string, double> now;
+  std::vector<double> peers, steps;
+  for (std::size_t i = 0; i < campaign.gpus.size(); ++i) {
+    if (i == gpu || campaign.gpus[i].group != campaign.gpus[gpu].group) continue;
+    const double value = middle_of(runs_of(campaign, test, i));
+    if (std::isnan(value)) continue;
+    peers.push_back(value);
+    const std::string uuid = campaign.gpus[i].uuid();
+    now[uuid] = value;
+    if (const auto before = last.find(uuid); before != last.end()) steps.push_back(std::log(value / before->second));
+  }
+  // What all peers share is no noise of one.
+  if (const double sigma = robust_sigma(steps); steps.size() >= min_peers)
+    series->peer_variances.push_back(0.5 * sigma * sigma);
+  last = std::move(now);
+  for (auto* const values : {&series->values, &series->peers, &series->variances})
+    values->resize(history_.entries.size(), Campaign::none);
+  series->values.back() = middle_of(own);
+  series->peers.back() = middle_of(peers);
+  series->variances.back() = variance_of_median(own);
 }
 
 GpuHistory HistoryBuilder::take(double min_effect) {
@@ -223,23 +234,23 @@ GpuHistory HistoryBuilder::take(double min_effect) {
 }
 
 std::vector<ResultTable> tables_of(const GpuHistory& history) {
-  std::vector<ResultTable> tables;
-  ResultTable& facts =
-      tables.emplace_back(table("", "", "uuid=GPU; model=model; campaigns:count=campaigns; absent:count=without it"));
-  facts.add({history.uuid, history.model, static_cast<std::int64_t>(history.entries.size()),
-             static_cast<std::int64_t>(history.absent.size())});
-  ResultTable& findings = tables.emplace_back(table("findings", "What changed", "text:prose=finding"));
-  findings.none =
-      history.entries.size() < 2 ? "One campaign alone shows no change." : "Nothing changed by what matters.";
-  for (const HistoryChange& one : history.changes) findings.add({sentence_of(history, one)});
-  ResultTable& changes = tables.emplace_back(table(
-      "changes", "Changes",
-      "started_utc=from; until_utc=until~1; campaign=campaign~2; node=node~1; phase=phase; resource=resource; unit; "
-      "before_text:text=before; before; after_text:text=after; after; change:change=change; peers_change:change=its "
-      "peers; "
-      "p_value=p~2"));
-  for (const std::size_t number : {8, 10, 13}) changes.columns[number].kind = ValueKind::count;
+  const auto whole = [](std::size_t number) { return static_cast<std::int64_t>(number); };
+  ResultTable facts{"", columns_of("uuid=GPU; model=model; campaigns:count=campaigns; without:count=without it")};
+  facts.add({history.uuid, history.model, whole(history.entries.size()), whole(history.absent.size())});
+  const bool known = history.entries.size() >= compare::min_values_for_variance ||
+                     std::ranges::any_of(history.series, [](const auto& one) { return !one.peer_variances.empty(); });
+  ResultTable findings{"findings", columns_of("text:prose=finding"), {}, "What changed"};
+  findings.none = known ? "Nothing changed by what matters."
+                        : "Nothing tells how campaigns differ: that takes seven of them, or two with seven peers.";
+  ResultTable changes{
+      "changes",
+      columns_of("started_utc=from; until_utc=until~1; campaign=campaign~2; node=node~1; phase=phase; "
+                 "resource=resource; unit; before_text:text=before; before:count; after_text:text=after; "
+                 "after:count; change:change=change; peers_change:change=its peers; p_value:count=p~2"),
+      {},
+      "Changes"};
   for (const HistoryChange& one : history.changes) {
+    findings.add({sentence_of(history, one)});
     const Test& test = history.series[one.series].test;
     const HistoryEntry& entry = history.entries[one.entry];
     changes.add({entry.started_utc, one.until > one.entry ? history.entries[one.until].started_utc : std::string(),
@@ -247,23 +258,21 @@ std::vector<ResultTable> tables_of(const GpuHistory& history) {
                  format_value(one.before, test.unit, 4), one.before, format_value(one.after, test.unit, 4), one.after,
                  one.change(is_time(test)), or_absent(one.peers_change, "it has no peers"), one.p_value});
   }
-  ResultTable& entries = tables.emplace_back(
-      table("campaigns", "Campaigns",
-            "started_utc=started; campaign=campaign; node=node; gpu=GPU; driver=driver; peers:count=peers"));
+  ResultTable entries{
+      "campaigns",
+      columns_of("started_utc=started; campaign=campaign; node=node; gpu=GPU; driver=driver; peers:count=peers"),
+      {},
+      "Campaigns"};
   for (const HistoryEntry& one : history.entries)
-    entries.add(
-        {one.started_utc, one.campaign, one.node, one.device, one.driver, static_cast<std::int64_t>(one.peers)});
-  ResultTable& values =
-      tables.emplace_back(table("values", "", "started_utc; phase; resource; unit; value; peers_median"));
-  for (const std::size_t number : {4, 5}) values.columns[number].kind = ValueKind::count;
+    entries.add({one.started_utc, one.campaign, one.node, one.device, one.driver, whole(one.peers)});
+  ResultTable values{"values", columns_of("started_utc; phase; resource; unit; value:count; peers_median:count")};
   values.shown = 0;
-  for (const HistorySeries& series : history.series)
-    for (std::size_t entry = 0; entry < history.entries.size(); ++entry)
-      if (!std::isnan(series.values[entry]))
-        values.add({history.entries[entry].started_utc, series.test.phase, series.test.resource, series.test.unit,
-                    series.values[entry],
-                    std::isnan(series.peers[entry]) ? Value(Absent{"it has no peers"}) : Value(series.peers[entry])});
-  return tables;
+  for (const auto& [test, of_gpu, of_peers, variances, peer_variances] : history.series)
+    for (std::size_t i = 0; i < history.entries.size(); ++i)
+      if (!std::isnan(of_gpu[i]))
+        values.add({history.entries[i].started_utc, test.phase, test.resource, test.unit, of_gpu[i],
+                    std::isnan(of_peers[i]) ? Value(Absent{"it has no peers"}) : Value(of_peers[i])});
+  return {std::move(facts), std::move(findings), std::move(changes), std::move(entries), std::move(values)};
 }
 
 }  // namespace gpubench::fleet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct HistorySeries {
   std::vector<double> values;     ///< by entry, the median of the runs; NaN where it was not measured
   std::vector<double> peers;      ///< likewise, the median of its peers
   std::vector<double> variances;  ///< of the logarithm of each value, from the runs
+  /// Likewise, by how peers differ from one campaign to another: one for each two that followed one another when added.
+  std::vector<double> peer_variances = {};
 };
 
 /// A change of level.
@@ -57,12 +60,16 @@ class HistoryBuilder {
   /// Throws std::invalid_argument where several GPUs begin so.
   void add(const Campaign& campaign);
   /// By the change points that `gate history` uses, on the GPU's values and on those beside its peers'. Changes beyond
-  /// the least effect, 5 % chance of a false one in all.
+  /// the least effect, 5 % chance of a false one in all. None where nothing tells how campaigns differ: with fewer than
+  /// seven campaigns, and fewer than seven peers.
   GpuHistory take(double min_effect);
 
  private:
+  void add(const Campaign& campaign, std::size_t test, std::size_t gpu);
+
   std::string uuid_;
   GpuHistory history_;
+  std::vector<std::map<std::string, double>> last_;  ///< of each series what each peer had in the campaign added last
 };
 
 /// Findings, changes, campaigns, and each test's first and last level; for files all values, too.

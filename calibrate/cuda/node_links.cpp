@@ -54,11 +54,8 @@ struct HostNode {
 std::vector<HostNode> host_nodes(const Device& device) {
   const std::string folder = "/sys/devices/system/node/";
   const auto numbers = numbers_in_list(first_line(folder + "has_memory")).value_or(std::vector<int>());
-  const auto bus = device.properties.find("pci_bus_id");
-  const auto beside =
-      bus == device.properties.end()
-          ? std::nullopt
-          : number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", lower(bus->second))));
+  const std::string bus = lower(device.property("pci_bus_id"));
+  const auto beside = number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", bus)));
   std::vector<HostNode> nodes;
   if (!beside || std::ranges::find(numbers, *beside) == numbers.end()) {
     for (const int number : numbers) nodes.push_back({number, fmt::format("node-{}", number)});

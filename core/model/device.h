@@ -31,6 +31,11 @@ struct Device {
   std::optional<double> memory_bandwidth_limit;  ///< theoretical, bytes/s: memory clock x bus width x 2
   /// "uuid", "driver", "cuda", "ecc", "mig", ... With `name` they tell which calibration fits; unread ones are absent.
   std::map<std::string, std::string> properties;
+  /// Empty where it is absent.
+  [[nodiscard]] std::string property(const std::string& key) const {
+    const auto found = properties.find(key);
+    return found == properties.end() ? std::string() : found->second;
+  }
 
   friend bool operator==(const Device&, const Device&) = default;
 };

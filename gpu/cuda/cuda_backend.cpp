@@ -159,10 +159,7 @@ class CudaBackend final : public Backend {
   }
 
  private:
-  static Nvml nvml_of(const Device& device) {
-    const auto bus_id = device.properties.find("pci_bus_id");
-    return Nvml(bus_id == device.properties.end() ? std::string() : bus_id->second);
-  }
+  static Nvml nvml_of(const Device& device) { return Nvml(device.property("pci_bus_id")); }
   static int index_of(const Device& device) {
     const auto index = number_in<int>(std::string_view(device.id).substr(gpu_prefix.size()));
     if (!index || *index < 0)

@@ -53,14 +53,10 @@ fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& d
 /// Between this GPU and one of another rank, which this process must see, too.
 fleet::LinkMeasured measure_link(const Device& device, const fleet::RankResult& peer) {
   fleet::LinkMeasured measured;
-  const auto uuid_of = [](const Device& gpu) {
-    const auto uuid = gpu.properties.find("uuid");
-    return uuid == gpu.properties.end() ? std::string() : uuid->second;
-  };
-  const std::string uuid = uuid_of(peer.device);
+  const std::string uuid = peer.device.property("uuid");
   const std::vector<Device> gpus = bench::gpus();
   const auto there =
-      std::ranges::find_if(gpus, [&](const Device& gpu) { return !uuid.empty() && uuid_of(gpu) == uuid; });
+      std::ranges::find_if(gpus, [&](const Device& gpu) { return !uuid.empty() && gpu.property("uuid") == uuid; });
   try {
     if (there == gpus.end())
       throw GpuError(

@@ -20,6 +20,7 @@
 #include "core/storage/storage.h"
 #include "fleet/campaign.h"
 #include "fleet/findings.h"
+#include "fleet/slow.h"
 #include "gpu/devices.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
@@ -35,6 +36,7 @@ struct CanaryOptions : Options, FleetRankOptions {
   std::optional<std::string> baseline, event_file;
   double max_seconds = 60.0;
   double min_effect = 0.05;
+  bool links = false;
 };
 
 /// What is usual of a test, from a campaign.
@@ -103,6 +105,7 @@ std::vector<Mortal> start_ranks(const CanaryOptions& options, std::size_t count,
                                       // Two of them are to be given up before this one's own time is.
                                       fmt::format("--max-step-seconds={}", 0.3 * options.max_seconds)};
     if (!options.device.empty()) words.push_back("--device=" + options.device);
+    if (options.links) words.emplace_back("--links");
     Spawn spawn("this program cannot be started again");
     spawn.give(1, nothing);
     spawn.give(2, nothing);
@@ -217,7 +220,8 @@ int look_closely(const CanaryOptions& options) {
     std::optional<fleet::Campaign> campaign;
     try {
       campaign = fleet::join_folder(folder.path());
-    } catch (const storage::ReadError&) {  // nobody wrote anything
+      if (options.baseline) fleet::add_derived(*campaign);  // which a baseline has, too
+    } catch (const storage::ReadError&) {                   // nobody wrote anything
     }
     said = said_of(options, campaign, in_time, count, usual);
   }
@@ -286,6 +290,9 @@ extern const CommandFile fleet_canary_command{
             {"--min-effect", "PERCENT", "", "5", common, once,
              "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
              use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
+            {"--links", "", "", "", common, once,
+             "Measure links, too, as fleet calibrate does. The baseline's campaign must have them.",
+             use::set(&Own::links)},
             {"--event", "FILE.json", "", "", other, once,
              "Write what was found as a health event of NVSentinel, to be kept and shown alone. Not where nothing is "
              "known.",

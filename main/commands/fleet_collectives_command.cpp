@@ -70,6 +70,7 @@ class Watchdog {
     }
     changed_.notify_one();
   }
+  void end() { begin(""); }
   void begin(std::string step) {
     const std::lock_guard lock(mutex_);
     step_ = std::move(step);
@@ -216,10 +217,10 @@ int fleet_collectives(const CollectivesOptions& options) {
   if (place.ranks < 2)
     throw UsageError("One rank alone exchanges nothing. Start several: mpirun -n 2 gpubench fleet collectives");
   Watchdog watchdog(options.max_step_seconds);
-  watchdog.begin("The first step");
   const bench::Nccl nccl;
   const auto device = nccl_device(options, place, nccl, why_no_nccl);
   const bool all_have = steps->meet("NCCL", device ? 0 : 1) == 0;
+  if (!steps->lost().empty()) throw fleet::OutOfStep(steps->lost().front() + " Collectives take all.");
   auto* const link = dynamic_cast<fleet::MpiLink*>(steps.get());
   fleet::CollectiveRun run;
   run.ranks = place.ranks;
@@ -235,7 +236,7 @@ int fleet_collectives(const CollectivesOptions& options) {
     run_by_mpi(options, *link, place, watchdog, progress, run);
   }
   progress.clear();
-  watchdog.begin("The last step");
+  watchdog.end();  // steps have a limit of their own
   steps->meet("end", 0);
   if (place.rank != 0) {  // rank 0 writes for all
     written_files().insert(options.outputs.begin(), options.outputs.end());

@@ -16,16 +16,13 @@ void write_fleet_store(const fleet::Campaign& campaign, const fleet::Verdicts& v
   constexpr std::size_t part_bytes = std::size_t{1} << 20;
   std::string text = fmt::format("{}\r\n", fleet_store_columns);
   const std::string head = fmt::format("{},{},", csv_text(campaign.name), csv_text(campaign.started_utc));
-  const auto driver = [](const fleet::Gpu& gpu) {
-    const auto found = gpu.device.properties.find("driver");
-    return found == gpu.device.properties.end() ? std::string() : csv_text(found->second);
-  };
   std::vector<std::string> tests;
   for (const fleet::Test& test : campaign.tests) tests.push_back(csv_text(test.resource) + "," + csv_text(test.unit));
   for (std::size_t i = 0; i < campaign.gpus.size(); ++i) {
     const fleet::Gpu& gpu = campaign.gpus[i];
-    const std::string of_gpu = fmt::format("{}{},{},{},{},{},{},", head, gpu.rank, csv_text(gpu.node), gpu.local_rank,
-                                           csv_text(gpu.uuid()), csv_text(gpu.device.name), driver(gpu));
+    const std::string of_gpu =
+        fmt::format("{}{},{},{},{},{},{},", head, gpu.rank, csv_text(gpu.node), gpu.local_rank, csv_text(gpu.uuid()),
+                    csv_text(gpu.device.name), csv_text(gpu.device.property("driver")));
     for (std::size_t test = 0; test < campaign.tests.size(); ++test)
       for (int run = 0; run < campaign.runs; ++run) {
         const std::size_t place = campaign.place(test, run, i);

@@ -91,6 +91,23 @@ TEST(FleetHistory, HealthyGpusHaveNone) {
   EXPECT_TRUE(builder.take(0.02).changes.empty());
 }
 
+TEST(FleetHistory, TwoCampaignsAreEnoughWherePeersTellTheNoise) {
+  const std::string resource = synthetic_rank({.resources = 6}, 3).tests.front().resource;
+  const auto changes = [&](int gpus) {
+    HistoryBuilder builder(uuid_of_rank_3());
+    for (int week = 0; week < 2; ++week) {
+      Campaign campaign = campaign_of(week, [&](RankResult& one) {
+        if (one.rank == 3 && week == 1) slow_down(one, resource, 0.9);
+        if (one.rank >= gpus) one.device.properties["driver"] = "another";
+      });
+      builder.add(campaign);
+    }
+    return builder.take(0.02).changes.size();
+  };
+  EXPECT_EQ(changes(16), 1U);
+  EXPECT_EQ(changes(6), 0U);  // five peers tell nothing
+}
+
 TEST(FleetHistory, TheBeginningOfAUuidIsEnoughWhereItIsTheOnlyOne) {
   const std::string uuid = uuid_of_rank_3();
   HistoryBuilder ambiguous("GPU-");

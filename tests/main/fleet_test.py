@@ -188,6 +188,35 @@ class Fleet(unittest.TestCase):
         self.assertEqual(self.canary("--device=cpu", f"--baseline={high}")[0], 64)
         self.assertEqual(self.canary("--device=cpu", "--baseline=/nowhere")[0], 64)
 
+    def test_history_of_one_device(self):
+        """A CPU has no UUID: its node's name and its rank stand for one."""
+        self.folder.mkdir()
+        folders = []
+        for number in (1, 2):
+            folders.append(str(self.folder / str(number)))
+            subprocess.run([*CALIBRATE, f"--out={folders[-1]}", "--rank=0", "--ranks=1", "--node=node07", f"--campaign=week {number}", "--quiet"], env=ENVIRONMENT,
+                           timeout=100, check=True)
+        out = self.folder / "history.json"
+        history = [PROGRAM, "fleet", "history"]
+        done = subprocess.run([*history, "node07", *folders, f"--out={out}", f"--out={out.with_suffix('.html')}"], env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(out.read_text())
+        self.assertEqual((result["uuid"], result["campaigns"][0]["node"], len(result["campaigns"])), ("node07 rank 0", "node07", 2))
+        self.assertEqual(result["changes"], [])  # two values are no history
+        self.assertIn("node07 rank 0", out.with_suffix(".html").read_text())
+        for words, said in ((["GPU-1234", *folders], "No GPU of these campaigns has a UUID that begins with GPU-1234"), (["node07", "/nowhere"], "/nowhere")):
+            done = subprocess.run([*history, *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(said, done.stderr)
+
+    def test_collectives_do_not_wait_for_a_rank_that_never_came(self):
+        self.folder.mkdir()
+        done = subprocess.run([PROGRAM, "fleet", "collectives", "--rank=0", "--ranks=2", f"--steps-folder={self.folder}", "--max-step-seconds=1"],
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("Rank 1 did not come to step 1 (NCCL) within 1 s", done.stderr)
+
     def test_canary_ends_in_time(self):
         started = time.monotonic()
         code, said = self.canary("--device=cpu", "--max-seconds=1")  # opening memory alone takes as long

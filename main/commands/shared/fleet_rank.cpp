@@ -75,9 +75,9 @@ Device device_of(const FleetRankOptions& options, const fleet::Place& place) {
 }
 
 std::string bind_beside(const Device& device) {
-  const auto bus = device.properties.find("pci_bus_id");
-  if (bus == device.properties.end()) return "its place on the PCI bus is not known";
-  const std::string path = fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(bus->second));
+  const std::string bus = device.property("pci_bus_id");
+  if (bus.empty()) return "its place on the PCI bus is not known";
+  const std::string path = fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(bus));
   std::string list;
   if (std::ifstream file(path); !std::getline(file, list)) return fmt::format("{} cannot be read", path);
   const auto beside = numbers_in_list(list);
