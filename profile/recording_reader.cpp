@@ -17,6 +17,7 @@
 #include "core/storage/storage.h"
 #include "profile/graph_nodes.h"
 #include "profile/recording_format.h"
+#include "timeline/input/common.h"
 
 namespace gpubench::profile {
 namespace {
@@ -123,13 +124,10 @@ class Reader {
   bool add(const ShapeRecord& record) {
     if (!knows(record.name) || record.number != shapes_.size()) return false;
     const std::string& kernel = text(record.name);
-    const bool of_nccl = kernel.starts_with("ncclDevKernel") || kernel.starts_with("ncclKernel");
     shapes_.push_back({.place = static_cast<std::int64_t>(timeline_.shapes.size()),
                        .name = names_[record.name],
                        .device = record.device,
-                       .kind = kernel == waiting_kernel ? SliceKind::overhead
-                               : of_nccl                ? SliceKind::communication
-                                                        : SliceKind::kernel});
+                       .kind = kernel == waiting_kernel ? SliceKind::overhead : timeline::kind_of_kernel(kernel)});
     timeline_.shapes.push_back(record.shape);
     return true;
   }

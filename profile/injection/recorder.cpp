@@ -204,6 +204,9 @@ void Recorder::record(const gpu::RecordedOverhead& overhead) {
 }
 
 void Recorder::record(const gpu::RecordedMarker& marker) {
+  // NCCL ends ranges of its communicators by nvtxRangePopPayload, which CUPTI does not tell: they would hold all that
+  // follows on the thread.
+  if (marker.name != nullptr && std::string_view(marker.name).starts_with("ncclComm")) return;
   recording_.add(MarkerRecord{.phase = static_cast<MarkerPhase>(marker.phase),
                               .number = marker.number,
                               .time = halves(marker.time_ns),

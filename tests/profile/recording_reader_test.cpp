@@ -72,6 +72,27 @@ TEST_F(Recording, ties_works_of_graphs_to_the_calls_that_made_their_nodes) {
   EXPECT_THAT(made, ElementsAre(std::pair(1100, 200), std::pair(1200, 100)));
 }
 
+TEST_F(Recording, knows_kernels_of_nccl_by_the_names_that_the_linker_has) {
+  {
+    RecordingWriter writer(file(), header, 1 << 20);
+    std::uint64_t at = 1000;
+    for (const char* const name : {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+                                   "ncclKernel_Sum", "_Z4gemmPf"}) {
+      KernelRecord kernel{.correlation = 0,
+                          .start = halves(start + (at += 100)),
+                          .shape = writer.shape(0, writer.name(name), {.grid = {4, 1, 1}, .block = {32, 1, 1}}),
+                          .stream = 7};
+      set_duration(kernel, 10);
+      writer.add(kernel);
+    }
+    writer.add(EndRecord{});
+  }
+  std::map<std::int64_t, SliceKind> kinds;
+  for (const Slice& slice : read_recordings(folder_).timeline.slices) kinds[slice.start_ns] = slice.kind;
+  EXPECT_THAT(kinds, ElementsAre(std::pair(1100, SliceKind::communication), std::pair(1200, SliceKind::communication),
+                                 std::pair(1300, SliceKind::kernel)));
+}
+
 TEST_F(Recording, is_read_back_as_it_was_written) {
   {
     RecordingWriter writer(file(), header, 1 << 20);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
@@ -91,6 +92,7 @@ void demangle_kernels(Timeline& timeline) {
 }
 
 SliceKind kind_of_kernel(std::string_view name) {
+  if (name.starts_with("_Z")) name.remove_prefix(std::min(name.find_first_not_of("0123456789", 2), name.size()));
   return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
 }
 

@@ -36,7 +36,7 @@ void demangle_kernels(Timeline& timeline);
 
 /// The kind by the category of an event, as PyTorch's profiler and our own writers name it, and by its name.
 SliceKind kind_of_category(std::string_view category, std::string_view name);
-/// A kernel of NCCL communicates.
+/// A kernel of NCCL communicates; its name may be as in the source or as the linker has it.
 SliceKind kind_of_kernel(std::string_view name);
 
 /// Marks the last slice as open, among those of its track, the last begun at the end, whatever the order of the file.
