@@ -17,6 +17,9 @@ constexpr double possible_ratio = 3.0;
 /// Of the caches nearest to the cores, whose bandwidth is not always measured.
 constexpr double cache_over_memory = 30.0;
 
+/// Of the cores, while ceilings were measured. With less nothing can be said.
+constexpr double min_share = 0.01;
+
 /// The largest ceiling of a unit, of those whose name holds this text; 0 where there is none.
 double max_ceiling(const Calibration& calibration, std::string_view unit, std::string_view text = "") {
   double max = 0.0;
@@ -30,10 +33,12 @@ double max_ceiling(const Calibration& calibration, std::string_view unit, std::s
 std::string why_too_fast(const Measurement& measurement, const Calibration& calibration) {
   const auto& seconds = measurement.seconds();
   if (!seconds || !(seconds->median > 0.0)) return {};
+  // Ceilings that were measured beside others' work are as much too low: a short execution may have its cores whole.
+  const double share = std::clamp(calibration.core_share.value_or(1.0), min_share, 1.0);
   const double bandwidth =
-      std::max(max_ceiling(calibration, "B/s"), cache_over_memory * max_ceiling(calibration, "B/s", "dram"));
+      std::max(max_ceiling(calibration, "B/s"), cache_over_memory * max_ceiling(calibration, "B/s", "dram")) / share;
   // Of all formats: what is declared as one may be done in another.
-  const double flops = std::max(max_ceiling(calibration, "FLOP/s"), max_ceiling(calibration, "op/s"));
+  const double flops = std::max(max_ceiling(calibration, "FLOP/s"), max_ceiling(calibration, "op/s")) / share;
   for (const auto& [work, max, unit] : {std::tuple(measurement.work.bytes(), bandwidth, "B/s"),
                                         std::tuple(measurement.work.total_flops(), flops, "FLOP/s")})
     if (max > 0.0 && work / seconds->median > possible_ratio * max)

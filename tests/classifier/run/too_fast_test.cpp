@@ -40,6 +40,15 @@ TEST(TooFast, WhatTheCompilerRemovedIsSaidWithBothRates) {
   EXPECT_THAT(why_too_fast(timed(0.23e-9, 0.0, 100e3), calibration), HasSubstr("435 TFLOP/s"));
 }
 
+TEST(TooFast, CeilingsThatWereMeasuredUnderLoadAreTooLow) {
+  Calibration calibration = machine(1e12, 1e12);
+  const Measurement measurement = timed(1e-6, 0.0, 8e6);  // eight times the ceiling
+  EXPECT_NE(why_too_fast(measurement, calibration), "");
+  calibration.core_share = 0.3;
+  EXPECT_EQ(why_too_fast(measurement, calibration), "");
+  EXPECT_NE(why_too_fast(timed(1e-6, 0.0, 11e6), calibration), "");
+}
+
 TEST(TooFast, WhatAMachineMayReachIsNot) {
   const Calibration calibration = machine(1e12, 1e12);
   EXPECT_EQ(why_too_fast(timed(1e-6, 1e6, 1e6), calibration), "");
