@@ -236,6 +236,7 @@ ModelInput model_input_of(const Measurement& measurement) {
 
 void MemoryDemand::split(std::vector<double>& bytes) const {
   bytes.clear();
+  bytes.reserve(levels.size() + 1);
   double rest = other_bytes;
   for (const auto& level : levels) {
     if (level.capacity_bytes == std::numeric_limits<double>::infinity()) break;
