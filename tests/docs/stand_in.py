@@ -33,7 +33,7 @@ if command is None and not has("--help", "--version", "--completion"):
     if os.environ.get("GPUBENCH_PARSE_ONLY"):
         arguments = listing(arguments)
     elif has("--calibrate"):
-        arguments.append("--accept-load")
+        arguments = [argument.replace("full", "quick") for argument in arguments] + ["--accept-load"]
     elif not has("--list"):
         if has("--filter") and (listed := subprocess.run([real, *listing(arguments)], stdout=subprocess.DEVNULL).returncode):
             sys.exit(listed)

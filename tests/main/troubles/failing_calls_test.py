@@ -34,7 +34,7 @@ class FailingCalls(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
         for name in ("tmp", "work"):
             (cls.folder / name).mkdir()
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100", OMP_NUM_THREADS="2")
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100", OMP_NUM_THREADS="1")
         cls.log = cls.folder / "log"
         # Ceilings that were measured under load are not kept unasked, and each run would measure its own.
         cls.gpubench("--device=cpu", "--calibrate", "--accept-load", "--quiet")
@@ -47,7 +47,7 @@ class FailingCalls(unittest.TestCase):
 
     @classmethod
     def gpubench(cls, *arguments, program=GPUBENCH, stdout=subprocess.PIPE, fail=None, **options):
-        environment = dict(cls.environment, FAIL=fail, FAIL_LOG=str(cls.log), LD_PRELOAD=str(SHIM)) if fail else cls.environment
+        environment = dict(cls.environment, FAIL=fail, FAIL_LOG=str(cls.log), LD_PRELOAD=str(SHIM), OMP_NUM_THREADS="2" if fail.startswith("thread") else "1") if fail else cls.environment
         return subprocess.run([str(program), *map(str, arguments)], env=environment, stdout=stdout, stderr=subprocess.PIPE,
                               text=True, errors="replace", timeout=300, **options)
 
