@@ -2,14 +2,17 @@
 // A trace of any bytes is refused with a sentence, or analysed and written; what is written is read again alike.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 
 #include "core/storage/storage.h"
+#include "profile/recording_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "timeline/input/bytes.h"
+#include "timeline/input/common.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
 #include "timeline/structure/range_tree.h"
@@ -49,18 +52,37 @@ void check(const timeline::Timeline& timeline) {
   check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
 }
 
-/// SQLite opens files by their names.
-[[maybe_unused]] void nsight_trace(std::string_view text) {
-  static const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("gpubench-fuzz-" + std::to_string(::getpid()) + ".sqlite");
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
-  const struct Remove {
-    ~Remove() {
-      std::error_code ignored;
-      std::filesystem::remove(file, ignored);
-    }
-  } remove;
-  check(timeline::read_nsight(file));
+/// A file of these bytes, while it lives: SQLite opens files by their names, and others tell formats by their content.
+struct File {
+  explicit File(std::string_view text, std::string_view extension)
+      : path(std::filesystem::temp_directory_path() /
+             ("gpubench-fuzz-" + std::to_string(::getpid()) + std::string(extension))) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  }
+  ~File() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  File& operator=(File&&) = delete;
+  std::filesystem::path path;
+};
+
+[[maybe_unused]] void nsight_trace(std::string_view text) { check(timeline::read_nsight(File(text, ".sqlite").path)); }
+
+/// Of whatever format: XLA's, ROCm's, or packed.
+[[maybe_unused]] void other_trace(std::string_view text) { check(timeline::read_timeline(File(text, ".trace").path)); }
+
+[[maybe_unused]] void recording(std::string_view text) try {
+  const File file(text, ".gprec");
+  const profile::Recordings recordings = profile::read_recordings(std::vector{file.path});
+  for (const profile::CountedLaunch& launch : recordings.counted)
+    require(launch.process < recordings.timeline.processes.size());
+  // A damaged record may last longer than files of traces may.
+  const auto is_long = [](const timeline::Slice& slice) {
+    return slice.start_ns > timeline::max_time_ns || slice.duration_ns > timeline::max_time_ns;
+  };
+  if (std::ranges::none_of(recordings.timeline.slices, is_long)) check(recordings.timeline);
+} catch (const profile::RecordingError&) {  // with a sentence
 }
 
 }  // namespace
