@@ -316,17 +316,16 @@ void LaunchCounter::end(const std::string& reason) {
   recording_.note(reason, true);
 }
 
-void LaunchCounter::context_ends(CUcontext context) {
+void LaunchCounter::contexts_end() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
-  const auto known = devices_.find(context);
-  if (known == devices_.end()) return;
   try {
-    if (known->second.profiler) write(known->second);
+    for (auto& [context, device] : devices_)
+      if (device.profiler) write(device);
   } catch (const std::exception& error) {
     end(error.what());
   }
-  devices_.erase(known);
+  devices_.clear();
 }
 
 void LaunchCounter::finish() {

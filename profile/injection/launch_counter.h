@@ -66,8 +66,8 @@ class LaunchCounter {
   void after(const Launch& launch);
   void capture_begins() { captures_.fetch_add(1); }
   void capture_ends() { captures_.fetch_sub(1); }
-  /// The context is about to end, and what counts in it.
-  void context_ends(CUcontext context);
+  /// Contexts are about to end, and with them what counts in them.
+  void contexts_end();
   /// Reads out what is counted, and counts no more.
   void finish();
   [[nodiscard]] std::uint32_t waiting_thread() const { return waiter_.thread_number(); }

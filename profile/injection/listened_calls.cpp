@@ -33,6 +33,13 @@ constexpr auto all_calls = std::to_array<ListenedCall>({
     GPUBENCH_BOTH(cuStreamBeginCapture_v2, begin_capture),
     GPUBENCH_BOTH(cuStreamBeginCaptureToGraph, begin_capture),
     GPUBENCH_BOTH(cuStreamEndCapture, end_capture),
+    GPUBENCH_BOTH(cuGraphInstantiateWithParams, instantiate),
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, DriverCall::instantiate},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, DriverCall::instantiate},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, DriverCall::instantiate},
+    {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, DriverCall::end_context},
+    {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset, DriverCall::end_context},
+    {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2, DriverCall::end_context},
     {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, DriverCall::start_profiler},
     {CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, DriverCall::stop_profiler},
 });

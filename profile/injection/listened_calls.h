@@ -14,14 +14,23 @@
 namespace gpubench::profile {
 
 /// What is done about a call of the driver.
-enum class DriverCall : std::uint8_t { launch, launch_ex, begin_capture, end_capture, start_profiler, stop_profiler };
+enum class DriverCall : std::uint8_t {
+  launch,
+  launch_ex,
+  end_context,
+  begin_capture,
+  end_capture,
+  instantiate,
+  start_profiler,
+  stop_profiler
+};
 struct ListenedCall {
   CUpti_CallbackId number = 0;
   DriverCall what = DriverCall::launch;
   bool per_thread_stream = false;
 };
 /// Those that are of no use without counters.
-constexpr bool is_for_counting(DriverCall call) { return call < DriverCall::start_profiler; }
+constexpr bool is_for_counting(DriverCall call) { return call < DriverCall::begin_capture; }
 std::span<const ListenedCall> listened_calls();
 std::span<const CUpti_CallbackId> listened_ranges();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/process_recording.h"
 
+#include <cupti_runtime_cbid.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "gpu/cuda/cupti/cupti_buffers.h"
+#include "gpu/libraries.h"
 #include "profile/injection/driver.h"
 #include "profile/injection/listened_calls.h"
 #include "profile/injection/other_users.h"
@@ -63,12 +65,7 @@ ProcessRecording::ProcessRecording(const std::filesystem::path& folder, const In
   property("local rank", local_rank_of_process());
   ++recordings;
   try {
-    library_ = bench::load_cupti();
-    watch_other_users(library_, {.records = [this](const std::string& user) { give_up_records(user); },
-                                 .callbacks = [this](const std::string& user) { give_up_callbacks(user); }});
-    subscribe();
-    recorder_ = std::make_unique<Recorder>(library_, *recording_);
-    recorder_->attach();
+    take_cupti();
   } catch (const std::exception& error) {
     refusal_ = fmt::format("Nothing of this process is recorded: {}.", error.what());
     note(refusal_);
@@ -76,11 +73,26 @@ ProcessRecording::ProcessRecording(const std::filesystem::path& folder, const In
     return;
   }
   try {
-    count_launches();
+    subscribe();
   } catch (const std::exception& error) {
     const auto lock = recording_->lock();
     recording_->note(error.what(), true);
   }
+}
+
+/// Throws MetricsUnavailable.
+void ProcessRecording::take_cupti() {
+  static const bool may_have_user = bench::loaded_library("libcupti.so").has_value();  // before it was loaded here
+  library_ = bench::load_cupti();
+  if (may_have_user) {  // whose records would be lost
+    CUpti_SubscriberHandle probe = nullptr;
+    GPUBENCH_CUPTI_CALL(*library_, cuptiSubscribe, &probe, on_call, nullptr);
+    (void)library_->cuptiUnsubscribe(probe);
+  }
+  watch_other_users(library_, {.records = [this](const std::string& user) { give_up_records(user); },
+                               .callbacks = [this](const std::string& user) { give_up_callbacks(user); }});
+  recorder_ = std::make_unique<Recorder>(library_, *recording_);
+  recorder_->attach();
 }
 
 ProcessRecording::~ProcessRecording() {
@@ -105,23 +117,28 @@ void ProcessRecording::property(std::string_view key, std::string_view value) {
 }
 
 void ProcessRecording::subscribe() {
+  const bool counts = !options_.counter_sets.empty();
   GPUBENCH_CUPTI_CALL(*library_, cuptiSubscribe, &subscriber_, on_call, nullptr);
   answering = this;
-  for (const CUpti_CallbackId call : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING})
-    GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, call);
-}
-
-void ProcessRecording::count_launches() {
-  const bool counts = !options_.counter_sets.empty();
+  const auto listen = [&](CUpti_CallbackDomain domain, CUpti_CallbackId call) {
+    GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, domain, call);
+  };
   for (const ListenedCall& call : listened_calls())
-    if (is_for_counting(call.what) ? counts : options_.capture_range)
-      GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, call.number);
+    if ((counts || !is_for_counting(call.what)) && (options_.capture_range || call.what < DriverCall::start_profiler))
+      listen(CUPTI_CB_DOMAIN_DRIVER_API, call.number);
   if (!counts) return;
-  for (const CUpti_CallbackId call : listened_ranges())
-    GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, CUPTI_CB_DOMAIN_NVTX, call);
+  listen(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
+  for (const CUpti_CallbackId call : listened_ranges()) listen(CUPTI_CB_DOMAIN_NVTX, call);
   counter_ = std::make_unique<LaunchCounter>(library_, *recording_, options_);
   recorder_->pass_over(counter_->waiting_thread());
+}
+
+/// To nodes of graphs that are made: from the begin of a capture until its graph is instantiated. Not all the time:
+/// CUPTI must not call back while the process is torn down.
+void ProcessRecording::listen_to_nodes(bool on) {
+  if (subscriber_ == nullptr) return;
+  for (const CUpti_CallbackId call : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
+    (void)library_->cuptiEnableCallback(on ? 1 : 0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, call);
 }
 
 void ProcessRecording::start() {
@@ -259,13 +276,32 @@ void ProcessRecording::leave_now() {
   left_ = true;
 }
 
+void ProcessRecording::capture_begins() {
+  if (counter_) counter_->capture_begins();
+  const std::lock_guard lock(listening_);
+  if (open_captures_++ == 0) listen_to_nodes(true);
+}
+
+void ProcessRecording::capture_ends() {
+  if (counter_) counter_->capture_ends();
+  const std::lock_guard lock(listening_);
+  if (open_captures_ > 0) --open_captures_;
+}
+
+void ProcessRecording::graph_is_whole() {
+  const std::lock_guard lock(listening_);
+  if (open_captures_ == 0) listen_to_nodes(false);
+}
+
 void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_CallbackData& data) {
   const auto call = std::ranges::find(listened_calls(), number, &ListenedCall::number);
   if (call == listened_calls().end() || (is_for_counting(call->what) && counter_ == nullptr)) return;
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
   switch (call->what) {
-    case DriverCall::begin_capture: return enters ? counter_->capture_begins() : void();
-    case DriverCall::end_capture: return enters ? void() : counter_->capture_ends();
+    case DriverCall::begin_capture: return enters ? capture_begins() : void();
+    case DriverCall::end_capture: return enters ? void() : capture_ends();
+    case DriverCall::instantiate: return enters ? void() : graph_is_whole();
+    case DriverCall::end_context: return enters ? counter_->contexts_end() : void();
     case DriverCall::start_profiler: return !enters && options_.capture_range ? start() : void();
     case DriverCall::stop_profiler: return enters && options_.capture_range ? stop() : void();
     case DriverCall::launch:

@@ -47,12 +47,15 @@ class ProcessRecording {
  private:
   static void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) noexcept;
   void on_driver_call(CUpti_CallbackId number, const CUpti_CallbackData& data);
+  void capture_begins();
+  void capture_ends();
+  void graph_is_whole();
   void on_graph_node(CUpti_CallbackId number, const CUpti_GraphData& data);
   void note(const std::string& sentence);
   void property(std::string_view key, std::string_view value);
+  void take_cupti();
   void subscribe();
-  void enable_callbacks();
-  void count_launches();
+  void listen_to_nodes(bool on);
   void give_up_records(const std::string& user);
   void give_up_callbacks(const std::string& user);
   void resume();
@@ -72,6 +75,8 @@ class ProcessRecording {
   bool wanted_ = false;           ///< started, and not stopped
   std::int64_t given_up_ns_ = 0;  ///< when another user took the records; 0: none has them
   std::uint32_t times_given_up_ = 0;
+  std::mutex listening_;  ///< over the next, and CUPTI's switches of callbacks
+  int open_captures_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> leaving_ = false;
