@@ -30,11 +30,12 @@ Injection* injection = nullptr;
 /// What a program loses that is killed: CUPTI's own periodic flush hands over only full buffers.
 constexpr auto flush_period = std::chrono::milliseconds(100);
 
-/// A thread that gets none of the program's signals.
+/// A thread that gets none of the program's signals, but those of its own faults.
 template <class Work>
 void start_thread(const Work& work) {
   sigset_t all, before;
   sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&all, own);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread(work).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

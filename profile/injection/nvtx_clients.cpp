@@ -38,10 +38,9 @@ void NvtxClients::add(void* get_export_table) {
 }
 
 void NvtxClients::connect(const std::string& library) {
-  void* const cupti = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* const cupti = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);  // never closed, as the library itself
   const std::lock_guard lock(mutex_);
   reader_ = cupti == nullptr ? nullptr : reinterpret_cast<int (*)(void*)>(dlsym(cupti, "InitializeInjectionNvtx2"));
-  if (cupti != nullptr) (void)dlclose(cupti);
   std::erase_if(clients_, [](void* client) { return !is_loaded(client); });
   for (void* const client : clients_)
     if (reader_ != nullptr) (void)reader_(client);
