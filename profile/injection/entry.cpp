@@ -44,9 +44,7 @@ void start_thread(const Work& work) {
 void end_recording() {
   if (injection == nullptr || injection->ended.exchange(true)) return;
   const std::lock_guard lock(injection->mutex);
-  if (!injection->recording) return;
-  injection->recording->end();
-  injection->recording->unsubscribe();
+  if (injection->recording) injection->recording->end();
 }
 
 /// Called once CUPTI is loaded: what is registered later runs sooner, and CUPTI ends by such functions of its own.

@@ -222,6 +222,10 @@ void ProcessRecording::end() {
   if (ended_.exchange(true)) return;
   const std::lock_guard lock(mutex_);
   counting_ = false;
+  {
+    const std::lock_guard listening(listening_);
+    if (open_captures_ > 0) listen_to_nodes(false);  // the program captures to its end
+  }
   if (counter_) counter_->finish();
   if (recorder_ != nullptr && given_up_ns_ == 0) {
     recorder_->flush(true);

@@ -35,8 +35,6 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Asks CUPTI for no more callbacks, once it is ended: it must not call back while the process is torn down.
-  void unsubscribe();
   /// Has CUPTI leave the process, once it is ended: as long as it stays, each launch takes a sixth longer. It stays
   /// where it was seen to handle graphs, whose launches would fail without it, and where others use it. `ends`: the
   /// process does, and is not to wait.
@@ -55,6 +53,7 @@ class ProcessRecording {
   void property(std::string_view key, std::string_view value);
   void take_cupti();
   void subscribe();
+  void unsubscribe();
   void listen_to_nodes(bool on);
   void give_up_records(const std::string& user);
   void give_up_callbacks(const std::string& user);
