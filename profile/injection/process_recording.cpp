@@ -53,7 +53,7 @@ std::string command_line() {
 }  // namespace
 
 ProcessRecording::ProcessRecording(const std::filesystem::path& folder, const InjectionOptions& options)
-    : options_(options), start_ns_(utc_nanoseconds()) {
+    : options_(options), start_ns_(utc_nanoseconds()), missing_before_(bench::missing_buffers()) {
   const RecordingHeader header{.start_ns = start_ns_,
                                .process = static_cast<std::uint32_t>(getpid()),
                                .parent = static_cast<std::uint32_t>(getppid())};
@@ -232,7 +232,7 @@ void ProcessRecording::end() {
     recorder_->stop();
     recorder_->flush(true);
     recorder_->write_cost();
-    if (bench::missing_buffers() > 0)
+    if (bench::missing_buffers() > missing_before_)
       note(
           "Another user of CUPTI in the program, such as torch.profiler, took over its records: what came after is not "
           "in this report, and that profiler's trace may lack work of the GPU. Run the program with one of the two.");

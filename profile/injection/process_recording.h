@@ -70,9 +70,10 @@ class ProcessRecording {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::string refusal_;
   std::int64_t start_ns_ = 0;
-  std::mutex mutex_;              ///< over what starts and stops
-  bool wanted_ = false;           ///< started, and not stopped
-  std::int64_t given_up_ns_ = 0;  ///< when another user took the records; 0: none has them
+  std::size_t missing_before_ = 0;  ///< buffers that an earlier recording has not got back
+  std::mutex mutex_;                ///< over what starts and stops
+  bool wanted_ = false;             ///< started, and not stopped
+  std::int64_t given_up_ns_ = 0;    ///< when another user took the records; 0: none has them
   std::uint32_t times_given_up_ = 0;
   std::mutex listening_;  ///< over the next, and CUPTI's switches of callbacks
   int open_captures_ = 0;
