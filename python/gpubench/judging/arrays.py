@@ -44,6 +44,11 @@ def bits(array: Any) -> Any:
     return (torch.view_as_real(array) if array.is_complex() else array).view(getattr(torch, f"int{8 * size}"))
 
 
+def whole_numbers(array: Any, size: int) -> Any:
+    """Bytes as whole numbers of this size."""
+    return array.view(f"u{size}" if layout.framework_of(array) == "numpy" else getattr(namespace_of(array), f"int{8 * size}"))
+
+
 def are_same(a: Any, b: Any) -> bool:
     """Whether the same bits are in both."""
     if tuple(a.shape) != tuple(b.shape) or a.dtype != b.dtype or layout.framework_of(a) != layout.framework_of(b):

@@ -56,15 +56,21 @@ class Poison:
         free = (1 << (8 * size - 14 if nan and size > 2 else 5 if nan else 8 * size - 1)) - 1
         return nan | (self._bits & free) | 1
 
-    def row(self, specs: list[Spec], stride: int) -> tuple[Any, Any]:
-        """The bytes of one call's outputs with what lies around them, and the places among them of what is no output."""
-        row = np.full(stride, self._guard, np.uint8)
-        around = np.ones(stride, bool)
+    def fill(self, row: Any, specs: list[Spec]) -> Any:
+        """Fills the bytes of one call's outputs with what lies around them, and returns the places among them of what is no output."""
+        row[...] = self._guard
+        around, upto = [], 0
         for spec in specs:
             start, size = spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES, layout.extent(spec) * layout.element_bytes(spec)
-            row[start:start + size].view(f"u{min(layout.element_bytes(spec), 8)}")[...] = self.value(spec)
-            around[start:start + size] = False
-        return row, np.flatnonzero(around)
+            arrays.whole_numbers(row[start:start + size], min(layout.element_bytes(spec), 8))[...] = self.value(spec)
+            around.append(np.arange(upto, start))
+            upto = start + size
+        return np.concatenate([*around, np.arange(upto, len(row))])
+
+    def element(self, spec: Spec) -> Any:
+        """The bytes of one element that was not written."""
+        size = layout.element_bytes(spec)
+        return np.tile(np.frombuffer(self.value(spec).to_bytes(min(size, 8), "little"), np.uint8), -(-size // 8))
 
     def unwritten(self, array: Any, spec: Spec) -> float:
         """The share of elements that still are poison."""
@@ -78,10 +84,10 @@ class Rows:
     def __init__(self, region: Any, slots: list[dict[str, Any]], stride: int, poison: Poison):
         self._specs = specs = slots[0]["outputs"]
         start = specs[0]["offset"] - layout.GUARD_BYTES
-        row, around = poison.row(specs, stride)
         self._rows = region.bytes[start:start + stride * len(slots)].reshape(len(slots), stride)
-        self._row = arrays.like(self._rows, row.view(np.int8) if self._rows.dtype != np.uint8 else row)
-        self._around = arrays.like(self._rows, around)
+        self._poison = poison
+        self._row = arrays.copied(self._rows[0])
+        self._around = arrays.like(self._rows, poison.fill(self._row, specs))
 
     def poison(self) -> None:
         self._rows[...] = self._row
@@ -92,17 +98,16 @@ class Rows:
 
     def sample(self, count: int) -> Sample:
         """Of random elements of the outputs, and the last one of the last call."""
-        return Sample(self._rows, self._row, self._specs, count)
+        return Sample(self._rows, self._poison, self._specs, count)
 
 
 class Sample:
     """Random elements of a batch's outputs, which the judge looks at before it stops its clock: what is not written then was not done in time."""
 
-    def __init__(self, rows: Any, row: Any, specs: list[Spec], count: int):
+    def __init__(self, rows: Any, poison: Poison, specs: list[Spec], count: int):
         random = np.random.default_rng()
         calls, stride = (int(each) for each in rows.shape)
         places, starts, expected, at = [], [], [], 0
-        host_row = arrays.on_host(row)
         for spec in specs:
             elements, size = layout.extent(spec), layout.element_bytes(spec)
             if not elements:
@@ -110,7 +115,7 @@ class Sample:
             call, element = (np.append(random.integers(0, most, count), most - 1) for most in (calls, elements))
             inside = (spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES + element * size)[:, None] + np.arange(size)
             places.append((call[:, None] * stride + inside).ravel())
-            expected.append(host_row[inside].ravel())
+            expected.append(np.tile(poison.element(spec), len(element)))
             starts.append(at + size * np.arange(len(element)))
             at += size * len(element)
         self._bytes = rows.reshape(-1)
@@ -119,7 +124,7 @@ class Sample:
 
     def look(self) -> Any:
         """What is there now; on a GPU the host waits for it."""
-        return arrays.on_host(self._bytes[self._places])
+        return arrays.on_host(self._bytes[self._places]).view(np.uint8)
 
     def unwritten(self, seen: Any) -> Any:
         """Which of the elements were not written."""

@@ -253,16 +253,16 @@ _CLOCKS_APART = 2e-4  #: seconds: events are recorded before and after the judge
 
 def _gpu_clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
     """The judge's two clocks of the same windows, and whether others work on the GPU while nothing is asked of the candidate."""
+    waits, usual = ([one for each in rounds for one in getattr(each, name)] for name in ("waits", "reference_waits"))
+    if waits and usual and np.median(waits) > 5.0 * np.median(usual) and np.median(waits) > 5e-4:
+        return Trouble("idle-work", f"The clocks disagree: the GPU was busy while nothing was asked of it. The smallest work waited {np.median(waits) * 1e3:.3g} ms, "
+                                    f"and {np.median(usual) * 1e3:.3g} ms beside the reference.")
     clocks = np.array([pair for each in rounds for pair in each.clocks])
     if len(clocks):
         apart = float(np.median(clocks[:, 1] - clocks[:, 0]))
         if abs(apart) > _CLOCKS_APART + 0.01 * float(np.median(clocks[:, 0])):
             return Trouble("clocks", f"The clocks disagree: by the GPU's clock a batch takes {apart * 1e6:+.4g} us beside the host's "
                                      f"{np.median(clocks[:, 0]) * 1e6:.4g} us.")
-    waits, usual = ([one for each in rounds for one in getattr(each, name)] for name in ("waits", "reference_waits"))
-    if waits and usual and np.median(waits) > 5.0 * np.median(usual) and np.median(waits) > 5e-4:
-        return Trouble("idle-work", f"The clocks disagree: the GPU was busy while nothing was asked of it. The smallest work waited {np.median(waits) * 1e3:.3g} ms, "
-                                    f"and {np.median(usual) * 1e3:.3g} ms beside the reference.")
     return None
 
 

@@ -28,7 +28,7 @@ from .verdict import Result, Trouble
 _BATCH_BYTES = 64 << 20
 _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
-_GPU_BATCH_SECONDS = 0.006
+_GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 3
 
 
@@ -246,7 +246,7 @@ class Trial:
             raise trouble
         copy = self._copy_seconds(plan)
         for name, one in (("candidate", found), ("reference", self._recorded)):
-            if one.device_seconds is not None and one.device_seconds + copy > 0.9 * times.gross(name):
+            if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
         result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
 

@@ -45,6 +45,8 @@ def changes(before: dict[tuple[str, str], Any], hooks_before: set[str]) -> list[
     after = snapshot()
     replaced = [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in before.items()
                 if after.get((owner, name)) is not value]
+    replaced += [f"the harness.{name}" for each in gc.get_objects() if type(each).__name__ == "Cell" and type(each).__module__ == "__main__"
+                 for name in vars(each) if callable(getattr(type(each), name, None))]
     classes = {".".join(each) for each in _WATCHED_CLASSES}
     replaced += [f"{owner.replace('__main__', 'the harness')}.{name}" for owner, name in after if owner in classes and (owner, name) not in before]
     return sorted(replaced) + sorted(hooks() - hooks_before)
