@@ -20,6 +20,7 @@ from typing import Any, Iterable, Mapping, Protocol, Sequence
 
 from .cell.confine import PARTS, group_of
 from .memory import Spec
+from .nursery import Copy, Nursery
 from .verdict import Trouble
 
 CELL = Path(__file__).resolve().parent / "cell"
@@ -74,7 +75,13 @@ class Witness(Protocol):
 
 def _environment(folder: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or (key.startswith(_KEPT_PREFIXES) and key not in _NOT_KEPT)}
-    return {**_QUIET_THREADS, **kept, "HOME": folder, "TMPDIR": folder}
+    caches = {"TRITON_HOME": folder, "TRITON_CACHE_DIR": f"{folder}/.triton/cache", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/.inductor"}
+    return {**_QUIET_THREADS, **kept, **caches, "HOME": folder, "TMPDIR": folder}
+
+
+def nursery(imports: Sequence[str]) -> Nursery:
+    """Of processes that need these modules."""
+    return Nursery(imports, _packages(), _environment(tempfile.gettempdir()))
 
 
 def _packages() -> list[str]:
@@ -174,11 +181,12 @@ def _remove_group(group: str | None) -> None:
 class CellProcess:
     """One process. All methods throw Trouble for what the candidate does."""
 
-    def __init__(self, limits: Limits, hidden: Sequence[str] = (), variables: Mapping[str, str] | None = None):
+    def __init__(self, limits: Limits, hidden: Sequence[str] = (), variables: Mapping[str, str] | None = None, nursery: Nursery | None = None):
         self.limits = limits
+        self._nursery = nursery
         self.variables = dict(variables or {})
         self.folder = tempfile.mkdtemp(prefix="gpubench-judge-")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Copy | None = None
         self._hidden = [os.path.realpath(each) for each in hidden if os.path.exists(each)]
         self.missing: dict[str, str] = {}
         self._cpu = 0.0
@@ -193,10 +201,13 @@ class CellProcess:
                     "hidden": self._hidden, "paths": _packages(), "namespaces": self.limits.namespaces, "accelerator": accelerator,
                     "processes": self.limits.processes, "without": dict(self.limits.without),
                     "memory_bytes": self.limits.memory_bytes and self.limits.memory_bytes + inputs.size + outputs.size}
+        environment = {**_environment(self.folder), **self.variables}
         try:
-            self._process = subprocess.Popen([sys.executable, "-I", str(CELL), json.dumps(settings)], pass_fds=given, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                             env={**_environment(self.folder), **self.variables}, cwd=self.folder, start_new_session=True)
+            if self._nursery is not None:
+                self._process = self._nursery.copy(settings, given, environment)
+            else:
+                self._process = subprocess.Popen([sys.executable, "-I", str(CELL), json.dumps(settings)], pass_fds=given, stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=self.folder, start_new_session=True)
         finally:
             theirs.close()
             os.close(readable)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
 from . import arrays
 from .cell import layout
 from .checks import Earlier
 from .device import Device
 from .memory import Poison, Region, Rows, Sample, Spec
+from .nursery import Nursery
 from .process import CellProcess, Limits, Timed, slots_of, stride_of
 from .verdict import Trouble
 
@@ -61,7 +62,7 @@ class Side:
     """The reference, a candidate, or the call that does nothing."""
 
     def __init__(self, adapter: str | None, file: str, facts: dict[str, Any], mutable: bool, limits: Limits, poison: Poison, hidden: Sequence[str] = (),
-                 imports: Sequence[str] = (), device: Device | None = None, variables: Mapping[str, str] | None = None):
+                 imports: Sequence[str] = (), device: Device | None = None, nursery: Nursery | None = None):
         self._load: dict[str, Any] = {"adapter": adapter, "file": file, "facts": facts, "imports": list(imports)}
         self._mutable = mutable
         self._poison = poison
@@ -70,7 +71,7 @@ class Side:
         self._owns_memory = False
         self._rows: Rows | None = None
         self.slots: list[dict[str, Any]] = []
-        self.process = CellProcess(limits, hidden, variables)
+        self.process = CellProcess(limits, hidden, nursery=nursery)
         self.loaded = False
         self.earlier = Earlier()
         #: Whether it writes into the judge's memory itself, so that nothing is copied

@@ -21,7 +21,7 @@ from .device import Device
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker
 from .problem import Problem, ProblemError
-from .process import Limits
+from .process import Limits, nursery
 from .side import Memory, Side, arrays_of
 from .verdict import Result, Trouble
 
@@ -81,7 +81,9 @@ class Trial:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
-        self._imports_of_gpu = ["triton.testing"] if self.gpu is not None and importlib.util.find_spec("triton") else []
+        triton = ["triton.testing"] if self.gpu is not None and importlib.util.find_spec("triton") else []
+        self._imports = [*(each for each in ("torch", "numpy") if each in sys.modules), *triton]
+        self._nursery = nursery(self._imports) if self.gpu is not None else None
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -129,6 +131,8 @@ class Trial:
         for memory in self._memories:
             memory.close()
         self.starters.shutdown()
+        if self._nursery is not None:
+            self._nursery.close()
         let_be_read(self._could_be_read)
 
     def memory(self, for_batches: bool = True) -> Memory | None:
@@ -149,7 +153,7 @@ class Trial:
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
         """A process for one side, not yet started."""
         made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
-                    [*(each for each in ("torch", "numpy") if each in sys.modules), *self._imports_of_gpu], self.gpu)
+                    self._imports, self.gpu, self._nursery)
         if recorded and self._injection is not None:
             made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)
         return made

@@ -118,6 +118,11 @@ def _no_capabilities() -> None:
     _check(_libc.capset(header, bytes(24)))
 
 
+def end_with_parent() -> None:
+    """Ends this process when the thread that has started it ends."""
+    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def let_be_read(on: bool) -> bool:
     """Whether processes of the same user, without capabilities, can read this one's memory and trace it. Returns what was so before."""
     before = _libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0)
@@ -139,7 +144,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
             missing[name] = error.strerror or str(error)
             return False
 
-    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     user, group = os.geteuid(), os.getegid()
     owns = user == 0 or attempt("namespaces", lambda: _check(_libc.unshare(_NEWUSER)))
@@ -164,7 +169,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
             ended, status = os.waitpid(-1, 0)
             if ended == child:
                 os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
-    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     attempt("number of processes", lambda: _limit_processes(settings))
     if has_pids:
         attempt("processes", lambda: _mount("none", "/proc", "proc", _MS_NOSUID_NODEV))
