@@ -29,7 +29,7 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     os.environ.update(request["environment"])
     os.chdir(request["settings"]["folder"])
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = None
+        setattr(sys.modules["tempfile"], "tempdir", None)
     settings = {**request["settings"], **dict(zip(_GIVEN, descriptors)), "descriptors": descriptors}
     sys.argv = ["cell", json.dumps(settings)]
     runpy.run_path(os.path.join(HERE, "__main__.py"), run_name="__main__")
