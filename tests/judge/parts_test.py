@@ -222,7 +222,7 @@ class Memory(unittest.TestCase):
             self.assertEqual(poison.unwritten(array, spec), 0.75, dtype)
             self.assertFalse(sample.unwritten(sample.look()).all(), dtype)
             for last, which in ((100, 0), (3, 1)):
-                region.view(slots[2]["outputs"][which])[last - 1] = 1
+                region.view(slots[2]["outputs"][which])[last - 1] = 0  # poison is odd
             self.assertEqual(int(rows.sample(0).unwritten(rows.sample(0).look()).sum()), 0, "the last element of the last call is always looked at")
             for slot in range(3):
                 self.assertTrue(rows.guards_hold(slot))
