@@ -20,7 +20,7 @@ from gpubench.judging.adapters import problem_of
 from gpubench.judging.cell import accelerator, layout
 from gpubench.judging.contest import Judge
 from gpubench.judging.device import Block, is_broken, trouble_of
-from gpubench.judging.process import Limits
+from gpubench.judging.process import Limits, nursery
 from gpubench.judging.records import Work
 
 HERE = Path(__file__).resolve().parent
@@ -198,6 +198,18 @@ class AfterAFailure(unittest.TestCase):
         self.assertEqual([each.reason for each in results], ["judge", None, "values"], [each.text for each in results])
         self.assertEqual([Path(each.candidate).name for each in results], ["first.py", "second.py", "third.py"])
         self.assertIn("new process", " ".join(judge.notes))
+
+
+class Nurseries(unittest.TestCase):
+    def test_what_its_end_means(self):
+        one = nursery(["json", "no_such_module"])
+        self.assertEqual(one.ask({"status": 1}), {"status": 0}, "not its own")
+        one._process.kill()
+        one._process.wait()
+        self.assertEqual(one.ask({"status": 1}), {"status": -9})
+        with self.assertRaisesRegex(RuntimeError, "has ended"):
+            one.copy({"folder": "/"}, [], {})
+        one.close()
 
 
 class Blocks(unittest.TestCase):
