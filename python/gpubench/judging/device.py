@@ -113,7 +113,7 @@ class Device:
 def trouble_of(error: Exception) -> Trouble | None:
     """What a failure of the GPU in the judge's own process says of the candidate that runs beside it; None of other failures."""
     words = f"{type(error).__name__}: {error}"
-    if "out of memory" in words.lower():
+    if "out of memory" in words.lower() or "OUT_OF_MEMORY" in words:
         return Trouble("memory", "It left the judge too little of the GPU's memory.")
     return None
 

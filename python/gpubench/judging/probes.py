@@ -38,9 +38,10 @@ class Probe:
 class ProbeMaker:
     """Makes them by the reference's process; `notes` say which it could not make."""
 
-    def __init__(self, problem: Problem, reference: Side):
+    def __init__(self, problem: Problem, reference: Side, max_bytes: float = float("inf")):
         self.problem = problem
         self._reference = reference
+        self._max_bytes = max_bytes  #: of what hidden ones hold together
         self.notes: list[str] = []
 
     def make(self) -> list[Probe]:
@@ -54,7 +55,11 @@ class ProbeMaker:
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
         hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
         hidden += [("hidden-strides", "every second element", problem.cases[0], {"strided": True})] if problem.strides else []
+        held = 0
         for kind, name, case, how in hidden:
+            if held > self._max_bytes:
+                self._drop(kind, name, "the GPU's memory does not hold it beside the others")
+                continue
             tree = self.problem.fresh(case, **how)
             if tree is None:
                 continue
@@ -69,6 +74,7 @@ class ProbeMaker:
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
             else:
                 probe.exact = None  # precision is judged by shown ones
+                held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
 

@@ -17,7 +17,7 @@ from . import floor, records, timing
 from .cell import accelerator, layout
 from .cell.confine import let_be_read
 from .checking import Checker, refuse_changes
-from .device import Device
+from .device import Device, trouble_of
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker
 from .problem import Problem, ProblemError
@@ -59,6 +59,11 @@ def stored_calibration(device: str) -> tuple[Mapping[str, Any] | None, str]:
     return None, f"there is no calibration of {device} ({why}): gpubench --calibrate --device={device} measures one"
 
 
+def _input_bytes(problem: Problem, case: Mapping[str, Any]) -> int:
+    """Of one call."""
+    return sum(layout.extent(spec) * layout.element_bytes(spec) for spec in arrays_of(problem.fresh(case), on_device=True)[1])
+
+
 class Trial:
     """Opens with the reference's process; close() ends it."""
 
@@ -96,18 +101,23 @@ class Trial:
             self._batch_bytes = _BATCH_BYTES
             self._sizes = (16 * input_bytes + 4 * _BATCH_BYTES, 16 * input_bytes + 16 * _BATCH_BYTES)
             if self.gpu is not None:
+                largest = max(input_bytes, *(_input_bytes(problem, case) for case in (*problem.cases[1:], *problem.hidden_cases)), 0)
                 self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 12), 2 * input_bytes)
-                self._sizes = (4 * input_bytes + self._batch_bytes,) * 2
-                self._sizes_of_check = (4 * input_bytes + _BATCH_BYTES,) * 2
-            self._memory = self.memory()
-            recorded = self._recorded_side()
+                self._sizes = (2 * largest + self._batch_bytes,) * 2  # in FP64, or with holes, inputs are twice as large
+                self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             try:
+                self._memory = self.memory()
+                recorded = self._recorded_side()
                 self._start_trusted(recorded)
-                maker = ProbeMaker(problem, self.reference)
+                maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
                 self.probes = maker.make()
                 self.notes += maker.notes
             except Trouble as trouble:
                 raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
+            except (RuntimeError, accelerator.Refused) as error:
+                if self.gpu is None or trouble_of(error) is None:
+                    raise
+                raise ProblemError(f"The GPU's memory does not hold {problem.name} with what checks it: {str(error).splitlines()[0]}") from None
             self.checker = Checker(problem, self.probes)
             self._record_reference(recorded)
         except BaseException:
