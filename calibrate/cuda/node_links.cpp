@@ -57,6 +57,7 @@ std::vector<HostNode> host_nodes(const Device& device) {
   const std::string bus = lower(device.property("pci_bus_id"));
   const auto beside = number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", bus)));
   std::vector<HostNode> nodes;
+  if (numbers.size() == 1) return {{numbers.front(), "near"}};
   if (!beside || std::ranges::find(numbers, *beside) == numbers.end()) {
     for (const int number : numbers) nodes.push_back({number, fmt::format("node-{}", number)});
     return nodes;

@@ -146,9 +146,22 @@ Judgement judge_by_baseline(const fleet::Campaign& campaign, const std::vector<U
   return judgement;
 }
 
-/// By what GPUs of the kind are known to reach.
-Judgement judge_by_kind(const fleet::Campaign& campaign) {
-  Judgement judgement;
+/// By the other GPUs of this node.
+Judgement judge_by_peers(const fleet::Campaign& campaign, double min_effect) {
+  const auto verdicts = fleet::find_slow(campaign, {.min_effect = min_effect, .min_runs = 1});
+  Judgement judgement{{}, verdicts.comparisons};
+  for (const fleet::SlowGpu& one : verdicts.slow) {
+    const double value = campaign.value(one.test, 0, one.gpu), factor = 1.0 - one.deficit.value;
+    const fleet::Test& test = campaign.tests[one.test];
+    judgement.slow.push_back(shortfall(campaign.gpus[one.gpu], test, one.deficit.value,
+                                       fleet::is_time(test) ? value * factor : value / factor, "its peers'"));
+  }
+  return judgement;
+}
+
+/// By what GPUs of the kind are known to reach, and by the other GPUs of this node.
+Judgement judge_by_kind(const fleet::Campaign& campaign, double min_effect) {
+  Judgement judgement = judge_by_peers(campaign, min_effect);
   for (std::size_t gpu = 0; gpu < campaign.gpus.size(); ++gpu) {
     Calibration alone;
     alone.device = campaign.gpus[gpu].device;
@@ -186,8 +199,8 @@ struct Said {
 Said said_of(const CanaryOptions& options, const std::optional<fleet::Campaign>& campaign, bool in_time,
              std::size_t count, const std::vector<Usual>& usual) {
   if (!campaign) return {"no GPU answered: a driver hangs, or the node is very busy", exit_codes::operation_failed};
-  const Judgement judgement =
-      options.baseline ? judge_by_baseline(*campaign, usual, options.min_effect) : judge_by_kind(*campaign);
+  const Judgement judgement = options.baseline ? judge_by_baseline(*campaign, usual, options.min_effect)
+                                               : judge_by_kind(*campaign, options.min_effect);
   if (!judgement.slow.empty()) return {joined(judgement.slow, "; "), 1};
   std::vector<std::string> troubles;
   for (const fleet::Trouble& one : campaign->troubles)
@@ -281,8 +294,7 @@ extern const CommandFile fleet_canary_command{
       const OptionRows rows = joined_rows(
           {{{"--baseline", "FILE", "", "", common, once,
              "What is usual: the JSON of fleet join of a campaign with --probes=brief. Without it: what GPUs of the "
-             "kind are "
-             "known to reach.",
+             "kind are known to reach, and the other GPUs of this node.",
              use::text(&Own::baseline)},
             {"--max-seconds", "SECONDS", "", "60", common, once,
              "End after this time, whatever hangs: what did not answer is named, and the exit code is 2.",
