@@ -176,9 +176,10 @@ Reading<double> Nvml::read(const NvmlNumber& number) const {
   const auto whole =
       which < 0 ? library_->read<unsigned, NvmlDevice, unsigned*>(
                       {name}, [&](auto* function, unsigned& value) { return function(library_->device, &value); })
-                : library_->read<unsigned, NvmlDevice, int, unsigned*>({name}, [&](auto* function, unsigned& value) {
-                    return function(library_->device, which, &value);
-                  });
+                : library_->read<unsigned, NvmlDevice, int, unsigned*>(
+                      {name}, [&, kind = which](auto* function, unsigned& value) {
+                        return function(library_->device, kind, &value);
+                      });
   if (!whole.value) return {std::nullopt, whole.reason};
   if (unit == 1e6 && *whole.value == 0) return {std::nullopt, std::string(name) + " read 0 MHz"};
   return {unit * *whole.value, ""};
