@@ -128,9 +128,10 @@ TEST(FleetSlow, MixedModelsAreNotCompared) {
 }
 
 /// So few of them that nobody knows what is usual; the last one slow by so much.
-Verdicts few(int gpus, double slow, Campaign& campaign) {
+Verdicts few(int gpus, double slow, Campaign& campaign, int runs = 3) {
   SyntheticFleet fleet = small_fleet();
   fleet.gpus = gpus;
+  fleet.runs = runs;
   std::vector<RankResult> results;
   std::vector<std::string> files;
   for (int rank = 0; rank < gpus; ++rank) {
@@ -158,6 +159,11 @@ TEST(FleetSlow, AmongFewPeersOnlyWhatIsFarBelowIsFound) {
   }
   Campaign alone;
   EXPECT_EQ(few(1, 0.4, alone).comparisons, 0U);
+  // A canary has one run, and asks for no more.
+  Campaign pair;
+  EXPECT_TRUE(few(2, 0.4, pair, 1).slow.empty());
+  EXPECT_FALSE(few(2, 0.4, pair, 1).suspects.empty());
+  EXPECT_EQ(slow_ranks(pair, find_slow(pair, {.min_runs = 1}).slow), std::set{1});
 }
 
 TEST(FleetSlow, LinksOfAnotherKindAreNoSlowLinks) {

@@ -111,8 +111,8 @@ RankResult synthetic_rank(const SyntheticFleet& fleet, int rank) {
     for (int peer = first; peer < end; ++peer) {
       if (peer == rank) continue;
       double log =
-          0.002 * normal_of(fleet.seed, of_link, gpu, static_cast<std::uint64_t>(peer - first)) +
-          0.001 * normal_of(fleet.seed, of_link, gpu, static_cast<std::uint64_t>(100 + 10 * run + peer - first));
+          0.0005 * normal_of(fleet.seed, of_link, gpu, static_cast<std::uint64_t>(peer - first)) +
+          0.0002 * normal_of(fleet.seed, of_link, gpu, static_cast<std::uint64_t>(100 + 10 * run + peer - first));
       if (node < fleet.slow_links && rank == first + 1 && peer == first + 2) log += std::log1p(-fleet.slow_link);
       const double value = 3.9e11 * std::exp(log);
       result.readings.push_back(

@@ -34,8 +34,10 @@ struct SyntheticFleet {
   double slow = 0.02;        ///< by this part
   int slow_links = 0;        ///< of a node each
   double slow_link = 0.1;
-  bool links = false;  ///< a table of links of each node
-  int week = 0;        ///< all GPUs age: in DRAM by
+  /// A table of links of each node. Two links between H100s differ by 0.001 to 0.1 %, runs by 0.004 to 0.03 %
+  /// (docs/results/h200/fleet.md).
+  bool links = false;
+  int week = 0;  ///< all GPUs age: in DRAM by
   double drift_per_week = 0.0005;
 
   [[nodiscard]] bool is_slow(int rank) const;
