@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <map>
 
 #include "core/base/units.h"
@@ -48,7 +48,8 @@ ResultTable limits_table(const CollectiveRun& run, const Fits& fits) {
   table.name = "limits";
   table.title = "What limits them";
   table.columns = columns_of(
-      "ceiling=ceiling; bus:rate=bus, long messages; bus_low:rate=low~1; bus_high:rate=high~1; "
+      "ceiling=ceiling; highest_bus:rate=highest bus; bus:rate=bus by the fit; bus_low:rate=low~1; "
+      "bus_high:rate=high~1; "
       "fixed_seconds=short messages; fixed_low_seconds=low~1; fixed_high_seconds=high~1; overhead_seconds=of it "
       "overhead; "
       "boundary_bytes=link from; boundary_low_bytes=low; boundary_high_bytes=high; deviation:share=off the fit~1");
@@ -59,8 +60,11 @@ ResultTable limits_table(const CollectiveRun& run, const Fits& fits) {
     const double factor = bus_factor(collective, run.ranks);
     const auto& [fixed, rate, boundary, deviation] = *fit;
     const auto bytes = [](double value) { return static_cast<std::int64_t>(value + 0.5); };
-    table.add({fmt::format("{}-{}", run.library, name_of(collective)), factor * rate.value, factor * rate.ci95.low,
-               factor * rate.ci95.high, fixed.value, fixed.ci95.low, fixed.ci95.high,
+    double highest = 0.0;
+    for (const CollectiveRow& row : run.rows)
+      if (row.collective == collective) highest = std::max(highest, row.times.bus_bytes_per_second);
+    table.add({fmt::format("{}-{}", run.library, name_of(collective)), highest, factor * rate.value,
+               factor * rate.ci95.low, factor * rate.ci95.high, fixed.value, fixed.ci95.low, fixed.ci95.high,
                or_absent(run.overhead_seconds, "it was not measured"), bytes(boundary.value), bytes(boundary.ci95.low),
                bytes(boundary.ci95.high), deviation});
   }

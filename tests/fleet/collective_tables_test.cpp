@@ -40,6 +40,7 @@ TEST(FleetCollectiveTables, LimitsAreCeilingsWithBoundaries) {
   ASSERT_EQ(limits.rows.size(), 1U);
   EXPECT_EQ(std::get<std::string>(limits.rows[0][0]), "nccl-all-reduce");
   EXPECT_NEAR(number(limits, "bus"), 1.75 * 200e9, 1e9);
+  EXPECT_NEAR(number(limits, "highest_bus"), 1.75 * 200e9, 1e9);
   EXPECT_NEAR(number(limits, "fixed_seconds"), 10e-6, 1e-7);
   EXPECT_NEAR(number(limits, "boundary_bytes"), 2e6, 2e4);
   EXPECT_DOUBLE_EQ(number(limits, "overhead_seconds"), 4e-6);
