@@ -54,6 +54,18 @@ TEST(Classify, AGpuThatOthersComputedOnMakesNothingCertain) {
   EXPECT_THAT(verdict.evidence, HasSubstr("measured under load: it had 85 % of its GPU"));
 }
 
+TEST(Classify, ACollectiveWaitsForOthersAndHasNoVerdict) {
+  Measurement measurement = measured(1.1e-3, streaming(2e9, 2e9));
+  measurement.kernels.resize(1);
+  measurement.kernels[0].launch.name = "gemm(float*)";
+  EXPECT_EQ(classify(measurement, gpu()).regime, Regime::memory);
+  measurement.kernels[0].launch.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.regime, Regime::unknown);
+  EXPECT_THAT(verdict.advice, testing::IsEmpty());
+  EXPECT_THAT(verdict.evidence, HasSubstr("as long as its slowest rank"));
+}
+
 TEST(Classify, SpecialFunctions) {
   Calibration calibration = gpu();
   Work work = streaming(4e6, 0.0, 4e9);  // 0.1 ms of FP32
