@@ -18,6 +18,7 @@
 #include "compare/compare.h"
 #include "compare/history/gate.h"
 #include "core/base/table.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/model/run.h"
 #include "core/statistics/statistics.h"
@@ -172,6 +173,13 @@ void bind_comparison(nb::module_& module) {
              "force"_a = false, "paired"_a = false, "clock"_a = nb::none(), Release());
   module.def("ratio_of_medians", &ratio_of_medians, "base"_a, "new"_a,
              "Base over new with its 95 % interval: (ratio, low, high); None below six samples a side.");
+  module.def(
+      "printable",
+      [](const nb::str& text) {  // names of files may be no Unicode
+        const auto bytes = nb::cast<nb::bytes>(text.attr("encode")("utf-8", "surrogatepass"));
+        return printable({bytes.c_str(), bytes.size()});
+      },
+      "text"_a, "On one line, with nothing that a terminal obeys.");
   module.def("student_quantile", &statistics::student_quantile, "tail"_a, "degrees"_a,
              "The t with P(T > t) = tail, of Student's distribution.");
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());

@@ -13,11 +13,6 @@ from .verdict import Interval, Result
 _COLORS = {"right": "#2E7D32", "wrong": "#B3261E", "refused": "#B26A00"}
 
 
-def printable(text: str) -> str:
-    """Without what would steer a terminal."""
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
 def time_of(seconds: float | None) -> str:
     if seconds is None:
         return ""
@@ -38,7 +33,7 @@ def names_of(results: Sequence[Result]) -> list[str]:
     """Files without the folders that all have."""
     folders = {os.path.dirname(os.path.abspath(each.candidate)) for each in results}
     common = os.path.commonpath(folders) if folders else ""
-    return [printable(os.path.relpath(os.path.abspath(each.candidate), common)) for each in results]
+    return [_core.printable(os.path.relpath(os.path.abspath(each.candidate), common)) for each in results]
 
 
 def lines_of(results: Sequence[Result], width: int = 100) -> str:
@@ -50,7 +45,7 @@ def lines_of(results: Sequence[Result], width: int = 100) -> str:
         share = f"{100 * each.floor_share:.0f} %" if each.floor_share is not None else ""
         rows.append(f"{each.rank or '':>4}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
-        text = f"{each.reason}: {printable(each.text)}" if each.reason else each.next_step
+        text = f"{each.reason}: {_core.printable(each.text)}" if each.reason else each.next_step
         rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
     return "\n".join(rows) + "\n"
 
@@ -81,12 +76,12 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
         share = "; ".join(filter(None, (f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else "", each.regime)))
         rows.append([name, str(each.rank or ""), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
-                     time_of(each.cold_seconds), share, printable(why)])
+                     time_of(each.cold_seconds), share, _core.printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
     basis = next((each.floor_basis for each in results if each.floor_basis), "")
     return _core.leaderboard_html(json.dumps({
-        "title": f"Candidates for {printable(results[0].problem) if results else 'nothing'}",
-        "summary": f"{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie." + (f" Floor: {printable(basis)}." if basis else ""),
+        "title": f"Candidates for {_core.printable(results[0].problem) if results else 'nothing'}",
+        "summary": f"{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie." + (f" Floor: {_core.printable(basis)}." if basis else ""),
         "caption": "Candidates by speed-up", "chart": "Speed-up with its interval",
         "columns": "candidate; rank>; verdict*; speed-up>; time>; on device>; cold>; of the floor; what to know",
-        "rows": rows, "notes": [printable(each) for each in notes], "specification": chart_of(results)}))
+        "rows": rows, "notes": [_core.printable(each) for each in notes], "specification": chart_of(results)}))
