@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pyproject.toml and tests/python/check_wheel.py promise of a wheel. GPUBENCH_WHEEL names one to be checked as a whole."""
+"""What pyproject.toml and tests/python/wheel/check_wheel.py promise of a wheel. GPUBENCH_WHEEL names one to be checked as a whole."""
 import importlib
 import importlib.util
 import os
@@ -14,7 +14,7 @@ import pytest
 import check_wheel
 import gpubench
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
