@@ -115,7 +115,7 @@ void record_once(const std::filesystem::path& folder, const InjectionOptions& op
   recording.end();
   client.ended(why_not);
   injection->nvtx.disconnect();
-  recording.leave(injection->ended);
+  recording.leave();
   injection->recording.reset();
 }
 

@@ -14,7 +14,6 @@
 
 #include "gpu/cuda/cupti/cupti_buffers.h"
 #include "gpu/libraries.h"
-#include "profile/injection/driver.h"
 #include "profile/injection/listened_calls.h"
 #include "profile/injection/other_users.h"
 
@@ -24,8 +23,6 @@ namespace {
 /// Whose callbacks are answered; callbacks may still run when it ends.
 std::atomic<ProcessRecording*> answering = nullptr;
 std::atomic<int> running_callbacks = 0;
-/// CUPTI has handled graphs in this process.
-std::atomic<bool> has_graphs = false;
 /// Of each recording of a process a number, so that a thread begins the path of its ranges anew.
 std::atomic<std::uint32_t> recordings = 0;
 
@@ -246,38 +243,12 @@ void ProcessRecording::unsubscribe() {
   if (subscriber_ != nullptr) (void)library_->cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
 }
 
-void ProcessRecording::leave(const std::atomic<bool>& ends) {
+void ProcessRecording::leave() {
   const std::lock_guard lock(mutex_);
   if (library_ == nullptr) return;
   if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
-  if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
   counter_.reset();
-  if (others_use_cupti() || has_graphs || subscriber_ == nullptr) return unsubscribe();
-  // CUPTI asks to be left at the end of a call of CUDA, by the thread that made it. A program that makes none for a
-  // while has no thread in one either, so that a call of this thread will do.
-  leaving_ = true;
-  if (!waits_for_leave(CUPTI_CB_DOMAIN_RUNTIME_API, ends) && !waits_for_leave(CUPTI_CB_DOMAIN_DRIVER_API, ends)) {
-    if (ends) return unsubscribe();
-    const auto call = driver<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
-    int version = 0;
-    if (call != nullptr) (void)call(&version);
-    if (leaving_.exchange(false)) leave_now();
-  }
-}
-
-/// True once it has left at the end of a call of this domain.
-bool ProcessRecording::waits_for_leave(CUpti_CallbackDomain domain, const std::atomic<bool>& ends) {
-  constexpr int looks = 500;
-  if (library_->cuptiEnableDomain(1, subscriber_, domain) != CUPTI_SUCCESS) return false;
-  for (int i = 0; i < looks && !left_ && !ends; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  return left_;
-}
-
-void ProcessRecording::leave_now() {
   unsubscribe();
-  (void)library_->cuptiFinalize();
-  bench::forget_given_buffers();
-  left_ = true;
 }
 
 void ProcessRecording::capture_begins() {
@@ -328,7 +299,6 @@ void ProcessRecording::on_graph_node(CUpti_CallbackId number, const CUpti_GraphD
   std::uint64_t node = 0, copy_of = 0;
   if (recorder_ == nullptr || library_->cuptiGetGraphNodeId(data.node, &node) != CUPTI_SUCCESS) return;
   if (is_copy && library_->cuptiGetGraphNodeId(data.originalNode, &copy_of) != CUPTI_SUCCESS) return;
-  has_graphs = true;
   recorder_->graph_node(node, copy_of);
 }
 
@@ -338,9 +308,6 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
   ProcessRecording* const recording = answering;
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   if (recording == nullptr) {
-  } else if (recording->leaving_) {
-    const bool is_call = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (is_call && data.callbackSite == CUPTI_API_EXIT && recording->leaving_.exchange(false)) recording->leave_now();
   } else if (recording->ended_.load(std::memory_order_relaxed)) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);

@@ -35,10 +35,9 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Has CUPTI leave the process, once it is ended: as long as it stays, each launch takes a sixth longer. It stays
-  /// where it was seen to handle graphs, whose launches would fail without it, and where others use it. `ends`: the
-  /// process does, and is not to wait.
-  void leave(const std::atomic<bool>& ends);
+  /// Switches off what CUPTI was asked for, once it is ended. It stays in the process: to have it leave (cuptiFinalize)
+  /// would bring launches back to their speed, but breaks graphs, and later recordings.
+  void leave();
   /// This process is a copy of the one that is recorded.
   void forget() { ended_ = true; }
 
@@ -58,8 +57,6 @@ class ProcessRecording {
   void give_up_records(const std::string& user);
   void give_up_callbacks(const std::string& user);
   void resume();
-  bool waits_for_leave(CUpti_CallbackDomain domain, const std::atomic<bool>& ends);
-  void leave_now();
   [[nodiscard]] double seconds() const;
 
   InjectionOptions options_;
@@ -79,8 +76,6 @@ class ProcessRecording {
   int open_captures_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
-  std::atomic<bool> leaving_ = false;
-  std::atomic<bool> left_ = false;
 };
 
 }  // namespace gpubench::profile

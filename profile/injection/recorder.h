@@ -36,8 +36,6 @@ class Recorder {
   void stop();
   /// Records nothing any more.
   void detach();
-  /// Whether work of CUDA graphs was among it.
-  [[nodiscard]] bool saw_graphs() const { return saw_graphs_; }
   /// Why something is not recorded; empty where all is.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   /// The recording was begun anew: names are to be written again. With the recording's lock held.
@@ -73,7 +71,6 @@ class Recorder {
   std::vector<CUpti_ActivityKind> attached_;
   std::string refusal_;
   bool active_ = false;
-  std::atomic<bool> saw_graphs_ = false;
   bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   std::set<std::uint32_t> devices_;

@@ -72,16 +72,6 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
   GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give, take);
 }
 
-void forget_given_buffers() {
-  const std::lock_guard lock(buffers().mutex);
-  for (std::uint8_t* const buffer : std::exchange(buffers().given, {})) {
-    if (buffers().free.size() < max_free_buffers)
-      buffers().free.push_back(buffer);
-    else
-      std::free(buffer);
-  }
-}
-
 std::size_t missing_buffers() {
   const std::lock_guard lock(buffers().mutex);
   return buffers().given.size();

@@ -27,9 +27,6 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read = 
 /// Those that were filled since the last call.
 std::vector<FilledBuffer> take_filled_buffers();
 
-/// CUPTI has left the process (cuptiFinalize): it fills none any more.
-void forget_given_buffers();
-
 /// How many CUPTI was given that have not come back. After a forced flush there are some only where another user of
 /// this process has put callbacks of its own in place of these, and has had them since.
 std::size_t missing_buffers();

@@ -52,8 +52,7 @@ TEST_F(OtherUsers, keep_their_records_and_the_recording_goes_on_after_them) {
     recording.flush();
     kernel("after", 70, 80);
     recording.end();
-    const std::atomic<bool> ends = false;
-    recording.leave(ends);
+    recording.leave();
   }
   const Recordings recordings = read_recordings(folder_);
   std::vector<std::string> kernels;
