@@ -114,7 +114,6 @@ void record_once(const std::filesystem::path& folder, const InjectionOptions& op
   recording.stop();
   recording.end();
   client.ended(why_not);
-  injection->nvtx.disconnect();
   recording.leave();
   injection->recording.reset();
 }

@@ -14,10 +14,8 @@ class NvtxClients {
   /// As NVTX hands it to InitializeInjectionNvtx2. Its ranges are read by nobody, at the cost of no call, until
   /// `connect`; at once where that was called.
   void add(void* get_export_table);
-  /// CUPTI reads ranges from here on. `library`: the file that is loaded.
+  /// CUPTI reads ranges from here on, and keeps those alone that it is asked to. `library`: the file that is loaded.
   void connect(const std::string& library);
-  /// Nobody does.
-  void disconnect();
 
  private:
   std::mutex mutex_;
