@@ -17,7 +17,7 @@ except ImportError:
 
 from gpubench.judging import arrays, checks, floor, rank, timing
 from gpubench.judging.adapters import c_library, gpu_mode
-from gpubench.judging.cell import layout
+from gpubench.judging.cell import audit, layout
 from gpubench.judging.contents import CONTENTS, Strided
 from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import upcast
@@ -343,6 +343,15 @@ class FloorsOfGpus(unittest.TestCase):
         self.assertEqual((found.seconds, found.least), (0.1, 0.1))
         self.assertIn("tensor-tf32", found.basis)
         self.assertEqual(floor.floor_of(full, "", 1, 1, {"fp32": 72e12}, "fp16").seconds, 0.1)
+
+
+class Audit(unittest.TestCase):
+    def test_a_library_may_replace_its_own(self):
+        self.assertTrue(audit.is_of_library(np.allclose.__wrapped__, "numpy", "allclose"))
+        self.assertFalse(audit.is_of_library(np.allclose.__wrapped__, "numpy", "isclose"), "another one in its place")
+        self.assertFalse(audit.is_of_library(lambda: True, "numpy", "<lambda>"))
+        self.assertFalse(audit.is_of_library(tempfile.mkdtemp, "tempfile", "mkdtemp"), "only what is known to do so")
+        self.assertFalse(audit.is_of_library(None, "torch", "manual_seed"))
 
 
 class Ranks(unittest.TestCase):

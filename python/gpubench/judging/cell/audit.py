@@ -4,6 +4,7 @@ not mean well. A candidate that also replaces this file is only not named."""
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import Any
 
@@ -40,13 +41,26 @@ def hooks() -> set[str]:
     return found
 
 
+_LIBRARIES = ("numpy", "torch", "triton")
+
+
+def is_of_library(value: Any, owner: str, name: str) -> bool:
+    """Whether a library has replaced its own function, as torch.compile does with torch.manual_seed: the code lies in the library's folder."""
+    library = owner.split(".")[0]
+    file = getattr(sys.modules.get(library), "__file__", None)
+    code = getattr(value, "__code__", None)
+    return bool(library in _LIBRARIES and file and code is not None and getattr(value, "__name__", "") == name
+                and code.co_filename.startswith(os.path.dirname(file) + os.sep))
+
+
 def changes(before: dict[tuple[str, str], Any], hooks_before: set[str]) -> list[str]:
     """What is not as it was."""
     after = snapshot()
     replaced = [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in before.items()
-                if after.get((owner, name)) is not value]
+                if after.get((owner, name)) is not value and not is_of_library(after.get((owner, name)), owner, name)]
     replaced += [f"the harness.{name}" for each in gc.get_objects() if type(each).__name__ == "Cell" and type(each).__module__ == "__main__"
                  for name in vars(each) if callable(getattr(type(each), name, None))]
     classes = {".".join(each) for each in _WATCHED_CLASSES}
-    replaced += [f"{owner.replace('__main__', 'the harness')}.{name}" for owner, name in after if owner in classes and (owner, name) not in before]
+    replaced += [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in after.items()
+                 if owner in classes and (owner, name) not in before and not is_of_library(value, owner, name)]
     return sorted(replaced) + sorted(hooks() - hooks_before)
