@@ -14,6 +14,7 @@
 #include "classifier/verdict/cross_checks.h"
 #include "classifier/verdict/evidence.h"
 #include "core/base/units.h"
+#include "core/model/collective.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -256,13 +257,6 @@ std::vector<Share> shares_of(const PointAnalysis& it) {
   return shares;
 }
 
-/// A kernel of NCCL, which spins until the other ranks are there.
-bool is_collective(const Measurement& measurement) {
-  if (measurement.kernels.size() != 1) return false;
-  const std::string& name = measurement.kernels.front().launch.name;
-  return name.starts_with("ncclDevKernel") || name.starts_with("ncclKernel");
-}
-
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
   if (!has_time(measurement)) return undecided("has no usable time");
   if (!is_sound(measurement.work)) return undecided("declares work that is negative, not a number or too large");
@@ -270,7 +264,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
     return undecided(
         fmt::format("was measured on {}, but the ceilings belong to {}", measurement.device, calibrated_device));
   if (is_empty(machine)) return undecided("the calibration holds no usable ceiling");
-  if (is_collective(measurement))
+  if (measurement.kernels.size() == 1 && is_collective_kernel(measurement.kernels.front().launch.name))
     return undecided(
         "is a collective: it takes as long as its slowest rank and the links, which ceilings of one GPU do not tell");
   if (auto of_command = verdict_of_command(measurement, machine)) return *std::move(of_command);

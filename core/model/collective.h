@@ -2,6 +2,7 @@
 // Messages that all ranks exchange together.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -25,6 +26,13 @@ constexpr double bus_factor(Collective collective, double ranks) {
     case Collective::all_to_all: return share;
     default: return 1.0;
   }
+}
+
+/// Whether a kernel is one of NCCL: it communicates, and spins until the other ranks are there. Its name may be as in
+/// the source or as the linker has it.
+constexpr bool is_collective_kernel(std::string_view name) {
+  if (name.starts_with("_Z")) name.remove_prefix(std::min(name.find_first_not_of("0123456789", 2), name.size()));
+  return name.starts_with("nccl");
 }
 
 }  // namespace gpubench

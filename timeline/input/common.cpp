@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/collective.h"
 #include "core/model/device.h"
 #include "timeline/names.h"
 #include "timeline/structure/correlations.h"
@@ -92,8 +92,7 @@ void demangle_kernels(Timeline& timeline) {
 }
 
 SliceKind kind_of_kernel(std::string_view name) {
-  if (name.starts_with("_Z")) name.remove_prefix(std::min(name.find_first_not_of("0123456789", 2), name.size()));
-  return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
+  return is_collective_kernel(name) ? SliceKind::communication : SliceKind::kernel;
 }
 
 SliceKind kind_of_category(std::string_view category, std::string_view name) {

@@ -64,6 +64,8 @@ TEST(Classify, ACollectiveWaitsForOthersAndHasNoVerdict) {
   EXPECT_EQ(verdict.regime, Regime::unknown);
   EXPECT_THAT(verdict.advice, testing::IsEmpty());
   EXPECT_THAT(verdict.evidence, HasSubstr("as long as its slowest rank"));
+  measurement.kernels[0].launch.name = "ncclSymkDevKernel_AllReduce(ncclSymkDevWorkArgs)";  // of symmetric memory
+  EXPECT_EQ(classify(measurement, gpu()).regime, Regime::unknown);
 }
 
 TEST(Classify, SpecialFunctions) {
