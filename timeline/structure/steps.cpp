@@ -451,7 +451,8 @@ SteadyWindows steady_windows(const Linked& linked, const std::vector<Steps>& ste
     if (!has_steps[i]) result.windows[i].add(spans[i].from, spans[i].to);
   double all = 0.0, within = 0.0;
   for (const Slice& slice : timeline.slices) {
-    if (!is_kernel(slice) || !linked.works(slice)) continue;
+    // Communication lasts until the last rank is there, for seconds where that one starts late.
+    if (slice.kind != SliceKind::kernel || !linked.works(slice)) continue;
     const std::uint32_t process = timeline.tracks[slice.track].process;
     all += static_cast<double>(slice.duration_ns);
     if (has_steps[process])

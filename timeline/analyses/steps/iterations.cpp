@@ -50,13 +50,14 @@ struct Sequence {
 
 Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
   Iterations result;
-  // Kernels tell what repeats; copies weigh next to nothing, as uploads at the start may take longer than all else.
+  // Kernels tell what repeats. Copies weigh next to nothing, as uploads at the start may take longer than all else, and
+  // so does communication, which lasts until the last rank is there.
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t i : sequence.slices) {
     const Slice& slice = timeline.slices[i];
-    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
-    weights.push_back(is_kernel ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice.duration_ns, 1, max_weight))
-                                : 1);
+    weights.push_back(slice.kind == SliceKind::kernel
+                          ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice.duration_ns, 1, max_weight))
+                          : 1);
   }
   const std::vector<Repeat> turns = repeats(sequence.names, weights);
   if (turns.empty()) return result;
@@ -77,6 +78,59 @@ Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
   const std::size_t size = turns[turns.size() / 2].size;
   result.by = size == 1 ? "a kernel that repeats" : fmt::format("{} kernels, copies and fills that repeat", size);
   result.of_work = true;
+  return result;
+}
+
+/// Counts the work launched in each.
+void add_works(const Linked& linked, const Sequence& sequence, Iterations& to) {
+  for (const std::uint32_t i : sequence.slices) {
+    const Slice& slice = linked.timeline.slices[i];
+    const Slice* const call = linked.call_of(i);
+    const std::int64_t place = to.at(call == nullptr ? slice.start_ns : call->start_ns);
+    if (place < 0) continue;
+    ++to.all[static_cast<std::size_t>(place)].works;
+    to.all[static_cast<std::size_t>(place)].work_ns += slice.duration_ns;
+  }
+}
+
+/// Of several that take turns, such as those of two optimizers, each round as one.
+void join_rounds(Iterations& iterations) {
+  constexpr std::size_t most_in_turn = 4;
+  const auto& all = iterations.all;
+  const auto alike = [&](std::size_t apart) {
+    std::size_t count = 0;
+    for (std::size_t k = apart; k < all.size(); ++k) {
+      const auto [fewer, more] = std::minmax(all[k].works, all[k - apart].works);
+      if (static_cast<double>(fewer) >= 0.95 * static_cast<double>(more)) ++count;
+    }
+    return 5 * count >= 4 * (all.size() - std::min(apart, all.size()));
+  };
+  std::size_t round = 1;
+  while (round <= most_in_turn && !alike(round)) ++round;
+  if (round == 1 || round > most_in_turn || all.size() / round < min_repeats) return;
+  std::vector<Iteration> joined;
+  for (std::size_t k = all.size() % round; k < all.size(); k += round) {
+    Iteration one = all[k];
+    for (std::size_t i = k + 1; i < k + round; ++i) {
+      one.end_ns = all[i].end_ns;
+      one.works += all[i].works;
+      one.work_ns += all[i].work_ns;
+    }
+    joined.push_back(one);
+  }
+  iterations.all = std::move(joined);
+}
+
+/// From the end of an optimizer's step to the end of the next: the same on each rank, whatever its kernels wait for.
+/// `name` as `gpubench profile --torch` and PyTorch's profiler have it: "AdamW.step", "Optimizer.step#AdamW.step".
+Iterations by_optimizer(const Linked& linked, const Sequence& sequence, std::string_view name,
+                        const StemRanges& steps) {
+  Iterations result;
+  result.by = fmt::format("range {}, from end to end", name);
+  for (std::size_t k = 1; k < steps.all.size(); ++k)
+    result.all.push_back({.start_ns = steps.all[k - 1].end_ns, .end_ns = steps.all[k].end_ns});
+  add_works(linked, sequence, result);
+  join_rounds(result);
   return result;
 }
 
@@ -114,14 +168,20 @@ std::vector<Iterations> iterations(const Linked& linked) {
   }
   std::vector<Iterations> result;
   for (std::uint32_t process = 0; process < work.size(); ++process) {
-    const StemRanges* best = nullptr;
+    const StemRanges *best = nullptr, *optimizer = nullptr;
     std::string by;
+    std::string_view optimizer_name;
     for (const auto& [stem, candidate] : found) {
       if (links.threads[stem.first].first != process || candidate.overlaps) continue;
       if (stem.second == "ProfilerStep#" && candidate.all.size() >= 2) {
         best = &candidate;
         by = "ProfilerStep";
         break;
+      }
+      if (stem.second.ends_with(".step") && candidate.all.size() > min_repeats &&
+          (optimizer == nullptr || candidate.covered > optimizer->covered)) {
+        optimizer = &candidate;
+        optimizer_name = stem.second;
       }
       const auto span = static_cast<double>(spans[process].second - spans[process].first);
       const auto covered = static_cast<double>(candidate.covered);
@@ -139,14 +199,9 @@ std::vector<Iterations> iterations(const Linked& linked) {
     if (best != nullptr) {
       here.by = by;
       here.all = best->all;
-      for (const std::uint32_t i : work[process].slices) {
-        const Slice* const call = linked.call_of(i);
-        if (const std::int64_t place = here.at(call == nullptr ? timeline.slices[i].start_ns : call->start_ns);
-            place >= 0) {
-          ++here.all[static_cast<std::size_t>(place)].works;
-          here.all[static_cast<std::size_t>(place)].work_ns += timeline.slices[i].duration_ns;
-        }
-      }
+      add_works(linked, work[process], here);
+    } else if (optimizer != nullptr) {
+      here = by_optimizer(linked, work[process], optimizer_name, *optimizer);
     } else {
       here = by_period(timeline, work[process]);
     }

@@ -19,8 +19,9 @@ struct Iteration {
 
 /// Of one process. Found by the first of these that repeats at least three times (ProfilerStep: twice): ranges
 /// "ProfilerStep#N" as PyTorch's profiler names them; ranges of one name, or of names that differ in a number at their
-/// end, that follow one another on a thread and cover at least half of its time; work on the GPU that repeats itself
-/// and takes at least half of the time of all kernels (timeline/structure/repeats.h).
+/// end, that follow one another on a thread and cover at least half of its time; the steps of an optimizer, each from
+/// the end of the one before; work on the GPU that repeats itself and takes at least half of the time of all kernels
+/// (timeline/structure/repeats.h).
 struct Iterations {
   std::uint32_t process = 0;
   std::string by;        ///< "ProfilerStep", "range step", "314 kernels, copies and fills that repeat"; empty for none

@@ -74,6 +74,52 @@ TEST(Iterations, are_what_repeats_on_the_gpu) {
   EXPECT_THAT(timeline::iterations(never.sorted()), IsEmpty());
 }
 
+/// Training: a forward pass of `kernels`, and the optimizer's step of one.
+void add_step(Sample& sample, std::int64_t at, int kernels, const char* optimizer) {
+  for (int k = 0; k < kernels; ++k) sample.kernel(at + k, at + k + 1, at + 2 * k, at + 2 * k + 1, "gemm");
+  sample.slice(SliceKind::range, sample.ranges, at + 80, at + 90, optimizer);
+  sample.kernel(at + 82, at + 84, at + 85, at + 86, "foreach");
+}
+
+TEST(Iterations, end_with_the_step_of_an_optimizer_where_it_is_told) {
+  Sample sample;
+  for (int i = 0; i < 6; ++i) add_step(sample, i * 100, 10 + i % 3, "AdamW.step");  // no two neighbours have like work
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "range AdamW.step, from end to end");
+  ASSERT_THAT(all[0].all, SizeIs(5));
+  EXPECT_EQ(all[0].all[0].start_ns, 90);
+  EXPECT_EQ(all[0].all[0].end_ns, 190);
+  EXPECT_EQ(all[0].all[0].works, 12);
+}
+
+TEST(Iterations, hold_the_steps_of_two_optimizers_that_take_turns) {
+  Sample sample;
+  for (int i = 0; i < 10; ++i) add_step(sample, i * 100, i % 2 == 0 ? 10 : 20, "Adam.step");
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  ASSERT_THAT(all[0].all, SizeIs(4));
+  EXPECT_EQ(all[0].all[0].end_ns - all[0].all[0].start_ns, 200);
+  EXPECT_EQ(all[0].all[0].works, 32);
+}
+
+TEST(Iterations, do_not_depend_on_how_long_a_rank_waited_for_another) {
+  Sample sample;
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t start = 1000 + i * 200'000;
+    for (int k = 0; k < 3; ++k)
+      sample.slice(SliceKind::kernel, sample.stream, start + k * 20, start + k * 20 + 10, k == 0 ? "gemm" : "relu");
+    const bool waits = i < 2;  // while the other one is set up, and its kernels come in another order
+    if (waits) sample.slice(SliceKind::kernel, sample.stream, start + 60, start + 65, "set up");
+    sample.slice(SliceKind::communication, sample.stream, start + 70, start + (waits ? 190'000 : 80),
+                 waits ? "ncclDevKernel_Broadcast" : "ncclDevKernel_AllReduce");
+  }
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "4 kernels, copies and fills that repeat");
+  EXPECT_GE(all[0].all.size(), 10U);
+}
+
 TEST(Iterations, are_found_where_each_name_stands_several_times_in_one) {
   Sample sample;  // as XLA's: one process, the same work on two GPUs in turn
   for (int i = 0; i < 10; ++i)
