@@ -35,4 +35,9 @@ constexpr bool is_collective_kernel(std::string_view name) {
   return name.starts_with("nccl");
 }
 
+/// Whether a kernel may spin until kernels of other GPUs are there: to hold it up holds all of them up.
+constexpr bool waits_for_other_gpus(std::string_view name) {
+  return is_collective_kernel(name) || name.find("nvshmem") != std::string_view::npos;
+}
+
 }  // namespace gpubench

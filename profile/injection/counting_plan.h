@@ -8,11 +8,12 @@
 
 namespace gpubench::profile {
 
+inline constexpr double more_after_seconds = 2.0;
 /// How long counting may take in all, in seconds, where the program itself has run for so long. `budget`: what its user
 /// allows; 0: 1.5 s in a program of less than 2 s, else 3 s and a tenth of its time.
 constexpr double counting_allowance(double program_seconds, double budget) {
   if (budget > 0.0) return budget;
-  return program_seconds < 2.0 ? 1.5 : 3.0 + 0.1 * program_seconds;
+  return program_seconds < more_after_seconds ? 1.5 : 3.0 + 0.1 * program_seconds;
 }
 
 /// Which of a group's launches are counted. Pure.

@@ -8,9 +8,10 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
+#include <functional>
 #include <thread>
 
+#include "core/model/collective.h"
 #include "profile/injection/driver.h"
 #include "profile/injection/recorder.h"
 
@@ -41,11 +42,8 @@ bool is_capturing(const Launch& launch) {
   return ask == nullptr || ask(launch.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// Kernels that wait for others, on other GPUs: a pause before them could hold up the whole program.
-bool waits_for_others(const char* name) {
-  return name != nullptr && (std::strstr(name, "ncclDevKernel") != nullptr ||
-                             std::strstr(name, "ncclKernel") != nullptr || std::strstr(name, "nvshmem") != nullptr);
-}
+/// A pause before such a kernel could hold up the whole program.
+bool waits_for_others(const Launch& launch) { return launch.name != nullptr && waits_for_other_gpus(launch.name); }
 
 }  // namespace
 
@@ -127,10 +125,15 @@ std::uint64_t LaunchCounter::mean_ns(Part part, std::uint64_t otherwise) const {
   return costs_[part].count == 0 ? otherwise : costs_[part].nanoseconds / costs_[part].count;
 }
 
-bool LaunchCounter::may_spend(std::uint64_t more_ns) const {
+/// How long the program has run since its first launch, without what counting took.
+double LaunchCounter::program_seconds() const {
   const std::uint64_t spent = spent_ns(), since_first = now_ns() - first_ns_;
-  const double program = 1e-9 * static_cast<double>(since_first - std::min(spent, since_first));
-  return 1e-9 * static_cast<double>(spent + more_ns) <= counting_allowance(program, options_.counting_seconds);
+  return 1e-9 * static_cast<double>(since_first - std::min(spent, since_first));
+}
+
+bool LaunchCounter::may_spend(std::uint64_t more_ns) const {
+  return 1e-9 * static_cast<double>(spent_ns() + more_ns) <=
+         counting_allowance(program_seconds(), options_.counting_seconds);
 }
 
 /// About how long it would take to count what is due.
@@ -148,8 +151,7 @@ double LaunchCounter::seconds_lacking() const {
 CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
   const Key key{launch.function, launch.shape, launch.ranges};
   if (const auto known = groups_.find(key); known != groups_.end()) return &known->second;
-  if (captures_.load() > 0 || launch.context == nullptr || waits_for_others(launch.name) || is_capturing(launch))
-    return nullptr;
+  if (captures_.load() > 0 || launch.context == nullptr || is_capturing(launch)) return nullptr;
   std::uint32_t& before = ranges_of_[Key{launch.function, launch.shape, 0}];
   if (before >= plan_.max_ranges) return nullptr;
   auto& group = groups_[key] = plan_.group(before++, options_.counter_sets.size());
@@ -177,20 +179,25 @@ std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group)
   return again_ ? std::optional(set_) : std::nullopt;
 }
 
-bool LaunchCounter::before(const Launch& launch) {
+LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
+  if (waits_for_others(launch)) return Next::communicates;  // even while another thread's launch is counted
   std::unique_lock lock(mutex_);
-  if (ended_) return false;
+  if (ended_) return Next::nothing;
   if (first_ns_ == 0) first_ns_ = now_ns();
   CountingPlan::Group* const group = group_of(launch);
-  if (group == nullptr) return false;
+  if (group == nullptr) return Next::nothing;
   ++group->launches;
   const auto set = wanted_set(*group);
-  if (!set && ++not_counted_ == launches_before_rest) rest();
-  if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return false;
+  if (!set) look_at_rest(0.0);
+  if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return Next::nothing;
   if (!may_spend(*set != set_ || rests_ || counted_ == 0 ? mean_ns(setting_up, set_up_ns) : 0)) {
     ended_by_limit_ = ended_by_limit_ || !again_;
-    if (++not_counted_ == launches_before_rest) rest();
-    return false;
+    look_at_rest(more_after_seconds);  // what may be spent grows then, and to begin anew takes a large part of it
+    return Next::nothing;
+  }
+  if (is_communicating(launch.context)) {
+    ++held_back_;
+    return Next::nothing;
   }
   not_counted_ = 0;
   rests_ = false;
@@ -199,7 +206,7 @@ bool LaunchCounter::before(const Launch& launch) {
     if (!waiter_.wait(launch.context, max_wait_seconds)) {
       end("The GPU did not become idle within 5 s before a launch that was to be counted: a kernel may wait for the "
           "host. Later launches have no counters.");
-      return false;
+      return Next::nothing;
     }
     spend(waiting, since);
     Device& device = device_of(launch.context);
@@ -218,13 +225,35 @@ bool LaunchCounter::before(const Launch& launch) {
     if (!again_) busy_ = error.what();
     pause_ns_ = std::max(nanoseconds_before_next_try, 2 * pause_ns_);  // ever longer: a try takes time
     next_try_ns_ = now_ns() + pause_ns_;
-    return false;
+    return Next::nothing;
   } catch (const std::exception& error) {
     end(error.what());
-    return false;
+    return Next::nothing;
   }
   lock.release();  // until `after`
-  return true;
+  return Next::after;
+}
+
+/// By an event behind it, which stays valid whatever becomes of the stream.
+void LaunchCounter::communicates(const Launch& launch) {
+  static const auto create = driver<decltype(&cuEventCreate)>("cuEventCreate");
+  static const auto record = driver<decltype(&cuEventRecord)>("cuEventRecord");
+  static const auto record_per_thread = driver<decltype(&cuEventRecord)>("cuEventRecord_ptsz");
+  const auto note = launch.per_thread_stream ? record_per_thread : record;
+  if (create == nullptr || note == nullptr || launch.context == nullptr || is_capturing(launch)) return;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  CUevent& event = communication_[launch.context][launch.stream];
+  if (event == nullptr && create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) event = nullptr;
+  if (event != nullptr) (void)note(event, launch.stream);
+}
+
+bool LaunchCounter::is_communicating(CUcontext context) const {
+  static const auto query = driver<decltype(&cuEventQuery)>("cuEventQuery");
+  const auto here = communication_.find(context);
+  return query != nullptr && here != communication_.end() && std::ranges::any_of(here->second, [](const auto& last) {
+           return last.second != nullptr && query(last.second) == CUDA_ERROR_NOT_READY;
+         });
 }
 
 void LaunchCounter::after(const Launch& launch) {
@@ -279,6 +308,11 @@ const bench::CuptiProfilerHost::Configuration& LaunchCounter::set_of(Device& dev
   return *place;
 }
 
+/// After so many launches that are not counted, where the program has run for so long.
+void LaunchCounter::look_at_rest(double seconds) {
+  if (++not_counted_ >= launches_before_rest && !rests_ && program_seconds() >= seconds) rest();
+}
+
 void LaunchCounter::rest() {
   std::uint64_t since = now_ns();
   try {
@@ -326,6 +360,7 @@ void LaunchCounter::contexts_end() {
     end(error.what());
   }
   devices_.clear();
+  communication_.clear();  // with the contexts
 }
 
 void LaunchCounter::finish() {
@@ -344,6 +379,11 @@ void LaunchCounter::finish() {
         fmt::format("Counting reached the limit of what it may add to the program. About {:.0f} s more would count the "
                     "rest: allow it with --metrics-budget=SECONDS.",
                     std::ceil(seconds_lacking())));
+  if (!ended_ && !ended_by_limit_ && held_back_ > 0 && std::ranges::any_of(lacking_, std::identity()))
+    end(fmt::format(
+        "{} launches that were due are not counted: kernels that wait for other GPUs ran beside them, and a "
+        "pause would hold those up.",
+        held_back_));
   ended_ = true;
   if (counted_ == 0) return;
   spend(reading_out, start);

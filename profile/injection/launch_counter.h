@@ -60,10 +60,13 @@ class LaunchCounter {
   LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, RecordingWriter& recording,
                 const InjectionOptions& options);
 
-  /// Before a launch. True where it is counted; then `after` must follow on the same thread. While it is, other
-  /// threads' launches wait.
-  bool before(const Launch& launch);
+  /// What is to be called once a launch is made, on the same thread.
+  enum class Next { nothing, after, communicates };
+  /// Before a launch. `Next::after`: it is counted, and other threads' launches wait until then.
+  Next before(const Launch& launch);
   void after(const Launch& launch);
+  /// Notes one that waits for other GPUs: until it has ended, the GPU is not waited for.
+  void communicates(const Launch& launch);
   void capture_begins() { captures_.fetch_add(1); }
   void capture_ends() { captures_.fetch_sub(1); }
   /// Contexts are about to end, and with them what counts in them.
@@ -90,10 +93,13 @@ class LaunchCounter {
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
   CountingPlan::Group* group_of(const Launch& launch);
   std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  [[nodiscard]] double program_seconds() const;
   bool may_spend(std::uint64_t more_ns) const;
   [[nodiscard]] std::uint64_t spent_ns() const;
   [[nodiscard]] std::uint64_t mean_ns(Part part, std::uint64_t otherwise) const;
   [[nodiscard]] double seconds_lacking() const;
+  [[nodiscard]] bool is_communicating(CUcontext context) const;
+  void look_at_rest(double seconds);
   void rest();
   void write(Device& device);
   void end(const std::string& reason);
@@ -117,6 +123,8 @@ class LaunchCounter {
   std::map<Key, CountingPlan::Group> groups_;
   std::map<Key, std::uint32_t> ranges_of_;  ///< groups by function and shape
   std::map<CUcontext, Device> devices_;
+  std::map<CUcontext, std::map<CUstream, CUevent>> communication_;  ///< the last of each stream
+  std::uint64_t held_back_ = 0;                                     ///< launches that were due beside communication
   DeviceWaiter waiter_;
   std::uint32_t counted_ = 0;
   struct Cost {

@@ -28,8 +28,8 @@ std::atomic<std::uint32_t> recordings = 0;
 
 thread_local RangePath range_path;
 thread_local std::uint32_t path_of_recording = 0;
-/// Set while this thread's launch is being counted, so that what CUPTI itself launches is not.
-thread_local bool counts_now = false;
+/// What follows this thread's launch. Set while it is being counted, so that what CUPTI itself launches is not.
+thread_local LaunchCounter::Next next_call = LaunchCounter::Next::nothing;
 
 RangePath& path_here() {
   if (const std::uint32_t now = recordings; std::exchange(path_of_recording, now) != now) range_path = {};
@@ -282,16 +282,20 @@ void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_Callb
     case DriverCall::launch:
     case DriverCall::launch_ex: break;
   }
-  if (enters == counts_now || (enters && !counting_.load(std::memory_order_relaxed))) return;
+  using enum LaunchCounter::Next;
+  if (enters == (next_call != nothing) || (enters && !counting_.load(std::memory_order_relaxed))) return;
   const auto launch = launch_of(*call, data, path_here().number());
   if (!launch) return;
   if (enters) {
-    counts_now = true;
-    counts_now = counter_->before(*launch);
-  } else {
-    counter_->after(*launch);
-    counts_now = false;
+    next_call = after;
+    next_call = counter_->before(*launch);
+    return;
   }
+  if (next_call == after)
+    counter_->after(*launch);
+  else
+    counter_->communicates(*launch);
+  next_call = nothing;
 }
 
 void ProcessRecording::on_graph_node(CUpti_CallbackId number, const CUpti_GraphData& data) {
