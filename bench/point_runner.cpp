@@ -131,11 +131,13 @@ std::string no_time(TimingMode clock, const std::string& reason) {
 
 }  // namespace
 
-OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), cold_(cold) {
+OpenDevice::OpenDevice(Device device, bool cold, std::shared_ptr<LaunchCosts> launch_costs)
+    : device_(std::move(device)), cold_(cold) {
   if (const auto reason = why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
   if (device_.kind == DeviceKind::cpu) return;
   gpu_ = open_gpu(device_);
-  timing_ = std::make_unique<GpuTiming>(*gpu_);
+  timing_ =
+      std::make_unique<GpuTiming>(*gpu_, launch_costs ? std::move(launch_costs) : std::make_shared<LaunchCosts>());
 }
 
 void OpenDevice::begin(const Declaration& declared) {
@@ -300,7 +302,7 @@ void fail(Measurement& measurement, FailureKind kind, const std::string& message
 }
 
 PointRunner::PointRunner(Device device, Settings settings)
-    : device_(std::move(device), settings.cold), settings_(std::move(settings)) {
+    : device_(std::move(device), settings.cold, settings.launch_costs), settings_(std::move(settings)) {
   const bool as_called = asks_for(TimingMode::call);
   for (const TimingMode clock : {TimingMode::stream, TimingMode::device})
     if (!asks_for(clock) && (as_called || clock == TimingMode::stream)) settings_.clocks.push_back(clock);

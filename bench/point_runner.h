@@ -38,7 +38,8 @@ inline constexpr const char* skipped_by_operation = "the operation called SkipWi
 class OpenDevice {
  public:
   /// Opens a GPU. Throws GpuError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
-  OpenDevice(Device device, bool cold);
+  /// `launch_costs`: what this process knows of launches on it; null: nothing.
+  OpenDevice(Device device, bool cold, std::shared_ptr<LaunchCosts> launch_costs = nullptr);
   /// A GPU that is lost keeps its handles: they may be of a context that is gone.
   ~OpenDevice() {
     if (!is_lost()) return;
@@ -110,6 +111,8 @@ class PointRunner {
     bool cold = false;
     /// Results are checked after timing too, for each set of inputs.
     bool verify_every = false;
+    /// What this process knows of launches on the device, where it has measured there before.
+    std::shared_ptr<LaunchCosts> launch_costs = nullptr;
   };
   PointRunner(Device device, Settings settings);
 

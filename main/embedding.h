@@ -3,10 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/model/run.h"
+
+namespace gpubench::bench {
+struct LaunchCosts;
+}
 
 namespace gpubench {
 
@@ -17,6 +23,8 @@ struct Embedding {
   /// Gets a finished run, in place of the terminal. Where it is set a signal is thrown, as Interrupted, and never ends
   /// the process.
   std::function<void(Run run)> finished;
+  /// What runs of this process have measured of launches, by device: later ones need not.
+  std::map<std::string, std::shared_ptr<bench::LaunchCosts>> launch_costs;
 };
 /// That of this process.
 Embedding& embedding();

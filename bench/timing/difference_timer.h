@@ -52,6 +52,7 @@ class DifferenceTimer final : public Timer {
   double time(std::int64_t executions) override;
   /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.05 %.
   [[nodiscard]] double min_batch_seconds() const override { return 200e-6; }
+  [[nodiscard]] double shortest_batch_seconds() const override { return 50e-6; }
   [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }

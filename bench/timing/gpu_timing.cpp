@@ -3,142 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
+#include "bench/timing/blocked_stream_timer.h"
 #include "bench/timing/host_timer.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
-
-ChainTimer::Pair BlockedStreamTimer::time(std::int64_t short_length, std::int64_t long_length) {
-  if (graph_nodes_ > 0) prepare(short_length, long_length);
-  Event& second_start = cold_.flush ? *second_start_ : *middle_;
-  gpu_.block_while([&] {
-    if (cold_.flush) cold_.flush();
-    clock_notes_.begin();
-    start_->record(gpu_.stream());
-    enqueue(short_length);
-    middle_->record(gpu_.stream());
-    if (cold_.flush) {
-      cold_.flush();
-      second_start_->record(gpu_.stream());
-    }
-    enqueue(long_length);
-    end_->record(gpu_.stream());
-    clock_notes_.end();
-  });
-  gpu_.check_launches();
-  end_->wait();
-  gpu_.check_blocked();
-  return {middle_->seconds_since(*start_), end_->seconds_since(second_start)};
-}
-
-std::int64_t BlockedStreamTimer::longest() const {
-  constexpr std::int64_t max_nodes = 2000;
-  // A stream takes some 1000 launches before the host has to wait, and an execution may be several.
-  constexpr std::int64_t max_executions = 100;
-  const std::int64_t enqueued = graph_nodes_ > 0 ? std::max<std::int64_t>(max_nodes / graph_nodes_, 2) : max_executions;
-  return std::min(enqueued, cold_.longest);
-}
-
-void BlockedStreamTimer::prepare(std::int64_t short_length, std::int64_t long_length) {
-  for (const std::int64_t length : {short_length, long_length}) {
-    if (length == 0 || graphs_.contains(length)) continue;
-    // Lengths are tried out while the sampler looks for the best; only the short one and the last are needed again.
-    std::erase_if(graphs_, [&](const auto& entry) { return entry.first != short_length; });
-    auto graph = gpu_.capture(batch_, length);
-    if (!graph) throw GpuError("the operation could be captured once, and not again");
-    graph->launch();  // a graph's first launch sets it up
-    graphs_[length] = std::move(graph);
-    gpu_.wait();
-  }
-}
-
-void BlockedStreamTimer::enqueue(std::int64_t length) {
-  if (length == 0) return;
-  if (graph_nodes_ > 0)
-    graphs_.at(length)->launch();
-  else
-    batch_(gpu_.stream(), length);
-}
-
 namespace {
-
-using Shapes = std::vector<LaunchShape>;
 
 /// A stream takes some 1000 launches before the host has to wait. Chains of so many nodes an execution fit twice.
 constexpr std::int64_t max_held_nodes = 20;
 constexpr std::int64_t max_held_launches = 800;
-
-Batch idle_batch(Gpu& gpu, Shapes shapes, long long cycles) {
-  return [&gpu, shapes = std::move(shapes), cycles](Stream stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i)
-      for (const auto& shape : shapes) gpu.launch_idle(shape, cycles, stream);
-  };
-}
-
-/// Seconds that one more execution adds to a chain.
-double slope(ChainTimer& timer, std::int64_t short_length) {
-  const std::int64_t long_length = std::clamp<std::int64_t>(timer.longest(), short_length + 1, short_length + 100);
-  const auto pair = timer.time(short_length, long_length);
-  return (pair.long_seconds - pair.short_seconds) / static_cast<double>(long_length - short_length);
-}
-
-/// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
-/// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do, because
-/// the GPU prepares a launch while the kernel before works. What idle kernels overstay c and 2 c comes off.
-Estimate kernel_overhead(ChainTimer& once, ChainTimer& twice, std::int64_t short_length, double overstay_seconds) {
-  constexpr std::size_t min_samples = 15;
-  constexpr std::size_t max_samples = 31;
-  constexpr double narrow_seconds = 3e-9;  // of the interval: more samples would narrow no operation's own
-  const auto cost = [&] { return 2.0 * slope(once, short_length) - slope(twice, short_length) - overstay_seconds; };
-  cost();  // warms up
-  std::vector<double> costs;
-  Estimate estimate;
-  do {
-    const double next = cost();
-    costs.insert(std::ranges::upper_bound(costs, next), next);
-    if (costs.size() >= min_samples) estimate = {statistics::median(costs), statistics::median_ci95(costs)};
-  } while (costs.size() < min_samples ||
-           (costs.size() < max_samples && estimate.ci95.high - estimate.ci95.low > narrow_seconds));
-  return estimate;
-}
-
-constexpr long long idle_cycles = 2000;  // about 1 us
-
-const Shapes one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
-
-/// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
-double idle_overstay_seconds(Gpu& gpu, const Shapes& shapes) {
-  // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
-  const double max_clock_hz = gpu.device().max_clock_hz.value_or(0.0);
-  if (!(max_clock_hz > 0.0)) return 0.0;
-  double cycles = 0.0;
-  for (const LaunchShape& shape : shapes)
-    cycles += 2.0 * gpu.overstay_cycles(shape, idle_cycles) - gpu.overstay_cycles(shape, 2 * idle_cycles);
-  return cycles / max_clock_hz;
-}
-
-/// What the idle kernels that stand for an operation are, and how that is said.
-struct Substitute {
-  Shapes shapes;  ///< empty when nothing can be taken off
-  std::string note;
-};
-
-Substitute substitute_for(const GraphContent& content, int multiprocessors) {
-  if (!content.entangled.empty()) return {{}, content.entangled + ", so nothing is taken off"};
-  if (content.kernels.empty()) return {{}, "no kernels, so nothing is taken off"};
-  Substitute result;
-  for (const auto& kernel : content.kernels) result.shapes.push_back(one_block_each(kernel.shape, multiprocessors));
-  const std::size_t count = content.kernels.size();
-  result.note = count == 1 ? "less the overhead of one kernel" : fmt::format("less the overhead of {} kernels", count);
-  if (content.other_nodes > 0)
-    result.note += fmt::format("; {} copies, fills or host functions are not taken off", content.other_nodes);
-  return result;
-}
-
-bool is_one_by_one(KernelOverheads::ChainKind kind) { return kind >= KernelOverheads::ChainKind::single; }
 
 /// One execution behind each flush: what is left where buffers do not rotate.
 bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->rotation.copies == 0; }
@@ -193,6 +70,7 @@ class StreamTimer final : public Timer {
   double time(std::int64_t executions) override { return run(executions) - nothing_seconds_; }
   /// An event pair around nothing costs 1 to 6 us, below 0.5 % of 2 ms. In a held stream some 0.1 us is left of it.
   [[nodiscard]] double min_batch_seconds() const override { return before_ ? 0.0 : blocked_ ? 0.3e-3 : 2e-3; }
+  [[nodiscard]] double shortest_batch_seconds() const override { return blocked_ ? 0.05e-3 : min_batch_seconds(); }
   [[nodiscard]] std::int64_t max_executions() const override { return longest_; }
   [[nodiscard]] bool may_be_negative() const override { return before_ || blocked_; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
@@ -298,12 +176,15 @@ class CallTimer final : public Timer {
 
   double time(std::int64_t executions) override {
     calls_(gpu_.stream(), 0);
-    calls_(gpu_.stream(), executions);  // else the host's caches and clock are still those of what it did before
+    // Else the host's caches and clock are still those of what it did before.
+    calls_(gpu_.stream(), (executions + 1) / 2);
     const double single = seconds_of(1);
     return seconds_of(executions + 1) - single;
   }
   /// The waits differ by some microseconds.
   [[nodiscard]] double min_batch_seconds() const override { return 2e-3; }
+  [[nodiscard]] double shortest_batch_seconds() const override { return 0.25e-3; }
+  [[nodiscard]] bool warms_up() const override { return true; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   double now() override { return gpu_.now(); }
   [[nodiscard]] TimingMode clock() const override { return clock_; }
@@ -338,61 +219,6 @@ Batch replays_of(std::shared_ptr<Graph> graph) {
 
 }  // namespace
 
-std::unique_ptr<ChainTimer> KernelOverheads::idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
-                                                        const std::function<void()>& flush, long long cycles) const {
-  auto idle = idle_batch(gpu_, shapes, cycles);
-  const auto nodes = kind == ChainKind::graphs ? static_cast<std::int64_t>(shapes.size()) : 0;
-  return std::make_unique<BlockedStreamTimer>(gpu_, std::move(idle), nodes,
-                                              is_one_by_one(kind) ? ColdStart{flush, 1} : ColdStart{});
-}
-
-void KernelOverheads::forget_if_changed() {
-  constexpr double noticeable_seconds = 40e-9;
-  constexpr int samples = 5;
-  constexpr std::int64_t short_length = 10;
-  if (!watched_) {
-    idle_batch(gpu_, one_block, 1)(gpu_.stream(), 1);  // loads the kernel
-    watched_ = idle_timer(one_block, ChainKind::graphs, nullptr, 1);
-    slope(*watched_, short_length);
-  }
-  std::vector<double> seconds(samples);
-  for (double& each : seconds) each = slope(*watched_, short_length);
-  const double now = statistics::median(seconds);
-  if (std::abs(now - watched_seconds_) <= noticeable_seconds) return;
-  known_.clear();
-  watched_seconds_ = now;
-}
-
-Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind kind,
-                             const std::function<void()>& flush) {
-  forget_if_changed();
-  const auto known =
-      std::ranges::find_if(known_, [&](const Entry& entry) { return entry.kind == kind && entry.shapes == shapes; });
-  if (known != known_.end()) return known->seconds;
-  idle_batch(gpu_, shapes, 1)(gpu_.stream(), 1);  // loads the kernel, and shows that these shapes can be launched
-  const auto once = idle_timer(shapes, kind, flush, idle_cycles);
-  const auto twice = idle_timer(shapes, kind, flush, 2 * idle_cycles);
-  const std::int64_t short_length = is_one_by_one(kind) ? 0 : 10;
-  known_.push_back({shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(gpu_, shapes))});
-  return known_.back().seconds;
-}
-
-Estimate KernelOverheads::device_seconds(const Batch& batch) {
-  constexpr int samples = 31;
-  constexpr std::int64_t short_length = 10;
-  batch(gpu_.stream(), 1);  // loads the kernels
-  const auto graph = gpu_.capture(batch, 1);
-  if (!graph) throw GpuError("kernels of the harness could not be captured in a graph");
-  const Substitute substitute = substitute_for(graph->content(), gpu_.device().units);
-  const Estimate overhead = of(substitute.shapes, ChainKind::graphs, nullptr);
-  BlockedStreamTimer timer(gpu_, batch, static_cast<std::int64_t>(substitute.shapes.size()));
-  slope(timer, short_length);  // warms up
-  std::vector<double> seconds(samples);
-  for (double& each : seconds) each = slope(timer, short_length) - overhead.value;
-  std::sort(seconds.begin(), seconds.end());
-  return {statistics::median(seconds), statistics::median_ci95(seconds)};
-}
-
 DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   DeviceTiming timing;
   if (!why_no_capture_.empty()) {  // a held stream would not let it return
@@ -418,7 +244,7 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
       substitute.note += "; no graph, because another engine may run its copies and fills there";
     }
   } else {
-    substitute = {one_block, "it cannot be captured in a graph; less the overhead of a kernel of one block"};
+    substitute = {one_block(), "it cannot be captured in a graph; less the overhead of a kernel of one block"};
   }
   if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
   ColdStart cold_start = cold_of(cold);
@@ -426,7 +252,6 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   auto timer =
       std::make_unique<BlockedStreamTimer>(gpu_, std::move(batch), in_graphs ? nodes : 0, std::move(cold_start));
   if (!substitute.shapes.empty()) {
-    using ChainKind = KernelOverheads::ChainKind;
     const bool behind_kernel = cold != nullptr && cold->before_idle;
     const ChainKind kind = behind_kernel     ? ChainKind::behind_kernel
                            : is_single(cold) ? ChainKind::single
@@ -509,7 +334,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
 }
 
 bool GpuTiming::waits_for_gpu(const Batch& batch) {
-  constexpr double min_seconds = 1e-3;
+  constexpr double min_seconds = 0.3e-3;
   const auto host_seconds = [&] {
     const double start = gpu_.now();
     batch(gpu_.stream(), 1);
@@ -532,7 +357,10 @@ bool GpuTiming::waits_for_gpu(const Batch& batch) {
 }
 
 Estimate GpuTiming::bare_launch_seconds() {
-  if (bare_launch_seconds_) return *bare_launch_seconds_;
+  constexpr double valid_seconds = 10.0;
+  const double now = gpu_.now();
+  if (costs_->bare_launch_seconds && now - costs_->bare_launch_time < valid_seconds)
+    return *costs_->bare_launch_seconds;
   CallTimer timer(
       gpu_,
       [&gpu = gpu_](Stream stream, std::int64_t executions) {
@@ -543,7 +371,8 @@ Estimate GpuTiming::bare_launch_seconds() {
   std::vector<double> seconds(9);
   for (double& each : seconds) each = timer.time(launches) / launches;
   const Summary summary = statistics::summarize(seconds);
-  return bare_launch_seconds_.emplace(Estimate{summary.median, summary.median_ci95});
+  costs_->bare_launch_time = now;
+  return costs_->bare_launch_seconds.emplace(Estimate{summary.median, summary.median_ci95});
 }
 
 LaunchedKernels GpuTiming::launched_by(const Batch& batch) {

@@ -2,11 +2,9 @@
 // Timing operations on a GPU, by graphs and events of whatever vendor.
 #pragma once
 
-#include <limits>
-#include <map>
-
 #include "bench/memory/cold_cache.h"
-#include "bench/timing/difference_timer.h"
+#include "bench/timing/kernel_overheads.h"
+#include "bench/timing/timer.h"
 #include "core/model/estimate.h"
 #include "gpu/device.h"
 
@@ -43,77 +41,6 @@ struct TimedExecutions {
   const BufferRotation* rotation = nullptr;  ///< for `device`: caches are cold, each chain follows a flush
 };
 
-/// What cold caches ask of a chain.
-struct ColdStart {
-  std::function<void()> flush;  ///< enqueues a flush on the chain's stream; may be empty
-  std::int64_t longest = std::numeric_limits<std::int64_t>::max();  ///< so many executions after a flush are cold
-};
-
-/// Chains in a blocked stream, each behind a flush where that is asked for, and the time from the first event to the
-/// last: one graph for each length or, for operations that cannot be captured, plain launches.
-class BlockedStreamTimer final : public ChainTimer {
- public:
-  /// `graph_nodes`: of one execution; 0 for plain launches.
-  BlockedStreamTimer(Gpu& gpu, Batch batch, std::int64_t graph_nodes, ColdStart cold = {})
-      : gpu_(gpu),
-        batch_(std::move(batch)),
-        graph_nodes_(graph_nodes),
-        cold_(std::move(cold)),
-        clock_notes_(gpu.clock_notes()) {}
-  /// Throws GpuError when the operation kept the host waiting while the stream was blocked.
-  Pair time(std::int64_t short_length, std::int64_t long_length) override;
-  [[nodiscard]] std::int64_t longest() const override;
-  [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
-  [[nodiscard]] std::string chains() const override {
-    return graph_nodes_ > 0 ? "CUDA graphs" : std::string(blocked_batches);
-  }
-  double now() override { return gpu_.now(); }
-
- private:
-  /// Makes the graphs: nothing may load, allocate or wait while the stream is blocked.
-  void prepare(std::int64_t short_length, std::int64_t long_length);
-  void enqueue(std::int64_t length);
-
-  Gpu& gpu_;
-  Batch batch_;
-  std::int64_t graph_nodes_;
-  ColdStart cold_;
-  ClockNotes clock_notes_;
-  std::unique_ptr<Event> start_ = gpu_.event();
-  std::unique_ptr<Event> middle_ = gpu_.event();
-  std::unique_ptr<Event> second_start_ = gpu_.event();  ///< after the flush between the chains
-  std::unique_ptr<Event> end_ = gpu_.event();
-  std::map<std::int64_t, std::unique_ptr<Graph>> graphs_;  ///< by length
-};
-
-/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, and
-/// again when the cost of one shape has changed, as it does once a process uses a second stream (gpu/cuda/handles.h).
-class KernelOverheads {
- public:
-  explicit KernelOverheads(Gpu& gpu) : gpu_(gpu) {}
-  /// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
-  enum class ChainKind { graphs, launches, single, behind_kernel };
-  /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
-  Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
-  /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
-  Estimate device_seconds(const Batch& batch);
-
- private:
-  struct Entry {
-    std::vector<LaunchShape> shapes;
-    ChainKind kind;
-    Estimate seconds;
-  };
-  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
-                                                       const std::function<void()>& flush, long long cycles) const;
-  void forget_if_changed();
-
-  Gpu& gpu_;
-  std::vector<Entry> known_;
-  std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
-  double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
-};
-
 /// How executions are kept cold.
 struct ColdExecutions {
   BufferRotation rotation;
@@ -126,7 +53,9 @@ struct ColdExecutions {
 /// Timers for one GPU, which must outlive them. All members throw GpuError.
 class GpuTiming {
  public:
-  explicit GpuTiming(Gpu& gpu) : gpu_(gpu), overheads_(gpu) {}
+  /// `costs`: what is known of launches, and is added to.
+  explicit GpuTiming(Gpu& gpu, std::shared_ptr<LaunchCosts> costs = std::make_shared<LaunchCosts>())
+      : gpu_(gpu), costs_(std::move(costs)), overheads_(gpu, costs_) {}
 
   /// By one of the GPU's modes: `stream`, back to back, the stream filled ahead where it can be; `device`, alone,
   /// launches taken off; `latency`, on the host, one by one, from launch to finished; `call`, on the host, back to
@@ -137,7 +66,8 @@ class GpuTiming {
   /// Why nothing is to be captured from now on: a library that asks whether it is being captured may then launch other
   /// kernels, or leave a wait out. Empty: all may be.
   void forbid_capture(std::string why) { why_no_capture_ = std::move(why); }
-  /// What the host takes for the launch of an empty kernel, in a loop of calls. Measured once.
+  /// What the host takes for the launch of an empty kernel, in a loop of calls. Measured once in ten seconds: the
+  /// host's clock may change.
   Estimate bare_launch_seconds();
   /// Looks at a captured execution.
   LaunchedKernels launched_by(const Batch& batch);
@@ -168,9 +98,9 @@ class GpuTiming {
 
   Gpu& gpu_;
   std::string why_no_capture_;
+  std::shared_ptr<LaunchCosts> costs_;
   KernelOverheads overheads_;
   std::optional<ClockNotes> clock_notes_;
-  std::optional<Estimate> bare_launch_seconds_;
 };
 
 }  // namespace gpubench::bench

@@ -19,17 +19,19 @@ class Channel {
  public:
   Channel(Timer& clock, const SamplingOptions& options) : clock_(clock), options_(options) {}
 
-  /// Warm-up and batch length.
-  void begin() {
+  /// Warm-up and batch length. `share_seconds`: of a block, by the budget.
+  void begin(double share_seconds) {
     const double start = clock_.now();
-    executions_ = batch_length(warm_up(start));
+    const double wanted = std::max(std::min(clock_.min_batch_seconds(), share_seconds / batches_of_a_block),
+                                   clock_.shortest_batch_seconds());
+    executions_ = batch_length(warm_up(start), wanted);
   }
 
   /// The next block; `deadline` may end it early, after its first sample.
   void take_block(double deadline) {
     const std::int64_t wanted = next_block();
     if (wanted == 0) return;
-    if (batch_seconds_ < longest_settling_seconds) settle();
+    if (!clock_.warms_up() && batch_seconds_ < longest_settling_seconds) settle();
     block_sizes_.push_back(0);
     for (std::int64_t i = 0; i < wanted; ++i) {
       take();
@@ -87,6 +89,8 @@ class Channel {
  private:
   /// A batch of this length takes little of the budget.
   static constexpr double longest_settling_seconds = 5e-3;
+  /// Where the budget is small: one that is not kept, and one that is.
+  static constexpr double batches_of_a_block = 2.0;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
@@ -131,9 +135,8 @@ class Channel {
     return previous;
   }
 
-  std::int64_t batch_length(double one_execution) {
+  std::int64_t batch_length(double one_execution, double wanted) {
     // A single execution of a short operation is mostly the clock's own cost, so the length is found by growing.
-    const double wanted = clock_.min_batch_seconds();
     const std::int64_t max = clock_.max_executions();
     std::int64_t executions = 1;
     double took = one_execution;
@@ -204,13 +207,13 @@ std::vector<Samples> AdaptiveSampler::sample(std::span<Timer* const> clocks) con
   };
   const auto all_done = [&] { return std::ranges::all_of(channels, [](const Channel& c) { return c.done(); }); };
 
-  const double start = channels.empty() ? 0.0 : now();
-  pause();
-  for_each_open(channels, [](Channel& channel) { channel.begin(); });
-  const double first_sample = channels.empty() ? 0.0 : now();
   // A round of blocks is to take no more than its share of the budget, so that there are several.
   const double share = options_.budget_seconds / static_cast<double>(clocks.size()) /
                        static_cast<double>(std::max<std::int64_t>(options_.min_blocks, 1));
+  const double start = channels.empty() ? 0.0 : now();
+  pause();
+  for_each_open(channels, [&](Channel& channel) { channel.begin(share); });
+  const double first_sample = channels.empty() ? 0.0 : now();
   const double budget = std::max(options_.budget_seconds, options_.min_seconds);
   while (!all_done()) {
     for_each_open(channels, [&](Channel& channel) { channel.take_block(std::min(now() + share, start + budget)); });

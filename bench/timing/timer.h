@@ -20,6 +20,10 @@ class Timer {
   virtual double time(std::int64_t executions) = 0;
   /// A batch of these seconds makes the timer's own quantum and cost negligible (under 0.5 %).
   [[nodiscard]] virtual double min_batch_seconds() const = 0;
+  /// Where the time budget asks for shorter ones, batches of these seconds still give no wrong time: a less sure one.
+  [[nodiscard]] virtual double shortest_batch_seconds() const { return min_batch_seconds(); }
+  /// Whether each batch brings the host and the device into the state of the operation by itself.
+  [[nodiscard]] virtual bool warms_up() const { return false; }
   /// Most executions of one batch.
   [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
   /// True for a timer that takes a cost off, so that an operation that does almost nothing may come out below zero.

@@ -20,6 +20,7 @@
 #include "core/storage/storage.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/embedding.h"
 #include "main/run/context.h"
 #include "main/run/point_list.h"
 #include "main/run/post_timing.h"
@@ -65,7 +66,13 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
   if (plan.points.empty()) return;
   const std::size_t before = run.points.size();
   std::optional<bench::PointRunner> runner;
-  if (measures_unknown) runner.emplace(plan.device, runner_settings(options));
+  if (measures_unknown) {
+    bench::PointRunner::Settings settings = runner_settings(options);
+    auto& costs = embedding().launch_costs[plan.device.id];
+    if (!costs) costs = std::make_shared<bench::LaunchCosts>();
+    settings.launch_costs = costs;
+    runner.emplace(plan.device, std::move(settings));
+  }
   const bool in_order = !options.google.interleaves_at_random();
   // As known before this run: what it measures itself may be measured again, for longer.
   std::vector<const Measurement*> known;

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overloa
 
 from . import _core
 from ._cli import PROGRAM
-from .runs import PathLike, Run, devices, refuse_a_fork
+from .runs import PathLike, Run, device_kinds, refuse_a_fork
 
 Operation = Callable[..., Any]
 
@@ -535,7 +535,7 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     if repetitions is not None and not (isinstance(repetitions, int) and 1 <= repetitions <= 2**20):
         raise _core.UsageError(f"repetitions takes a whole number from 1 on, not {repetitions!r}.")
     refuse_a_fork()
-    here = {each["id"]: each["kind"] for each in devices()}
+    here = device_kinds()
     device = device or next(iter(here))
     kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]
     fitting = [(each, kind) for kind in kinds for each in wanted if each.device in (None, kind)]

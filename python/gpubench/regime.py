@@ -30,6 +30,7 @@ REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
 _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two that a device has
 _SURE = 0.95
+_QUICK = 0.002  #: seconds of sampling after which short operations are mostly known
 _DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
 
 
@@ -44,6 +45,14 @@ def _arrays(things: Any) -> Iterator[Any]:
             yield each
         elif isinstance(each, (tuple, list, Mapping)):
             yield from _arrays(each)
+
+
+def _is_settled(point: Point) -> bool:
+    """Whether more samples of a call would say little more: the verdict is sure, and the interval of its time within 5 % or 0.5 us to either side."""
+    seconds, interval = point.seconds("call"), point.interval("call")
+    if seconds is None or interval is None or (point.confidence or 0.0) < _SURE:
+        return False
+    return max(interval[1] - seconds, seconds - interval[0]) <= max(0.05 * seconds, 0.5e-6)
 
 
 class _Lightweight(Mapping[str, Any]):
@@ -204,11 +213,15 @@ class GPUProfiler:
         return seconds(), result, work
 
     def _surest(self, call: Callable[[], Any], work: Work) -> Point:
-        """Without counters where that is sure already: they take longer than the rest."""
-        if self._metrics != "auto":
+        """By a few short samples where those are sure already; without counters where more samples are: each takes longer than what comes before."""
+        if self._metrics not in ("auto", None):
             return self._measured(call, work, self._metrics)
+        if self._on_gpu() and self._time_budget > _QUICK:
+            point = self._measured(call, work, None, _QUICK)
+            if point.failure or _is_settled(point):
+                return point
         point = self._measured(call, work, None)
-        if not self._on_gpu() or point.failure or (point.confidence or 0.0) >= _SURE:
+        if not self._on_gpu() or self._metrics is None or point.failure or (point.confidence or 0.0) >= _SURE:
             return point
         first = self.last_run
         counted = self._measured(call, work, "core,units")
@@ -218,14 +231,14 @@ class GPUProfiler:
         self.last_run = first
         return point
 
-    def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None) -> Point:
+    def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None, time_budget: float | None = None) -> Point:
         def operation(state: Any) -> None:
             work.declare(state)
             state.measure(call)
 
         torch: Any = sys.modules.get("torch")
         with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []) if work.draws_random else nullcontext():
-            measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
+            measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=time_budget or self._time_budget,
                            drift_check=False, progress=False, metrics=metrics, check=self._check)
         self.last_run = measured
         point: Point = measured[0]

@@ -498,6 +498,12 @@ def devices() -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json.loads(_core.devices())["devices"])
 
 
+@functools.cache
+def device_kinds() -> dict[str, str]:
+    """The kind of each device by its id, which stay as they are as long as the process lives; to look for devices takes milliseconds."""
+    return {str(each["id"]): str(each["kind"]) for each in devices()}
+
+
 def refuse_a_fork() -> None:
     """Neither CUDA nor the threads of OpenMP live on in a forked process."""
     if _used_by not in (None, os.getpid()):

@@ -236,6 +236,7 @@ void NullBackend::launch(const NullKernel& kernel) const { world_->launch(kernel
 void NullBackend::pass(double seconds) const { world_->host += seconds; }
 
 void NullBackend::wait() const { world_->wait(); }
+double NullBackend::host_seconds() const { return world_->host; }
 
 std::vector<Device> NullBackend::devices() const {
   Device device;

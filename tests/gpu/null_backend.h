@@ -40,6 +40,8 @@ class NullBackend final : public Backend {
   void pass(double seconds) const;
   /// The host waits for the stream.
   void wait() const;
+  /// How long the host has worked and waited, in seconds.
+  [[nodiscard]] double host_seconds() const;
 
   [[nodiscard]] std::string_view prefix() const override { return "null:"; }
   [[nodiscard]] std::vector<Device> devices() const override;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launches cost beside the work of their kernels.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/timing/difference_timer.h"
+#include "core/model/estimate.h"
+#include "gpu/device.h"
+
+namespace gpubench::bench {
+
+/// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
+enum class ChainKind { graphs, launches, single, behind_kernel };
+
+/// What has been measured of launches on one GPU in this process. Plain values, which outlive the GPU's handles: later
+/// timings of the process need not measure them again.
+struct LaunchCosts {
+  struct Overhead {
+    std::vector<LaunchShape> shapes;
+    ChainKind kind;
+    Estimate seconds;
+  };
+  std::vector<Overhead> overheads;
+  double watched_seconds = 0.0;  ///< what an empty kernel took in a graph when they were measured
+  std::optional<Estimate> bare_launch_seconds;
+  double bare_launch_time = 0.0;  ///< when, by the GPU's host clock
+};
+
+/// The idle kernels that stand for an operation, and how that is said.
+struct Substitute {
+  std::vector<LaunchShape> shapes;  ///< empty when nothing can be taken off
+  std::string note;
+};
+Substitute substitute_for(const GraphContent& content, int multiprocessors);
+/// Where it is not known what an operation launches: one kernel of one block.
+std::vector<LaunchShape> one_block();
+
+/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, and
+/// again when the cost of one shape has changed, as it does once a process uses a second stream (gpu/cuda/handles.h).
+class KernelOverheads {
+ public:
+  KernelOverheads(Gpu& gpu, std::shared_ptr<LaunchCosts> costs) : gpu_(gpu), costs_(std::move(costs)) {}
+  /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
+  Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
+  /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
+  Estimate device_seconds(const Batch& batch);
+
+ private:
+  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
+                                                       const std::function<void()>& flush, long long cycles) const;
+  void forget_if_changed();
+
+  Gpu& gpu_;
+  std::shared_ptr<LaunchCosts> costs_;
+  std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
+};
+
+}  // namespace gpubench::bench
