@@ -190,10 +190,16 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
+def _streams() -> tuple[Any, Any]:
+    """Those on which PyTorch and CuPy launch now."""
+    torch, cupy = _torch(), sys.modules.get("cupy")
+    return torch and torch.cuda.current_stream(), cupy and cupy.cuda.get_current_stream()
+
+
 @contextmanager
-def _frameworks(on_gpu: bool, timed: bool = True) -> Iterator[Callable[..., Stream]]:
+def _frameworks(on_gpu: bool, timed: bool = True, own: tuple[Any, Any] | None = None) -> Iterator[Callable[..., Stream]]:
     """While it lasts, frameworks launch on the stream that the yielded function was last called with. What is `timed` takes PyTorch's memory from
-    a pool of its own, and no garbage is collected; not `as_called`, which is as the program has it."""
+    a pool of its own, and no garbage is collected; not `as_called`, which is as the program has it: on its `own` streams, where they are given."""
     if not on_gpu:
         with _without_collector() if timed else nullcontext():
             yield lambda handle, as_called=False: Stream(handle)
@@ -223,10 +229,11 @@ def _frameworks(on_gpu: bool, timed: bool = True) -> Iterator[Callable[..., Stre
                 if own_pool is not None:
                     apart.enter_context(torch.cuda.use_mem_pool(own_pool))
             entered = not as_called
+            for_torch, for_cupy = own if as_called and own is not None else (None, None)
             if torch is not None:
-                torch.cuda.set_stream(stream.torch())
+                torch.cuda.set_stream(for_torch or stream.torch())
             if cupy is not None:
-                stream.cupy().use()
+                (for_cupy or stream.cupy()).use()
             return stream
 
         yield prepare
@@ -255,8 +262,9 @@ def _outcome(check: Callable[[], Any]) -> tuple[bool, str]:
 class State:
     """What an operation is handed: its arguments, declarations of its work, and `measure`."""
 
-    def __init__(self, core: _core.State, device: str, values: Mapping[str, Any]):
+    def __init__(self, core: _core.State, device: str, values: Mapping[str, Any], own_streams: tuple[Any, Any] | None = None):
         self._core = core
+        self._own_streams = own_streams  # of the program, on which it calls the operation
         self._values = values
         self._touched: dict[int, int] | None = {}
         self.device = device  #: "cuda:0" or "cpu", as torch takes it
@@ -344,7 +352,7 @@ class State:
         takes_stream = _takes_stream(function, "measure")
         if self._touched:
             self._core.footprint(sum(self._touched.values()))
-        with _frameworks(self.on_gpu) as prepare:
+        with _frameworks(self.on_gpu, own=None if takes_stream else self._own_streams) as prepare:
             reset: tuple[Operation, bool] | None = getattr(self, "_reset", None)
             if reset is not None:
                 self._core.reset(*reset, prepare, self.on_gpu)
@@ -417,7 +425,7 @@ class Benchmark:
                 name = "/".join([self.name, *(f"{axis}:{text_of(value)}" for axis, value in values.items())])
                 on_point(name)
                 device = "cpu" if kind == "cpu" else f"cuda:{_core.current_device()}"
-                state = State(core, device, values)
+                state = State(core, device, values, _streams() if kind != "cpu" else None)
                 with _launching_on(_core.working_stream() if kind != "cpu" else 0):
                     self.function(state, **{axis: values[axis] for axis in self._wanted})
 

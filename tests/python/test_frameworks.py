@@ -173,5 +173,10 @@ def test_inputs_are_made_on_the_stream_that_is_timed(monkeypatch):
         raise ValueError
     assert said[-1] == "user's"
     del said[:]
+    with harness._frameworks(True, timed=False, own=("user's", None)) as prepare:
+        for as_called in (False, True, False):
+            prepare(7, as_called)
+        assert said == ["wait", "stream 7", "user's", "stream 7"], "calls are made where the program makes them"
+    del said[:]
     with harness._launching_on(0):
         assert said == [], "on a CPU nothing changes"

@@ -75,24 +75,30 @@ def test_an_operation_that_raises_raises(profiler):
         profiler.profile_operation(3)
 
 
-def counted_point(confidence, **counters):
+def counted_point(confidence, interval=(10e-6, 10.2e-6), **counters):
     verdict = {"regime": "memory" if counters else "latency", "confidence": confidence}
-    return gpubench.Point({"measurement": {"counters": [{"name": name, "value": value} for name, value in counters.items()]}, "verdict": verdict})
+    timings = [{"clock": "call", "seconds": {"median": 10.1e-6, "median_ci95": interval}}]
+    return gpubench.Point({"measurement": {"counters": [{"name": name, "value": value} for name, value in counters.items()], "timings": timings}, "verdict": verdict})
+
+
+QUICK, WHOLE, COUNTED = (None, 0.002), (None, None), ("core,units", None)
 
 
 @pytest.mark.parametrize("metrics, points, asked, regime_of", [
-    ("auto", [counted_point(0.99)], [None], "latency"),
-    ("auto", [counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [None, "core,units"], "memory"),
-    ("auto", [counted_point(0.7), counted_point(0.7)], [None, "core,units"], "latency"),
-    (None, [counted_point(0.7)], [None], "latency"),
-    ("core", [counted_point(0.7)], ["core"], "latency")])
+    ("auto", [counted_point(0.99)], [QUICK], "latency"),
+    ("auto", [counted_point(0.99, (10e-6, 11e-6)), counted_point(0.99)], [QUICK, WHOLE], "latency"),
+    ("auto", [counted_point(0.7), counted_point(0.99)], [QUICK, WHOLE], "latency"),
+    ("auto", [counted_point(0.7), counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [QUICK, WHOLE, COUNTED], "memory"),
+    ("auto", [counted_point(0.7), counted_point(0.7), counted_point(0.7)], [QUICK, WHOLE, COUNTED], "latency"),
+    (None, [counted_point(0.7), counted_point(0.7)], [QUICK, WHOLE], "latency"),
+    ("core", [counted_point(0.7)], [("core", None)], "latency")])
 def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, metrics, points, asked, regime_of):
     seen, left = [], list(points)
     monkeypatch.setattr(profiler, "_on_gpu", lambda: True)
-    monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics: seen.append(metrics) or left.pop(0))
+    monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics, budget=None: seen.append((metrics, budget)) or left.pop(0))
     profiler._metrics, profiler.last_run = metrics, None
     assert profiler._surest(None, None).regime == regime_of and seen == asked
-    if len(points) == 2 and not points[1].counters:
+    if COUNTED in asked and not points[-1].counters:
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 
 
