@@ -31,6 +31,8 @@ REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "
 _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two that a device has
 _SURE = 0.95
 _QUICK = 0.002  #: seconds of sampling after which short operations are mostly known
+_SHORT = 0.005  #: seconds of one call, as it was watched
+_LONG = 2.0
 _DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
 
 
@@ -151,7 +153,11 @@ class GPUProfiler:
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
             repeatable = not why_once
-        point = self._surest(call, work) if repeatable else self._judged(seconds, work, operation)
+        if repeatable and seconds > _LONG:  # with what is loaded and set up once; the next one is without
+            seconds = self._timed(call)[1]()
+            if seconds > _LONG:
+                repeatable, why_once = False, f"it takes {seconds:.3g} s, and to measure it takes dozens of calls"
+        point = self._surest(call, work, seconds) if repeatable else self._judged(seconds, work, operation)
         if point.failure:
             raise OperationFailed(f"The operation ran once, and failed when it was timed: {point.failure}")
         return result, self._profile(point, work, "" if repeatable else why_once)
@@ -212,11 +218,12 @@ class GPUProfiler:
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 
-    def _surest(self, call: Callable[[], Any], work: Work) -> Point:
-        """By a few short samples where those are sure already; without counters where more samples are: each takes longer than what comes before."""
+    def _surest(self, call: Callable[[], Any], work: Work, seconds: float) -> Point:
+        """By a few short samples where those are sure already; without counters where more samples are: each takes longer than what comes before.
+        `seconds`: of one call. Of long ones the first samples are as few as the next."""
         if self._metrics not in ("auto", None):
             return self._measured(call, work, self._metrics)
-        if self._on_gpu() and self._time_budget > _QUICK:
+        if self._on_gpu() and self._time_budget > _QUICK and seconds < _SHORT:
             point = self._measured(call, work, None, _QUICK)
             if point.failure or _is_settled(point):
                 return point

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints figures of docs/results/h200/profile.md, a line a program: figures.py GPUBENCH models|graphs [NAME...]. Needs a GPU, and what programs/models.py does."""
+"""Prints figures of docs/results/h200/profile.md, a line a program: figures.py GPUBENCH models [NAME:train|infer...], or GPUBENCH graphs [NAME...].
+Needs a GPU, and what programs/models.py does."""
 import json
 import pathlib
 import subprocess
@@ -29,19 +30,24 @@ def shares(run):
             share(lambda each: "/" in each.get("range", "")))
 
 
+TEN = ("resnet18:train", "gpt2:train", "gcn:train", "bert:infer", "llama:infer", "convnext_tiny:infer", "mobilenet_v3_small:train", "resnet50:infer", "vit_b_16:train",
+       "efficientnet_b0:infer")
+
+
 def models(gpubench, names):
     print("| model | a step | sum of its parts | without a verdict, of the step | GPU time with a verdict | in a module | recorded |\n|---|---:|---:|---:|---:|---:|---:|")
-    for name in names or ("resnet18", "vit_tiny", "gpt2", "bert", "gcn", "convnext_tiny", "llama", "resnet50"):
-        for mode in ("train", "infer"):
-            done, run = profiled(gpubench, str(HERE / "models.py"), name, mode)
-            if run is None or not run["program"].get("steps"):
-                print(f"| {name}, {mode} | no steps: code {done.returncode}, {(done.stderr.splitlines() or [''])[-1][:200]} |", flush=True)
-                continue
-            step = run["program"]["steps"][0]
-            total, unknown = (sum(part["seconds"] for part in step["parts"] if kinds is None or part["kind"] in kinds) for kinds in (None, ("no-verdict", "unknown")))
-            judged, ranged, _ = shares(run)
-            print(f"| {name}, {mode} | {step['seconds'] * 1e3:.2f} ms | {100 * total / step['seconds']:.2f} % | {100 * unknown / step['seconds']:.1f} % | {judged:.1f} % | {ranged:.1f} % | "
-                  f"{run['program']['wall_seconds']:.1f} s |", flush=True)
+    for each in names or TEN:
+        name, mode = each.split(":")
+        done, run = profiled(gpubench, str(HERE / "models.py"), name, mode)
+        if run is None or not run["program"].get("steps"):
+            why = run["program"].get("steady_reason", "") if run else (done.stderr.splitlines() or [""])[-1][:200]
+            print(f"| {name}, {mode} | no steps: code {done.returncode}, {why} |", flush=True)
+            continue
+        step = run["program"]["steps"][0]
+        total, unknown = (sum(part["seconds"] for part in step["parts"] if kinds is None or part["kind"] in kinds) for kinds in (None, ("no-verdict", "unknown")))
+        judged, ranged, _ = shares(run)
+        print(f"| {name}, {mode} | {step['seconds'] * 1e3:.2f} ms | {100 * total / step['seconds']:.2f} % | {100 * unknown / step['seconds']:.1f} % | {judged:.1f} % | {ranged:.1f} % | "
+              f"{run['program']['wall_seconds']:.1f} s |", flush=True)
 
 
 def graphs(gpubench, names):

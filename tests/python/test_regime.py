@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 import types
 
 import numpy
@@ -55,6 +56,20 @@ def test_what_is_declared_repeatable_is_measured(profiler):
     assert profile["runtime_ms_interval"][0] <= profile["runtime_ms"] <= profile["runtime_ms_interval"][1]
 
 
+def test_what_takes_long_is_called_twice_alone(profiler, monkeypatch):
+    calls = []
+    monkeypatch.setattr(regime, "_LONG", 0.01)
+
+    def operation(x):
+        calls.append(0)
+        time.sleep(0.02)
+        return x * 2
+
+    _, profile = profiler.profile_with_result(operation, numpy.ones(1000), repeatable=True)
+    assert len(calls) == 2 and profile["runtime_ms"] >= 20 and profile["confidence"] is None
+    assert "to measure it takes dozens of calls" in profile["called_once_because"]
+
+
 def test_of_undeclared_work_nothing_is_promised(profiler):
     _, profile = profiler.profile_with_result(lambda: sum(range(100)), repeatable=True)
     assert profile["runtime_ms"] > 0 and len(profile["advice"]) == 1 and "state.reads()" in profile["advice"][0]
@@ -97,7 +112,7 @@ def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, 
     monkeypatch.setattr(profiler, "_on_gpu", lambda: True)
     monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics, budget=None: seen.append((metrics, budget)) or left.pop(0))
     profiler._metrics, profiler.last_run = metrics, None
-    assert profiler._surest(None, None).regime == regime_of and seen == asked
+    assert profiler._surest(None, None, 1e-5).regime == regime_of and seen == asked
     if COUNTED in asked and not points[-1].counters:
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 

@@ -10,11 +10,6 @@ def vision(name, batch, size=224):
     return getattr(torchvision.models, name)(), (torch.randn(batch, 3, size, size, device="cuda"),), lambda out: out
 
 
-def timm_model(name, batch):
-    import timm
-    return timm.create_model(name, pretrained=False), (torch.randn(batch, 3, 224, 224, device="cuda"),), lambda out: out
-
-
 def language(kind, batch, tokens):
     import transformers as text
     model = {"gpt2": lambda: text.GPT2LMHeadModel(text.GPT2Config(n_layer=6)), "bert": lambda: text.BertModel(text.BertConfig(num_hidden_layers=6)),
@@ -50,7 +45,8 @@ def graph():
 
 MODELS = {
     "resnet18": lambda: vision("resnet18", 64), "resnet50": lambda: vision("resnet50", 32), "convnext_tiny": lambda: vision("convnext_tiny", 32),
-    "vit_tiny": lambda: timm_model("vit_tiny_patch16_224", 64), "gpt2": lambda: language("gpt2", 8, 512), "bert": lambda: language("bert", 16, 256),
+    "vit_b_16": lambda: vision("vit_b_16", 16), "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", 64),
+    "efficientnet_b0": lambda: vision("efficientnet_b0", 32), "gpt2": lambda: language("gpt2", 8, 512), "bert": lambda: language("bert", 16, 256),
     "llama": lambda: language("llama", 4, 256), "gcn": graph,
 }
 
