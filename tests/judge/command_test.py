@@ -60,6 +60,11 @@ class Command(unittest.TestCase):
         for word in words:
             self.assertIn(word, result.stderr)
 
+    def test_a_check_that_runs_the_reference_leaves_nothing_to_the_next(self):
+        results, _ = quickly(HERE / "problems" / "gm_in_place" / "reference.py", HERE / "honest" / "gm_in_place.py", HERE / "exploits" / "gm_untouched_output.py")
+        self.assertEqual([each.verdict for each in results], ["right", "wrong"], [each.text for each in results])
+        self.assertNotIn("Right when it was checked", results[1].text)
+
     def test_each_candidate_is_one_line_of_json(self):
         result = judge(MATMUL, SAME, ZEROS, "--json", *QUICK)
         self.assertEqual(result.returncode, 2, result.stderr)
