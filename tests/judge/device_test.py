@@ -122,7 +122,7 @@ def candidate(x, y):
 
             def wait_seconds(self, times=5):
                 Busy.calls += 1
-                return 1e-5 if Busy.calls % 2 else 3e-3  # the reference is first
+                return 1e-5 if Busy.calls % 3 == 1 else 3e-3  # reference, candidate; candidate in the next block
 
         self.refused("idle-work", "3 ms", "def candidate(x, y):\n    return y + x * 3\n", device=Busy)
 

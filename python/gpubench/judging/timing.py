@@ -41,8 +41,8 @@ class Plan:
 
 @dataclass
 class Block:
-    """Reference, candidate, candidate, reference, and the call that does nothing before and after, with and without a result. Seconds of one call, of each
-    batch."""
+    """Reference, candidate, candidate, reference, or the other way about by turns; the call that does nothing before and after, with and without a result.
+    Seconds of one call, of each batch."""
 
     reference: tuple[float, float]
     candidate: tuple[float, float]
@@ -182,24 +182,30 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             raise Trouble("late", "It went on to write its outputs after it had answered.")
         return timed, results
 
+    def pair(inputs: Sequence[Inputs], reference_first: bool, waits: bool) -> tuple[Any, Any]:
+        """A batch of each side, of the same inputs; `waits`: with a look at whether the GPU rests after each."""
+        results: list[list[Any]] = []
+        timed = {}
+        for side in (reference, candidate) if reference_first else (candidate, reference):
+            if side is reference:
+                timed[side], expected = turn(reference, inputs), expected_of()
+            else:
+                timed[side], results = candidate_turn(inputs)
+            # What a candidate left behind would make the reference's seem usual
+            if waits and side.device is not None and (side is candidate or reference_first):
+                (times.reference_waits if side is reference else times.waits).append(side.device.wait_seconds())
+        judge_batch(results, inputs, expected)
+        return timed[reference], timed[candidate]
+
     def block() -> None:
-        first = [fresh() for _ in range(plan.calls)]
-        before = turn(nothing, first)
+        reference_first = len(times.blocks) % 2 == 0
+        inputs = [fresh() for _ in range(plan.calls)]
+        before = turn(nothing, inputs)
         empty = nothing.run(empty=True)
-        one = turn(reference, first)
-        expected = expected_of()
-        if reference.device is not None:
-            times.reference_waits.append(reference.device.wait_seconds())
-        two, results = candidate_turn(first)
-        if reference.device is not None:
-            times.waits.append(reference.device.wait_seconds())
-        judge_batch(results, first, expected)
-        del first, expected, results  # gives their memory back
-        second = [fresh() for _ in range(plan.calls)]
-        three, results = candidate_turn(second)
-        four = turn(reference, second)
-        judge_batch(results, second, expected_of())
-        after = turn(nothing, second)
+        one, two = pair(inputs, reference_first, True)
+        inputs = [fresh() for _ in range(plan.calls)]
+        four, three = pair(inputs, not reference_first, False)
+        after = turn(nothing, inputs)
         pairs = ((one, four), (two, three), (before, after), (empty, nothing.run(empty=True)))
         times.blocks.append(Block(*(tuple(each.undisturbed / plan.calls for each in pair) for pair in pairs)))
         times.clocks += [(each.wall, each.gpu) for each in (two, three) if each.gpu is not None]
@@ -207,7 +213,10 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
-    block()  # warms up: pages, caches, what is loaded at first use
+    warm_up = [fresh() for _ in range(plan.calls)]  # pages, caches, what is loaded at first use
+    turn(nothing, warm_up)
+    pair(warm_up, True, False)
+    del warm_up
     times = Times()
     while len(times.blocks) < plan.max_blocks:
         block()
