@@ -6,6 +6,8 @@ import mmap
 import os
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import upcast
 from gpubench.judging.process import slots_of, stride_of
 from gpubench.judging.store import Store
+from gpubench.judging.turns import Turns
 from gpubench.judging.verdict import REASONS, Interval, Result, Trouble
 
 RANDOM = np.random.default_rng(1)
@@ -386,6 +389,49 @@ class Readers(unittest.TestCase):
             for text in ("", "[]", '{"key": "k", "speedup": 3}', '{"key": "other"}', "\0"):
                 (Path(folder) / "k.json").write_text(text)
                 self.assertIsNone(store.find("k"), text)
+
+
+class TurnsTaken(unittest.TestCase):
+    def test_who_times_is_alone(self):
+        said = []
+        device = f"test-{os.getpid()}"
+        one, other = (Turns(device, said.append, 0.05) for _ in range(2))
+        self.addCleanup(lambda: [os.unlink(each) for each in one.files])
+        with one.beside_others(), other.beside_others():
+            pass
+        with one.alone():
+            pass
+        self.assertEqual(said, [])
+        with one.alone(), other.beside_others():
+            self.assertIn("did not give way", said.pop())
+        with one.beside_others(), other.alone():
+            self.assertIn("did not give way", said.pop())
+
+    def test_who_waits_is_not_overtaken(self):
+        device = f"test-{os.getpid()}"
+        one, two, three = (Turns(device, self.fail, 5.0) for _ in range(3))
+        self.addCleanup(lambda: [os.unlink(each) for each in one.files])
+        order = []
+
+        def work(turns, how, name):
+            with getattr(turns, how)():
+                order.append(name)
+
+        with one.beside_others():
+            threads = [threading.Thread(target=work, args=each) for each in ((two, "alone", "timing"), (three, "beside_others", "checking"))]
+            for each in threads:
+                each.start()
+                time.sleep(0.1)
+            self.assertEqual(order, [])
+        for each in threads:
+            each.join()
+        self.assertEqual(order, ["timing", "checking"])
+
+    def test_where_there_is_no_lock(self):
+        said = []
+        turns = Turns("no/such/place", said.append, 0.05)
+        with turns.alone():
+            self.assertIn("cannot be used", said.pop())
 
 
 if __name__ == "__main__":

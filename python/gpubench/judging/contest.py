@@ -152,14 +152,16 @@ class Judge:
         sides: list[Side] = []
         try:
             try:
-                memory = trial.memory(for_batches=time_it)
-                sides = self._start_all(trial, file, memory, time_it)
-                result.isolation_missing = sides[0].process.missing
-                if check:
-                    trial.checker.check(sides[0], result)
+                with trial.turns.beside_others():
+                    memory = trial.memory(for_batches=time_it)
+                    sides = self._start_all(trial, file, memory, time_it)
+                    result.isolation_missing = sides[0].process.missing
+                    if check:
+                        trial.checker.check(sides[0], result)
                 if time_it:
                     spare = iter(sides[1:])
-                    trial.time(sides[0], result, lambda: next(spare, None) or self._start(trial, file, memory))
+                    with trial.turns.alone():
+                        trial.time(sides[0], result, lambda: next(spare, None) or self._start(trial, file, memory))
                 result.verdict = "right"
             except (Trouble, _core.Error):
                 raise

@@ -23,6 +23,7 @@ from .probes import Probe, ProbeMaker
 from .problem import Problem, ProblemError
 from .process import Limits, nursery
 from .side import Memory, Side, arrays_of
+from .turns import Turns
 from .verdict import Result, Trouble
 
 _BATCH_BYTES = 64 << 20
@@ -84,6 +85,7 @@ class Trial:
         self._calibration, self._why_no_calibration = settings.calibration, ""
         if self._calibration is None:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
+        self.turns = Turns(self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
         triton = ["triton.testing"] if self.gpu is not None and importlib.util.find_spec("triton") else []
@@ -106,12 +108,13 @@ class Trial:
                 self._sizes = (2 * largest + self._batch_bytes,) * 2  # in FP64, or with holes, inputs are twice as large
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             try:
-                self._memory = self.memory()
-                recorded = self._recorded_side()
-                self._start_trusted(recorded)
-                maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
-                self.probes = maker.make()
-                self.notes += maker.notes
+                with self.turns.beside_others():
+                    self._memory = self.memory()
+                    recorded = self._recorded_side()
+                    self._start_trusted(recorded)
+                    maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
+                    self.probes = maker.make()
+                    self.notes += maker.notes
             except Trouble as trouble:
                 raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
             except (RuntimeError, accelerator.Refused) as error:
@@ -119,10 +122,16 @@ class Trial:
                     raise
                 raise ProblemError(f"The GPU's memory does not hold {problem.name} with what checks it: {str(error).splitlines()[0]}") from None
             self.checker = Checker(problem, self.probes)
-            self._record_reference(recorded)
+            with self.turns.alone():
+                self._record_reference(recorded)
         except BaseException:
             self.close()
             raise
+
+    def _note(self, text: str) -> None:
+        """Once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _gpu(self, specs: Sequence[Spec]) -> Device | None:
         """The GPU, where its memory can be shared; else inputs and outputs are copied, and a note says so."""
@@ -162,7 +171,7 @@ class Trial:
 
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
         """A process for one side, not yet started."""
-        made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, self.problem.hidden_files if hidden else (),
+        made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, [*self.problem.hidden_files, *self.turns.files] if hidden else (),
                     self._imports, self.gpu, self._nursery)
         if recorded and self._injection is not None:
             made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)

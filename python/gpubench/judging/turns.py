@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges of one machine take turns: while one times, no other times or checks on the same device."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from typing import Callable, Iterator
+
+_PAUSE_SECONDS = 0.01
+
+
+class Turns:
+    """A lock of one device, in a file that judges of one user share. Where it cannot be had, or is not given back, `missed` is told why and work goes on."""
+
+    def __init__(self, device: str, missed: Callable[[str], None], patience_seconds: float):
+        place = os.path.join(tempfile.gettempdir(), f"gpubench-judge-{os.geteuid()}-{device.replace(':', '-')}")
+        self.files = (f"{place}.queue", f"{place}.lock")  #: who waits, so that none is overtaken for ever; who works
+        self._missed, self._patience = missed, patience_seconds
+        with contextlib.suppress(OSError):  # now, so that they can be hidden from candidates
+            for each in self.files:
+                os.close(_opened(each))
+
+    @contextlib.contextmanager
+    def beside_others(self) -> Iterator[None]:
+        """For all but timing."""
+        with self._held(fcntl.LOCK_SH):
+            yield
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """For timing."""
+        with self._held(fcntl.LOCK_EX):
+            yield
+
+    @contextlib.contextmanager
+    def _held(self, kind: int) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            try:
+                descriptors = [_opened(each) for each in self.files]
+            except OSError as error:
+                self._missed(f"Judges do not take turns on this machine: {error.filename} cannot be used: {error.strerror}.")
+            else:
+                for each in descriptors:
+                    stack.callback(os.close, each)
+                deadline = time.monotonic() + self._patience
+                if not (_locked(descriptors[0], fcntl.LOCK_EX, deadline) and _locked(descriptors[1], kind, deadline)):
+                    self._missed(f"Another judge did not give way within {self._patience:g} s: times may be disturbed.")
+                fcntl.flock(descriptors[0], fcntl.LOCK_UN)
+            yield
+
+
+def _opened(file: str) -> int:
+    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _locked(descriptor: int, kind: int, deadline: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_SECONDS)
