@@ -2,6 +2,7 @@
 """A process that runs one candidate, or the reference: started, asked, watched and ended from outside. All clocks are read here."""
 from __future__ import annotations
 
+import functools
 import json
 import os
 import select
@@ -104,6 +105,7 @@ def why_cuda_does_not_start(without: Mapping[str, str], seconds: float = 30.0) -
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@functools.cache
 def parts_without_which_cuda_starts() -> dict[str, str]:
     """What has to be left out of the shutting in so that CUDA starts, with the reason: one part, or the first ones of PARTS; all where nothing helps."""
     why = why_cuda_does_not_start({})

@@ -2,6 +2,7 @@
 """One problem with its reference running: candidates are checked against it, then timed beside it."""
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import sys
@@ -78,6 +79,9 @@ class Trial:
         first = self.problem.fresh(problem.cases[0])
         _, specs, _ = arrays_of(first, on_device=True)
         self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
+        triton = ["triton.testing"] if self.device != "cpu" and importlib.util.find_spec("triton") else []
+        self._imports = [*(each for each in ("torch", "numpy") if each in sys.modules), *triton]
+        self._nursery = nursery(self._imports) if self.device != "cpu" else None  # first of all, as it loads libraries for seconds
         self.gpu = self._gpu(specs) if self.device != "cpu" else None
         if self.device != "cpu":  # CUDA reserves far more addresses than memory
             without = self.gpu.left_out() if self.gpu is not None and settings.limits.namespaces else {}
@@ -88,9 +92,6 @@ class Trial:
         self.turns = Turns(self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
-        triton = ["triton.testing"] if self.gpu is not None and importlib.util.find_spec("triton") else []
-        self._imports = [*(each for each in ("torch", "numpy") if each in sys.modules), *triton]
-        self._nursery = nursery(self._imports) if self.gpu is not None else None
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -122,7 +123,7 @@ class Trial:
                     raise
                 raise ProblemError(f"The GPU's memory does not hold {problem.name} with what checks it: {str(error).splitlines()[0]}") from None
             self.checker = Checker(problem, self.probes)
-            with self.turns.alone():
+            with self.turns.alone() if recorded is not None else contextlib.nullcontext():
                 self._record_reference(recorded)
         except BaseException:
             self.close()
