@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the judge on a GPU, for docs/results: figures.py models [SECONDS] | repeats [COUNT] | regime
+"""Figures of the judge on a GPU, for docs/results: figures.py models [SECONDS] | repeats [COUNT] | regime | stages | places
 
+stages: where the seconds of a candidate go. places: whether the side whose memory was made first is faster.
 models: problems in KernelBench's form, each with its own model, that under torch.compile, and where it convolves channels-last: none may be refused or wrong.
 repeats: the reference as its own candidate, and one that is 2 % slower, so often.
 regime: the device's time beside that of gpubench.regime."""
@@ -109,6 +110,18 @@ def repeats(count=3.0):
             print(f"{name}: {sum(map(holds, some))} of {len(some)}")
 
 
+def device_seconds(operation, arguments, cache):
+    """By gpubench's own harness, and what launching an empty kernel of the same shape is of it."""
+    from gpubench.harness import Benchmark, run
+
+    def measured(state):
+        state.measure(lambda: operation(*arguments))
+
+    point = run(Benchmark(measured, "operation", {}, None), device="cuda:0", time="device,stream", cache=cache, time_budget=0.5, drift_check=False, progress=False)[0]
+    timing = point.timing("device") or {}
+    return f"{us(point.seconds('device'))} us, fixed {us((timing.get('kernel_overhead_seconds') or {}).get('value'))} us, by {timing.get('method', point.why_absent('device'))[:60]}"
+
+
 def regime(_=0.0):
     import torch
     from gpubench.regime import GPUProfiler
@@ -122,9 +135,73 @@ def regime(_=0.0):
             (Path(folder) / f"{name}.py").write_text(text)
             (Path(folder) / "same.py").write_text(candidate)
             result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=1.5)).results([Path(folder) / "same.py"])
-            found = profiler.profile_operation(operation, *arguments())
-            print(f"{name}: {line(result)}; regime: device {found['device_ms'] and found['device_ms'] * 1e3} run {found['runtime_ms'] * 1e3:.1f} us by {found['method'][:80]}", flush=True)
+            print(f"{name}: {line(result)}", flush=True)
+            given = arguments()
+            found = profiler.profile_operation(operation, *given)
+            print(f"    regime: device {found['device_ms'] and found['device_ms'] * 1e3} run {found['runtime_ms'] * 1e3:.1f} us by {found['method'][:80]}")
+            for cache in ("warm", "cold"):
+                print(f"    device, {cache}: {device_seconds(operation, given, cache)}", flush=True)
+
+
+def _watched(taken):
+    """Sums up what the parts of a judge take, by name."""
+    import threading
+    from gpubench.judging import checking, contest, probes, process, side, trial
+    lock = threading.Lock()
+    for owner, name in ((trial.Trial, "__init__"), (trial.Trial, "close"), (trial.Trial, "memory"), (probes.ProbeMaker, "make"), (contest.Judge, "_start_all"),
+                        (process.CellProcess, "start"), (process.CellProcess, "map"), (side.Side, "load"), (side.Side, "close"), (checking.Checker, "check"),
+                        (trial.Trial, "_plan"), (trial.Trial, "_round"), (trial.Trial, "_hold_against_records"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
+                        (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "outputs"), (trial.Trial, "_sum_up")):
+        def wrapped(*words, _of=getattr(owner, name), _name=f"{owner.__name__}.{name}", **more):
+            start = time.perf_counter()
+            try:
+                return _of(*words, **more)
+            finally:
+                with lock:
+                    count, seconds = taken.get(_name, (0, 0.0))
+                    taken[_name] = (count + 1, seconds + time.perf_counter() - start)
+        setattr(owner, name, wrapped)
+
+
+def stages(_=0.0):
+    taken = {}
+    _watched(taken)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "softmax.py").write_text(SOFTMAX)
+        files = [Path(folder) / f"same_{i}.py" for i in range(3)]
+        for file in files:
+            file.write_text(SLOWER.format(""))
+        begin = time.perf_counter()
+        judge = Judge(problem_of(Path(folder) / "softmax.py"), Settings(time_budget=1.5))
+        for result in judge.results(files):
+            print(f"{line(result)}; since the start {time.perf_counter() - begin:.1f} s, {result.calls_timed} calls", flush=True)
+            for name, (count, seconds) in sorted(taken.items(), key=lambda each: -each[1][1]):
+                print(f"    {name}: {count} times, {seconds:.2f} s", flush=True)
+            taken.clear()
+    print(f"in all {time.perf_counter() - begin:.1f} s, with the end {taken.get('Trial.close')}; notes {judge.notes}")
+
+
+def places(count=3.0):
+    from gpubench.judging.trial import Trial
+    usual = Trial.memory
+
+    def swapped(self, for_batches=True):
+        if not self._memories:
+            self.spare = usual(self)
+            return usual(self)
+        spare, self.spare = self.spare, None
+        return spare or usual(self, for_batches)
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "softmax.py").write_text(SOFTMAX)
+        file = Path(folder) / "same.py"
+        file.write_text(SLOWER.format(""))
+        for _ in range(int(count)):
+            for name, way in (("usual", usual), ("swapped", swapped)):
+                Trial.memory = way
+                result, = Judge(problem_of(Path(folder) / "softmax.py"), Settings(time_budget=1.5)).results([file])
+                print(f"{name}: {line(result)}", flush=True)
 
 
 if __name__ == "__main__":
-    {"models": models, "repeats": repeats, "regime": regime}[sys.argv[1]](*map(float, sys.argv[2:]))
+    {"models": models, "repeats": repeats, "regime": regime, "stages": stages, "places": places}[sys.argv[1]](*map(float, sys.argv[2:]))

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Honest candidates of problems that others wrote: corpora.py FOLDER [--seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--match=REGEX] [--out=FILE]
+
+FOLDER is KernelBench's, or `problems` of gpu-mode/reference-kernels. KernelBench's models are candidates of themselves as they are (eager), under torch.compile
+(compiled) and channels-last, beside kernels written by hand (triton, cuda); of GPU MODE's problems, the submissions that their folders hold, those in a folder `wrong` expected to be so.
+Sizes over --cap, or so that all inputs together have no more than --elements, are halved. Prints a line each, and the counts."""
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from written_kernels import WRITTEN
+
+#: A process that judges problems one after the other: a line with [problem, candidates...] in, lines of verdicts out.
+_WORKER = """
+import json, sys
+from pathlib import Path
+from gpubench.judging import Settings, trial
+from gpubench.judging.adapters import problem_of
+from gpubench.judging.contest import Judge
+from gpubench.judging.process import Limits
+trial._GPU_BATCH_BYTES = 1 << 30
+settings = Settings(time_budget=0.3, rounds=1, min_blocks=2, cold=False, limits=Limits(seconds=float(sys.argv[1])))
+for line in sys.stdin:
+    problem, *files = map(Path, json.loads(line))
+    try:
+        judge = Judge(problem_of(problem), settings)
+        for result in judge.results(files):
+            print("RESULT " + json.dumps(result.to_dict()), flush=True)
+        print("DONE " + json.dumps(judge.notes), flush=True)
+    except BaseException as error:
+        print("FAILED " + json.dumps(f"{type(error).__name__}: {error}"), flush=True)
+"""
+
+_COMPILED = "\n\nModelNew.forward = torch.compile(ModelNew.forward)\n"
+_CHANNELS_LAST = """
+
+_forward = ModelNew.forward
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+def _channels_last(self, *inputs):
+    for each in self.parameters():
+        if each.dim() in _FORMATS:
+            each.data = each.data.to(memory_format=_FORMATS[each.dim()])
+    return _forward(self, *(each.to(memory_format=_FORMATS[each.dim()]) if hasattr(each, "dim") and each.dim() in _FORMATS else each for each in inputs))
+
+
+ModelNew.forward = _channels_last
+"""
+KINDS = {"eager": "", "compiled": _COMPILED, "channels_last": _CHANNELS_LAST}
+
+
+def shrunk(text: str, cap: int) -> str:
+    """Sizes at the top of a problem, each no more than that: halved, so that what divides still does."""
+    def smaller(match: re.Match) -> str:
+        value = int(match[0])
+        while value > cap:
+            value //= 2
+        return str(value)
+
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if re.match(r"[A-Za-z_][\w, ()]*=[^=]", line):
+            name, equals, rest = line.partition("=")
+            rest = re.sub(r"(?<![\w.])\d{2,}(?![\w.])", smaller, rest)
+            if name.strip() in ("batch_size", "batch", "b", "B") and cap <= 64:
+                rest = re.sub(r"\d+", lambda match: str(min(int(match[0]), 4)), rest, count=1)
+            lines[place] = name + equals + rest
+    return "\n".join(lines)
+
+
+_CAPS = (1 << 20, 8192, 4096, 2048, 1024, 512, 256, 128, 64)
+
+
+def elements_of(text: str) -> float:
+    """Of all inputs, without making them."""
+    import torch
+    names: dict = {"__name__": "problem"}
+    try:
+        with torch.device("meta"):
+            exec(compile(text, "problem", "exec"), names)
+            return sum(each.numel() for each in names["get_inputs"]() if isinstance(each, torch.Tensor))
+    except Exception:  # noqa: BLE001: of one problem
+        return float("inf")
+
+
+def kernelbench(folder: Path, words) -> list:
+    """(problem's text, candidates by name) of each."""
+    found = []
+    for file in sorted(folder.glob("level[123]/*.py"), key=lambda each: (each.parent.name, int(each.stem.split("_")[0]))):
+        text = file.read_text(encoding="utf-8")
+        if words.cap:
+            text = shrunk(text, words.cap)
+        elif words.elements:
+            text = next((each for each in (shrunk(text, cap) for cap in _CAPS) if elements_of(each) <= words.elements), shrunk(text, 32))
+        kinds = [kind for kind in words.kinds if kind != "channels_last" or re.search(r"nn\.(Conv|BatchNorm|MaxPool|AvgPool|GroupNorm|InstanceNorm)\w*[23]d", text)]
+        candidates = {}
+        for kind in kinds:
+            new = re.sub(r"\bModel\b(?!\.)", "ModelNew", text)
+            if kind in ("triton", "cuda"):
+                if kind in WRITTEN.get(file.stem, {}):
+                    candidates[kind] = WRITTEN[file.stem][kind]
+                continue
+            candidates[kind] = new + ("" if new.startswith("import torch") else "\nimport torch\n") + KINDS[kind]
+        if candidates:
+            found.append((f"{file.parent.name}/{file.stem}", text, candidates))
+    return found
+
+
+def gpu_mode(folder: Path, words) -> list:
+    """(problem's folder, candidates by name) of each. Without a GPU its name is replaced in all of them."""
+    found = []
+    for reference in sorted(folder.glob("*/*/reference.py")):
+        here = reference.parent
+        files = {"submission": here / "submission.py"}
+        for place in ("solutions/correct", "solutions/wrong", "submissions"):
+            files.update({f"{Path(place).name}_{each.stem}": each for each in sorted((here / place).glob("*.py"))})
+        candidates = {name: file.read_text(encoding="utf-8") for name, file in files.items() if file.is_file()}
+        found.append((f"{here.parent.name}/{here.name}", here, candidates))
+    return found
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A problem's folder beside what the folder above it has."""
+    kept = target / "set" / source.name
+    shutil.copytree(source, kept)
+    for each in source.parent.glob("*.py"):
+        shutil.copyfile(each, kept.parent / each.name)
+    return kept
+
+
+def without_gpu(folder: Path) -> None:
+    for file in folder.rglob("*.py"):
+        file.write_text(re.sub(r"""(["'])cuda(:0)?\1""", '"cpu"', file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+class Worker:
+    """One process that judges."""
+
+    def __init__(self, seconds: float):
+        self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.ended = False
+
+    def judged(self, files: list, limit: float) -> tuple:
+        """Results, notes, and why there are no more."""
+        results = []
+        timer = threading.Timer(limit, self._process.kill)
+        timer.start()
+        try:
+            print(json.dumps(files), file=self._process.stdin, flush=True)
+            for line in self._process.stdout:
+                kind, _, text = line.partition(" ")
+                if kind == "RESULT":
+                    results.append(json.loads(text))
+                elif kind == "DONE":
+                    return results, json.loads(text), ""
+                elif kind == "FAILED":
+                    return results, [], json.loads(text)
+        except OSError:
+            pass
+        finally:
+            timer.cancel()
+        self.ended = True
+        return results, [], "the judge's process has ended, or was over its limit"
+
+
+def run(job, words, end, worker) -> list:
+    name, text, candidates = job
+    if time.monotonic() > end:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(text, Path):
+            problem = copied(text, Path(folder))
+        else:
+            problem = Path(folder) / (re.sub(r"\W", "_", name) + ".py")
+            problem.write_text(text, encoding="utf-8")
+        files = []
+        for kind, each in candidates.items():
+            files.append(Path(folder) / f"{kind}.py")
+            files[-1].write_text(each, encoding="utf-8")
+        if words.cpu:
+            without_gpu(Path(folder))
+        begin = time.monotonic()
+        results, notes, why = worker().judged([str(problem), *map(str, files)], words.limit)
+    for each in results:
+        each["name"] = f"{name} {Path(each['candidate']).stem}"
+        why = f" {each['reason']}: {each['text'][:300]}" if each["reason"] else ""
+        speedup = "" if each["speedup"] is None else f" {each['speedup']['value']:.3f}"
+        print(f"{each['name']}: {each['verdict']}{why}{speedup} {each['seconds_taken']:.1f} s", flush=True)
+    if len(results) < len(candidates):
+        print(f"{name}: NO VERDICT for {len(candidates) - len(results)}: {why[:300]} after {time.monotonic() - begin:.1f} s", flush=True)
+    if words.notes and notes:
+        print(f"{name}: notes: {notes}", flush=True)
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--time-limit", type=float, default=90.0)
+    parser.add_argument("--elements", type=float, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cap", type=int, default=0)
+    parser.add_argument("--kinds", default="eager,compiled,channels_last,triton,cuda", type=lambda text: text.split(","))
+    parser.add_argument("--match", default="")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--written", action="store_true", help="those alone for which a kernel was written")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--notes", action="store_true")
+    parser.add_argument("--out", type=Path)
+    words = parser.parse_args()
+    form = kernelbench if (words.folder / "level1").is_dir() else gpu_mode
+    jobs = [each for each in form(words.folder, words) if re.search(words.match, each[0]) and (not words.written or {"triton", "cuda"} & set(each[2]))][::words.every]
+    begin = time.monotonic()
+    own = threading.local()
+
+    def worker() -> Worker:
+        if getattr(own, "worker", None) is None or own.worker.ended:
+            own.worker = Worker(words.time_limit)
+        return own.worker
+
+    with ThreadPoolExecutor(words.jobs) as pool:
+        results = [each for some in pool.map(lambda job: run(job, words, begin + words.seconds, worker), jobs) for each in some]
+    counts = {}
+    for each in results:
+        counts[each["verdict"]] = counts.get(each["verdict"], 0) + 1
+    print(f"{counts} in {time.monotonic() - begin:.0f} s")
+    if words.out:
+        words.out.write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
