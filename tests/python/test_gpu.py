@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations of PyTorch, Triton and CuPy on a GPU through the harness."""
+import importlib.metadata
+import os
+import subprocess
+import sys
+
 import pytest
 
 import gpubench
@@ -196,3 +201,38 @@ def test_no_memory_is_lost_over_runs(torch, gpu):
         gpubench.run(torch_small, **gpu)
     torch.cuda.empty_cache()
     assert (torch.cuda.memory_allocated(), torch.cuda.memory_reserved()) == before
+
+
+WHY = """
+import os, torch
+def test_scale(gpubench):
+    x, out = (torch.ones(2**24, device="cuda") for _ in range(2))
+    slower = "SLOWER" in os.environ
+    def scale():
+        torch.mul(x.clone() if slower else x, 2, out=out)
+    gpubench(scale, time_budget=0.05, drift_check=False)
+def test_multiply(gpubench):
+    a, b = (torch.randn(1024, 1024, device="cuda", dtype=torch.float32 if "SLOWER" in os.environ else torch.bfloat16) for _ in range(2))
+    out = torch.empty_like(a)
+    gpubench(lambda: torch.mm(a, b, out=out), time_budget=0.05, drift_check=False)
+"""
+
+
+def test_a_slower_test_of_the_plugin_says_which_kernel(torch, tmp_path):
+    """A copy more, and a product in FP32 in place of BF16: named first, after three sessions that are kept."""
+    (tmp_path / "test_why.py").write_text(WHY)
+    installed = any(each.metadata["Name"] == "gpubench" for each in importlib.metadata.distributions())
+
+    def session(*options, **environment):
+        return subprocess.run([sys.executable, "-m", "pytest", *[] if installed else ["-p", "gpubench.pytest_plugin"], "-p", "no:cacheprovider",
+                               "--gpubench-store=store", *options], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **environment})
+
+    for _ in range(3):
+        done = session("--gpubench-update")
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = session(SLOWER="1")
+    print(done.stdout)
+    assert "test_scale is slower" in done.stdout and "test_multiply is slower" in done.stdout, done.stdout
+    why = [line for line in done.stdout.splitlines() if line.startswith("why: ")]
+    assert len(why) == 2 and "1 kernel more" in why[0].split(";")[0], done.stdout
+    assert "kernel" in why[1].split(";")[0], done.stdout
