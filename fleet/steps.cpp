@@ -43,15 +43,17 @@ std::optional<int> number_from(const Environment& environment, const char* name)
   return number;
 }
 
-/// Grows from a moment to half a second: a campaign's steps take seconds.
+/// Grows from a moment to 20 ms. Thousands of ranks would keep the folder's server busy so: they grow to half a second.
 class Wait {
  public:
+  explicit Wait(int ranks) : max_seconds_(std::clamp(1e-3 * ranks, 0.02, 0.5)) {}
   void once() {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
-    seconds_ = std::min(1.5 * seconds_, 0.5);
+    seconds_ = std::min(1.5 * seconds_, max_seconds_);
   }
 
  private:
+  double max_seconds_;
   double seconds_ = 0.002;
 };
 
@@ -167,7 +169,7 @@ class FileSteps : public Steps {
 
   int wait_for_others(std::string_view name, int value) {
     const double start = steady_seconds();
-    Wait wait;
+    Wait wait(place_.ranks);
     std::set<int> come;
     while (true) {
       Go go{step_, value, lost_};
@@ -200,7 +202,7 @@ class FileSteps : public Steps {
   int wait_for_go(std::string_view name) {
     // Rank 0 gives up the others after its limit; this one gives up rank 0 after two.
     const double end = steady_seconds() + 2.0 * max_seconds_ + 5.0;
-    for (Wait wait; steady_seconds() < end; wait.once()) {
+    for (Wait wait(place_.ranks); steady_seconds() < end; wait.once()) {
       const Go go = read_go();
       if (go.step < step_) continue;
       if (go.step > step_ || go.lost.contains(place_.rank))
