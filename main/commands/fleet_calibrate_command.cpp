@@ -35,10 +35,10 @@ struct FleetCalibrateOptions : Options, FleetRankOptions {
 
 /// What of the host's memory belongs to a GPU's links is measured with the rest.
 fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& device) {
-  fleet::Measure measure = [device,
-                            mode = options.probes == Probes::full ? calibrate::Mode::full : calibrate::Mode::quick] {
-    return calibrate::calibrate(device, {.mode = mode, .part = calibrate::Part::all, .progress = {}});
-  };
+  // Launches in fewer rounds: they differ more between processes than between rounds. A full one has more resources so.
+  calibrate::CalibrationOptions how = {calibrate::Mode::quick, calibrate::Part::all_but_of_process, {}};
+  if (options.probes == Probes::full) how = {calibrate::Mode::full, calibrate::Part::all, {}};
+  fleet::Measure measure = [device, how] { return calibrate::calibrate(device, how); };
   if (options.probes == Probes::brief) measure = calibrate::brief_calibration(device);
   if (!options.links || device.kind != DeviceKind::gpu) return measure;
   return [measure = std::move(measure), device] {
