@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench trace beside HolisticTraceAnalysis, on the same traces of the ranks of one program: by rank the GPU's time, that of computation
+and of communication, how much of communication runs beside computation, and who comes late.
+
+    beside_hta.py GPUBENCH FOLDER      FOLDER: one Kineto trace for each rank; HTA is installed or on PYTHONPATH
+
+Both read the whole trace. HTA cuts times to microseconds unless HTA_DISABLE_NS_ROUNDING is set, as here: a kernel of 2 us would lose
+half of its time. Exit code 1: something differs by over 1 %.
+"""
+import contextlib
+import gzip
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MOST = 0.01
+
+
+def of_gpubench(program, traces):
+    told = {}
+    for name in ("summary", "ranks"):
+        told[name] = json.loads(subprocess.run([program, "trace", name, "--json", *traces], check=True, capture_output=True, text=True).stdout)
+    ranks = {}
+    for gpu in told["summary"]["gpus"]:
+        ranks[gpu["rank"]] = {"GPU time": gpu["span_seconds"], "idle": gpu["idle_seconds"], "computation": gpu["compute_seconds"],
+                              "communication beside none": gpu["busy_seconds"] - gpu["compute_seconds"],
+                              "communication beside computation": gpu["communication_overlap_seconds"] / gpu["communication_seconds"]}
+    return ranks, told["ranks"]
+
+
+def straggler_of_hta(analysis, folder):
+    """It knows kernels of collectives by their old names, so that it gets these."""
+    with tempfile.TemporaryDirectory() as renamed:
+        for trace in folder.glob("*.json*"):
+            text = gzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes()
+            pathlib.Path(renamed, trace.name.removesuffix(".gz")).write_bytes(text.replace(b"ncclDevKernel", b"ncclKernel"))
+        return analysis(trace_dir=renamed, include_last_profiler_step=True).get_potential_stragglers(num_candidates=1)
+
+
+def of_hta(folder):
+    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
+    from hta.trace_analysis import TraceAnalysis
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        analysis = TraceAnalysis(trace_dir=str(folder), include_last_profiler_step=True)
+        parts = analysis.get_temporal_breakdown(visualize=False)
+        overlaps = analysis.get_comm_comp_overlap(visualize=False)
+        try:
+            late = straggler_of_hta(TraceAnalysis, folder)
+        except ValueError as error:  # no collective takes a hundredth of a step
+            late = f"not told: {error}"
+    ranks = {}
+    for _, row in parts.iterrows():
+        ranks[int(row["rank"])] = {"GPU time": 1e-6 * row["kernel_time(us)"], "idle": 1e-6 * row["idle_time(us)"], "computation": 1e-6 * row["compute_time(us)"],
+                                   "communication beside none": 1e-6 * row["non_compute_time(us)"]}
+    for _, row in overlaps.iterrows():
+        ranks[int(row["rank"])]["communication beside computation"] = 0.01 * row["comp_comm_overlap_pctg"]
+    return ranks, late
+
+
+def main():
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    mine, waits = of_gpubench(program, sorted(map(str, folder.glob("*.json*"))))
+    theirs, late = of_hta(folder)
+    worst = 0.0
+    print("| rank | figure | gpubench | HTA | difference |\n|---|---|---|---|---|")
+    for rank, figures in sorted(theirs.items()):
+        for name, value in figures.items():
+            is_share = "beside computation" in name
+            difference = mine[rank][name] - value if is_share else mine[rank][name] / value - 1
+            worst = max(worst, abs(difference))
+            texts = [f"{100 * each:.2f} %" if is_share else f"{1e3 * each:.3f} ms" for each in (mine[rank][name], value)]
+            print(f"| {rank} | {name} | {texts[0]} | {texts[1]} | {100 * difference:+.2f} {'points' if is_share else '%'} |")
+    print(f"the largest difference: {100 * worst:.2f} %")
+    print(f"HTA's straggler, by rank: {late}; gpubench:")
+    for rank in waits["ranks"]:
+        print(f"- {rank['process']}: last in {rank['entered_last']} of {rank['collectives']} collectives, kept others waiting for {1e3 * rank['kept_others_waiting_seconds']:.3f} ms")
+    return 1 if worst > MOST else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
