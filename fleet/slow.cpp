@@ -186,10 +186,10 @@ Judged judge(const Campaign& campaign, std::size_t test, std::size_t group, cons
   return judged;
 }
 
-/// Keeps what reaches the effect that matters: among those confirmed, or among the suspects.
+/// Keeps what is slow for sure and reaches the effect that matters: among those confirmed, or among the suspects.
 template <class Slow>
 void keep(const Slow& one, const SlowOptions& options, std::vector<Slow>& confirmed, std::vector<Slow>& suspects) {
-  if (one.deficit.ci95.high < options.min_effect) return;
+  if (one.deficit.ci95.high < options.min_effect || one.deficit.ci95.low <= 0.0) return;
   (one.confirmed == one.runs && one.runs >= options.min_runs ? confirmed : suspects).push_back(one);
 }
 

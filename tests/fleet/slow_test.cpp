@@ -128,7 +128,7 @@ TEST(FleetSlow, MixedModelsAreNotCompared) {
 }
 
 /// So few of them that nobody knows what is usual; the last one slow by so much.
-Verdicts few(int gpus, double slow, Campaign& campaign, int runs = 3) {
+Verdicts few(int gpus, double slow, Campaign& campaign, int runs = 3, int slow_runs = 3) {
   SyntheticFleet fleet = small_fleet();
   fleet.gpus = gpus;
   fleet.runs = runs;
@@ -139,7 +139,8 @@ Verdicts few(int gpus, double slow, Campaign& campaign, int runs = 3) {
     files.push_back(rank_file_name(rank));
   }
   for (Reading& reading : results.back().readings)
-    if (results.back().tests[reading.test].resource == "tensor-0") reading.value.value *= 1.0 - slow;
+    if (results.back().tests[reading.test].resource == "tensor-0" && reading.run < slow_runs)
+      reading.value.value *= 1.0 - slow;
   campaign = join(std::move(results), std::move(files));
   return find_slow(campaign, {});
 }
@@ -164,6 +165,17 @@ TEST(FleetSlow, AmongFewPeersOnlyWhatIsFarBelowIsFound) {
   EXPECT_TRUE(few(2, 0.4, pair, 1).slow.empty());
   EXPECT_FALSE(few(2, 0.4, pair, 1).suspects.empty());
   EXPECT_EQ(slow_ranks(pair, find_slow(pair, {.min_runs = 1}).slow), std::set{1});
+}
+
+TEST(FleetSlow, WhatIsSlowInOneRunAloneIsNoSuspect) {
+  Campaign campaign;
+  const Verdicts once = few(2, 0.4, campaign, 3, 1);
+  EXPECT_TRUE(once.slow.empty());
+  EXPECT_TRUE(once.suspects.empty()) << "its deficit over all runs holds zero";
+  const Verdicts twice = few(2, 0.4, campaign, 3, 2);
+  ASSERT_FALSE(twice.suspects.empty());
+  EXPECT_EQ(twice.suspects.front().confirmed, 2);
+  for (const SlowGpu& one : twice.suspects) EXPECT_GT(one.deficit.ci95.low, 0.0);
 }
 
 TEST(FleetSlow, LinksOfAnotherKindAreNoSlowLinks) {
