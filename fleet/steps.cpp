@@ -75,7 +75,7 @@ struct Go {
 class FileSteps : public Steps {
  public:
   FileSteps(const fs::path& folder, const Place& place, double max_seconds, Arrivals arrivals)
-      : folder_(folder / ("steps-" + plain_name(place.campaign))),
+      : folder_(folder / ("steps-" + plain_name(place.campaign.empty() ? "campaign" : place.campaign))),
         place_(place),
         max_seconds_(max_seconds),
         arrivals_(std::move(arrivals)) {
@@ -86,9 +86,9 @@ class FileSteps : public Steps {
                                   error.message()));
     if (read_go().step > 0)
       throw OutOfStep(
-          fmt::format("The campaign {} in {} has begun without rank {}, or it is an older one: start all ranks "
+          fmt::format("The campaign in {} has begun without rank {}, or it is an older one: start all ranks "
                       "together, in a new folder or with another --campaign.",
-                      printable(place.campaign), folder.string(), place.rank));
+                      folder_.string(), place.rank));
   }
 
   int meet(std::string_view name, int value) override {
@@ -235,7 +235,7 @@ std::optional<Place> place_of(const Environment& environment) {
           fmt::format("{}={} is not below {}={}, so this process does not know its place: give --rank, "
                       "--ranks and --local-rank.",
                       launcher.rank, *rank, launcher.ranks, *ranks));
-    Place place{*rank, *ranks, number_from(environment, launcher.local_rank).value_or(0), "campaign"};
+    Place place{*rank, *ranks, number_from(environment, launcher.local_rank).value_or(0)};
     if (const char* const job = environment(launcher.job); job != nullptr && *job != '\0') place.campaign = job;
     return place;
   }

@@ -21,7 +21,7 @@ struct Place {
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;
-  std::string campaign = "campaign";  ///< what the launcher calls the job
+  std::string campaign = {};  ///< what the launcher calls the job; empty where it does not
 };
 
 /// What launchers tell their processes: srun, mpirun of Open MPI, MPICH's mpiexec (PMI), JobSet's indexed jobs. Those

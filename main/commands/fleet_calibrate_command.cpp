@@ -75,6 +75,8 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   fleet::Part part;
   part.folder = options.folder;
   part.place = place_from(options);
+  // All ranks see this folder, by whatever path.
+  if (part.place.campaign.empty()) part.place.campaign = fs::weakly_canonical(part.folder).filename().string();
   part.runs = options.runs;
   part.node = options.node.empty() ? host_name() : options.node;
   part.gpubench_version = std::string(version);
@@ -103,8 +105,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   if (speaks && options.links && steps->kind() != "MPI")
     say("links between hosts are not measured: that takes MPI, and steps are kept by files");
   if (speaks)
-    say(fmt::format("campaign {}: {} ranks, steps by {}, results in {}", printable(part.place.campaign),
-                    part.place.ranks, steps->kind(), options.folder));
+    say(fmt::format("{} ranks, steps by {}, results in {}", part.place.ranks, steps->kind(), options.folder));
   const fleet::RankResult result = fleet::take_part(part, device, *steps, measure_for(options, device));
   for (const std::string& lost : result.lost) say(lost);
   if (!result.failure.empty()) say(fmt::format("rank {} on {}: {}", result.rank, result.node, result.failure));

@@ -35,7 +35,8 @@ OptionRows fleet_rank_rows(std::initializer_list<std::string_view> flags) {
       {"--local-rank", "N", "", "", other, once, "Its rank on its node: the number of its GPU.",
        use::count(&Own::local_rank, 0, fleet::max_ranks)},
       {"--campaign", "TEXT", "", "", other, once,
-       "What all ranks of this campaign share. Without it: the job's number.", use::text(&Own::campaign)},
+       "What all ranks of this campaign share. Without it: the job's number, or the folder's name.",
+       use::text(&Own::campaign)},
       {"--node", "NAME", "", "", other, once, "The node's name. Without it: the host name.", use::text(&Own::node)}};
   return chosen_rows(rows, flags);
 }
