@@ -40,6 +40,9 @@ class DeviceCollectives {
   /// Of a message of at most what is reserved, a multiple of 4 bytes for each rank. Between 5 and `max_iterations` in a
   /// row, about as many as fit in `max_seconds`.
   CollectiveSamples time(Collective collective, std::int64_t bytes, int max_iterations, double max_seconds);
+  /// Seconds of each message to one other rank, which calls this at the same time with `sends` the other way; none
+  /// where this one receives. Of at most what is reserved. Only these two take part.
+  std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations);
   /// An empty kernel among many in a row, of the slowest rank.
   double launch_seconds();
   /// Products of BF16 matrices of 8192 x 8192 beside collectives of one size, both of about `seconds` alone.

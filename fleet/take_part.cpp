@@ -49,22 +49,33 @@ void add(const Calibration& calibration, std::string_view phase, int run, RankRe
   }
 }
 
-/// Messages from host to host by MPI: all pairs, each way. Those within a node are of its phase.
-void measure_host_links(const Place& place, int ranks_of_node, int run, MpiLink& link, RankResult& result) {
-  constexpr std::int64_t bytes = std::int64_t{4} << 20;
+/// What messages are between, and how large they are.
+struct Messages {
+  std::string_view resource;
+  std::int64_t bytes;
+  bool within_nodes;
+};
+constexpr Messages between_hosts = {host_link_resource, std::int64_t{4} << 20, true};
+constexpr Messages between_devices = {device_message_resource, std::int64_t{64} << 20, false};
+
+/// All pairs, each way. Those within a node are of its phase.
+void measure_messages(const Messages& messages, const Place& place, int ranks_of_node, int run, const TimeLink& time,
+                      Steps& steps, RankResult& result) {
   constexpr int iterations = 8;
   for (int round = 0; round < rounds_of(place.ranks); ++round) {
-    link.meet(fmt::format("links of hosts, run {}, round {} of {}", run + 1, round + 1, rounds_of(place.ranks)), 0);
+    steps.meet(fmt::format("{}, run {}, round {} of {}", messages.resource, run + 1, round + 1, rounds_of(place.ranks)),
+               0);
     const auto peer = partner_of(place.rank, place.ranks, round);
     if (!peer) continue;
     const bool same_node = *peer / ranks_of_node == place.rank / ranks_of_node;
+    if (same_node && !messages.within_nodes) continue;
     for (const bool first_way : {true, false}) {
       std::vector<double> rates;
-      for (const double seconds : link.time_link(*peer, first_way == (place.rank < *peer), bytes, iterations))
-        rates.push_back(static_cast<double>(bytes) / seconds);
+      for (const double seconds : time(*peer, first_way == (place.rank < *peer), messages.bytes, iterations))
+        rates.push_back(static_cast<double>(messages.bytes) / seconds);
       if (rates.empty()) continue;
       const Summary summary = statistics::summarize(rates);
-      const Test test{std::string(phase_names[same_node ? 1 : 2]), std::string(host_link_resource), "B/s", peer};
+      const Test test{std::string(phase_names[same_node ? 1 : 2]), std::string(messages.resource), "B/s", peer};
       result.readings.push_back({result.test_number(test), run, {summary.median, summary.median_ci95}, {}});
     }
   }
@@ -102,6 +113,24 @@ void measure_device_links(const Part& part, int turns, int run, Steps& steps, Ra
     }
 }
 
+/// Between devices of several nodes.
+void measure_between_nodes(const Part& part, int turns, Steps& steps, RankResult& result) {
+  TimeLink send;
+  try {
+    send = part.open_messages(steps);
+  } catch (const OutOfStep&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    Calibration none;
+    none.absent = {{std::string(device_message_resource), error.what()}};
+    add(none, phase_names[2], 0, result);
+  }
+  for (int run = 0; send && run < part.runs; ++run) {
+    measure_messages(between_devices, part.place, turns, run, send, steps, result);
+    write(part, result);
+  }
+}
+
 }  // namespace
 
 RankResult take_part(const Part& part, const Device& device, Steps& steps, const Measure& measure) {
@@ -131,12 +160,14 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
       write(part, result);
     }
     // After all else: contexts and streams beside their own make kernels' launches slower.
+    auto* const mpi = part.host_links ? dynamic_cast<MpiLink*>(&steps) : nullptr;
+    const TimeLink send_by_mpi = [mpi](auto... words) { return mpi->time_link(words...); };
     for (int run = 0; run < part.runs; ++run) {
       if (part.measure_link) measure_device_links(part, turns, run, steps, result);
-      if (auto* const link = dynamic_cast<MpiLink*>(&steps); part.host_links && link != nullptr)
-        measure_host_links(part.place, turns, run, *link, result);
+      if (mpi != nullptr) measure_messages(between_hosts, part.place, turns, run, send_by_mpi, steps, result);
       write(part, result);
     }
+    if (last_node > 0 && part.open_messages) measure_between_nodes(part, turns, steps, result);
     // Whoever is told that all have come to the end finds all files whole.
     result.ended_utc = utc_now();
     write(part, result);

@@ -2,10 +2,12 @@
 // One rank's part in a campaign: phases in step with the others, and its file after each.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/model/calibration.h"
 #include "fleet/rank_file.h"
@@ -27,6 +29,9 @@ struct LinkMeasured {
 /// Measures it, while that other rank waits. Must not throw.
 using MeasureLink = std::function<LinkMeasured(const RankResult& peer)>;
 
+/// Times messages to any other rank, which calls this at the same time with `sends` the other way, as MpiLink has it.
+using TimeLink = std::function<std::vector<double>(int peer, bool sends, std::int64_t bytes, int iterations)>;
+
 struct Part {
   std::filesystem::path folder;
   Place place;
@@ -35,10 +40,13 @@ struct Part {
   std::string gpubench_version;
   bool host_links = false;        ///< between all ranks, from host to host, where MPI keeps the steps
   MeasureLink measure_link = {};  ///< between the devices of a node; absent: these are not measured
+  /// Begins messages between devices of several nodes, with steps of its own that all ranks make. Throws
+  /// std::runtime_error with the reason where there are none; empty where a rank has no such device.
+  std::function<TimeLink(Steps&)> open_messages = {};
 };
 
-/// What a link between hosts is called in results.
-inline constexpr std::string_view host_link_resource = "mpi-send";
+/// What links of messages are called in results: between hosts, and between devices of several nodes.
+inline constexpr std::string_view host_link_resource = "mpi-send", device_message_resource = "nccl-send";
 
 /// Takes part to the end, links last, or as far as it goes: then `failure` says why. Writes the rank's file after each
 /// phase. Throws storage::WriteError where the folder does not take it. Who works beside whom changes from run to run:

@@ -97,20 +97,25 @@ struct DeviceCollectives::State {
       }
   }
 
-  /// Each iteration of a row between two events, of the slowest rank.
-  std::vector<double> each(Collective collective, std::int64_t bytes, int iterations) {
+  /// Each of a row between two events, on this rank.
+  std::vector<double> between_events(const std::function<void()>& enqueue_one, int iterations) {
     while (events.size() < static_cast<std::size_t>(iterations) + 1) events.push_back(gpu->event());
-    (void)slowest(0.0);
     events[0]->record(gpu->stream());
     for (int i = 0; i < iterations; ++i) {
-      enqueue(collective, bytes, gpu->stream());
+      enqueue_one();
       events[static_cast<std::size_t>(i) + 1]->record(gpu->stream());
     }
     gpu->synchronize();
     std::vector<double> seconds;
     for (std::size_t i = 0; i < static_cast<std::size_t>(iterations); ++i)
       seconds.push_back(events[i + 1]->seconds_since(*events[i]));
-    return agreed(NcclCommunicator::Agreement::max, seconds);
+    return seconds;
+  }
+  /// Each iteration of a row, of the slowest rank.
+  std::vector<double> each(Collective collective, std::int64_t bytes, int iterations) {
+    (void)slowest(0.0);
+    return agreed(NcclCommunicator::Agreement::max,
+                  between_events([&] { enqueue(collective, bytes, gpu->stream()); }, iterations));
   }
 
   std::unique_ptr<bench::Gpu> gpu;
@@ -154,6 +159,21 @@ CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t by
   CollectiveSamples samples{statistics::median(means), s.each(collective, bytes, iterations)};
   s.communicator.check();
   return samples;
+}
+
+std::vector<double> DeviceCollectives::time_link(int peer, bool sends, std::int64_t bytes, int iterations) {
+  State& s = *state_;
+  const auto one = [&] {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (sends)
+      s.communicator.send(s.send.data(), size, peer, s.gpu->stream());
+    else
+      s.communicator.receive(s.receive.data(), size, peer, s.gpu->stream());
+  };
+  std::vector<double> seconds = s.between_events(one, warm_up + iterations);  // the first ones make the connection
+  s.communicator.check();
+  seconds.erase(seconds.begin(), seconds.begin() + warm_up);
+  return sends ? seconds : std::vector<double>();
 }
 
 double DeviceCollectives::launch_seconds() {

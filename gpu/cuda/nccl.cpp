@@ -155,10 +155,8 @@ void NcclCommunicator::enqueue(Collective collective, const void* send, void* re
     nccl.check(nccl.group_end(), "ncclGroupEnd");
   };
   const auto exchange = [&](std::size_t from, std::size_t to, std::size_t elements, int target, int source) {
-    nccl.check(nccl.send(static_cast<const float*>(send) + from, elements, float32, target, communicator_, stream),
-               "ncclSend");
-    nccl.check(nccl.receive(static_cast<float*>(receive) + to, elements, float32, source, communicator_, stream),
-               "ncclRecv");
+    this->send(static_cast<const float*>(send) + from, elements * sizeof(float), target, stream);
+    this->receive(static_cast<float*>(receive) + to, elements * sizeof(float), source, stream);
   };
   switch (collective) {
     case Collective::all_reduce:
@@ -180,6 +178,13 @@ void NcclCommunicator::enqueue(Collective collective, const void* send, void* re
     case Collective::send_receive:
       return in_group([&] { exchange(0, 0, count, (rank_ + 1) % ranks_, (rank_ + ranks_ - 1) % ranks_); });
   }
+}
+
+void NcclCommunicator::send(const void* from, std::size_t bytes, int rank, Stream stream) const {
+  library_->check(library_->send(from, bytes / sizeof(float), float32, rank, communicator_, stream), "ncclSend");
+}
+void NcclCommunicator::receive(void* to, std::size_t bytes, int rank, Stream stream) const {
+  library_->check(library_->receive(to, bytes / sizeof(float), float32, rank, communicator_, stream), "ncclRecv");
 }
 
 void NcclCommunicator::agree(Agreement how, double* values, std::size_t count, Stream stream) const {

@@ -46,6 +46,9 @@ class NcclCommunicator {
   /// Enqueues a collective of floats. `bytes` is the message as fleet::message_bytes has it; both buffers are of the
   /// GPU and hold as much, the broadcast's root is rank 0.
   void enqueue(Collective collective, const void* send, void* receive, std::size_t bytes, Stream stream) const;
+  /// Enqueues bytes to one other rank, which enqueues their receipt.
+  void send(const void* from, std::size_t bytes, int rank, Stream stream) const;
+  void receive(void* to, std::size_t bytes, int rank, Stream stream) const;
   enum class Agreement { sum, max };
   /// Enqueues an exchange of numbers in the GPU's memory: what comes of those of all ranks takes their place.
   void agree(Agreement how, double* values, std::size_t count, Stream stream) const;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "calibrate/calibrate.h"
 #include "calibrate/check/brief.h"
+#include "calibrate/device_collectives.h"
 #include "calibrate/node_links.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
@@ -18,6 +20,7 @@
 #include "main/cli/output.h"
 #include "main/commands/shared/fleet_rank.h"
 #include "main/commands/shared/host_name.h"
+#include "main/commands/shared/watchdog.h"
 
 namespace gpubench {
 namespace {
@@ -71,6 +74,32 @@ fleet::LinkMeasured measure_link(const Device& device, const fleet::RankResult& 
   return measured;
 }
 
+/// Messages from GPU to GPU by NCCL, which all ranks have, or none uses.
+fleet::TimeLink open_messages(const Device& device, const fleet::Place& place, fleet::Steps& steps,
+                              double max_seconds) {
+  const bool has_gpu = device.kind == DeviceKind::gpu;
+  const bench::Nccl nccl;
+  const bool lacks = !has_gpu || !nccl.reason().empty();
+  const bool one_lacks = steps.meet("NCCL", lacks ? 1 : 0) != 0;
+  const bool starts = place.rank == 0 && !one_lacks && steps.lost().empty();
+  const std::string id = steps.share(starts ? nccl.new_id() : "");
+  if (!has_gpu) return {};
+  if (one_lacks) throw GpuError(lacks ? nccl.reason() : "another rank has no NCCL");
+  if (id.empty()) throw GpuError("a rank was lost, and NCCL takes all");
+  constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
+  const auto watchdog = std::make_shared<Watchdog>(max_seconds);
+  watchdog->begin("Starting NCCL");
+  const auto collectives = std::make_shared<calibrate::DeviceCollectives>(device, nccl, id, place.rank, place.ranks);
+  if (collectives->reserve(max_bytes) < max_bytes) throw GpuError("a GPU has no room for two messages of 64 MiB");
+  watchdog->end();
+  return [watchdog, collectives](int peer, bool sends, std::int64_t bytes, int iterations) {
+    watchdog->begin(fmt::format("A message {} rank {}", sends ? "to" : "from", peer));
+    std::vector<double> seconds = collectives->time_link(peer, sends, bytes, iterations);
+    watchdog->end();
+    return seconds;
+  };
+}
+
 int fleet_calibrate(const FleetCalibrateOptions& options) {
   fleet::Part part;
   part.folder = options.folder;
@@ -97,6 +126,10 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
     for (const auto& [key, value] : bench::backend_of(device).connections(device)) device.properties[key] = value;
     if (options.links) part.measure_link = [&](const fleet::RankResult& peer) { return measure_link(device, peer); };
   }
+  if (options.links)
+    part.open_messages = [&](fleet::Steps& steps) {
+      return open_messages(device, part.place, steps, options.max_step_seconds);
+    };
   FleetProgress progress(options.quiet || part.place.rank != 0);
   std::string reason;
   const std::unique_ptr<fleet::Steps> steps = steps_for(options, options.folder, part.place, progress, reason);
@@ -104,8 +137,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   if (speaks && !reason.empty()) say(fmt::format("steps are kept by files: {}", reason));
   if (speaks && options.links && steps->kind() != "MPI")
     say("links between hosts are not measured: that takes MPI, and steps are kept by files");
-  if (speaks)
-    say(fmt::format("{} ranks, steps by {}, results in {}", part.place.ranks, steps->kind(), options.folder));
+  if (speaks) say(fmt::format("{} ranks, steps by {}, results in {}", part.place.ranks, steps->kind(), options.folder));
   const fleet::RankResult result = fleet::take_part(part, device, *steps, measure_for(options, device));
   for (const std::string& lost : result.lost) say(lost);
   if (!result.failure.empty()) say(fmt::format("rank {} on {}: {}", result.rank, result.node, result.failure));
@@ -135,7 +167,8 @@ extern const CommandFile fleet_calibrate_command{
             {"--links", "", "", "", common, once,
              "Measure links, too: between the GPUs of a node, each way and both, by copies and by kernels; to the "
              "host's "
-             "NUMA nodes; and by MPI messages of 4 MiB between all hosts.",
+             "NUMA nodes; by MPI messages of 4 MiB between all hosts, and by NCCL of 64 MiB between GPUs of several "
+             "nodes.",
              use::set(&Own::links)}},
            fleet_rank_rows({"--device", "--steps", "--max-step-seconds", "--rank", "--ranks", "--local-rank",
                             "--campaign", "--node"})});

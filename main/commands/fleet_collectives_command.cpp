@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
 
 #include "calibrate/device_collectives.h"
 #include "core/base/text.h"
-#include "core/base/time.h"
 #include "core/storage/storage.h"
 #include "fleet/collective_tables.h"
 #include "fleet/steps.h"
@@ -20,6 +16,7 @@
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/fleet_rank.h"
+#include "main/commands/shared/watchdog.h"
 #include "reports/result_table.h"
 
 namespace gpubench {
@@ -58,43 +55,6 @@ void choose_collectives(Options& options, const OptionRow&, const std::string& t
     rest.remove_prefix(end + 1);
   }
 }
-
-/// Whoever waits for a lost rank inside NCCL or MPI waits for ever: this ends the process then.
-class Watchdog {
- public:
-  explicit Watchdog(double max_seconds) : max_seconds_(max_seconds), thread_([this] { watch(); }) {}
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_one();
-  }
-  void end() { begin(""); }
-  void begin(std::string step) {
-    const std::lock_guard lock(mutex_);
-    step_ = std::move(step);
-    start_ = steady_seconds();
-  }
-
- private:
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return over_; })) {
-      if (step_.empty() || steady_seconds() - start_ < max_seconds_) continue;
-      say(fmt::format("{} did not end within {:g} s: a rank died or hangs, or a link is down", step_, max_seconds_));
-      std::_Exit(exit_codes::operation_failed);
-    }
-  }
-
-  double max_seconds_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string step_;
-  double start_ = 0.0;
-  bool over_ = false;
-  std::jthread thread_;
-};
 
 /// What is to be timed, and by whom.
 struct Work {

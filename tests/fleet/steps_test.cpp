@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <thread>
+#include <tuple>
 
 #include "core/base/files.h"
 #include "fleet/take_part.h"
@@ -194,6 +195,48 @@ TEST(FleetSteps, AllPairsOfANodeMeasureTheirLinksOneAtATime) {
       });
   }
   EXPECT_EQ(measured, (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}, {3, 4}, {4, 3}}));
+}
+
+TEST(FleetSteps, DevicesOfSeveralNodesExchangeMessagesInPairs) {
+  // Two nodes of two ranks, and what each rank was asked for: to whom it sent, from whom it received.
+  for (const bool can : {true, false}) {
+    const PrivateFolder folder;
+    std::mutex noting;
+    std::set<std::tuple<int, int, bool>> asked;
+    {
+      std::vector<std::jthread> threads;
+      for (int rank = 0; rank < 4; ++rank)
+        threads.emplace_back([&, rank] {
+          Part part{folder.path(), {rank, 4, rank % 2, "c"}, 1, "node" + std::to_string(rank / 2), "0.2.0"};
+          part.open_messages = [&, rank](Steps& steps) -> TimeLink {
+            EXPECT_EQ(steps.share(rank == 0 ? "id" : ""), "id");
+            if (!can) throw std::runtime_error("no library");
+            return [&, rank](int peer, bool sends, std::int64_t, int iterations) {
+              const std::lock_guard lock(noting);
+              asked.emplace(rank, peer, sends);
+              return std::vector<double>(sends ? static_cast<std::size_t>(iterations) : 0U, 0.5);
+            };
+          };
+          const auto steps = file_steps(folder.path(), part.place, 30.0, nullptr);
+          const RankResult result = take_part(part, {}, *steps, [] { return Calibration(); });
+          EXPECT_EQ(result.failure, "");
+          EXPECT_EQ(result.tests.size(), can ? 2U : 0U);
+          for (const auto& test : result.tests) {
+            EXPECT_EQ((std::pair(test.phase, test.resource)),
+                      (std::pair<std::string, std::string>("fleet", "nccl-send")));
+            EXPECT_NE(test.peer.value_or(rank) / 2, rank / 2);
+          }
+          if (can) {
+            EXPECT_DOUBLE_EQ(result.readings.front().value.value, 2.0 * (1 << 26));
+            return;
+          }
+          ASSERT_EQ(result.absent.size(), 1U);
+          EXPECT_EQ(result.absent[0].reason, "no library");
+        });
+    }
+    EXPECT_EQ(asked.size(), can ? 16U : 0U);
+    for (const auto& [rank, peer, sends] : asked) EXPECT_TRUE(asked.contains({peer, rank, !sends})) << rank << peer;
+  }
 }
 
 TEST(FleetSteps, RankZeroSharesAText) {
