@@ -257,7 +257,7 @@ class Fleet(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("mpirun") and (pathlib.Path(PROGRAM).parent / "libgpubench_mpi.so").exists(), "no MPI")
     def test_a_stopped_rank_under_mpi_ends_the_others_in_time(self):
-        stop = ["sh", "-c", 'test "$OMPI_COMM_WORLD_RANK" = 5 && sh -c "sleep 1; kill -STOP $$; sleep 60; kill -KILL $$" & exec "$@"', "sh"]
+        stop = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 5 && sh -c "sleep 1; kill -STOP $$; sleep 60; kill -KILL $$" & exec "$@"', "sh"]
         done = self.mpirun(["--max-step-seconds=8"], before=stop, ranks=6)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("MPI cannot go on without those that died or hang", done.stderr)
