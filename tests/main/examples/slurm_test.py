@@ -152,6 +152,21 @@ class Slurm(unittest.TestCase):
         self.assertTrue((self.folder / "campaigns" / job / "fleet.html").exists())
         self.assertIn(f"all {TASKS} ranks", log)
 
+    def test_steps_by_mpi_over_pmix(self):
+        """Slurm starts the ranks itself: MPI finds the others by PMIx."""
+        module = pathlib.Path(shutil.which("gpubench", path=self.cluster.environment["PATH"])).resolve().parent / "libgpubench_mpi.so"
+        kinds = self.cluster.call("srun", "--mpi=list")
+        if not module.exists() or "pmix" not in kinds.stdout + kinds.stderr:
+            self.skipTest("no MPI, or Slurm without PMIx")
+        folder = self.folder / "pmix"
+        done = self.cluster.call("srun", "--mpi=pmix", f"--ntasks={TASKS}", "gpubench", "fleet", "calibrate", "--device=cpu", "--probes=brief", "--runs=1",
+                                 "--links", "--steps=mpi", "--max-step-seconds=60", f"--out={folder}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{TASKS} ranks, steps by MPI", done.stderr)
+        result = self.result_in(folder)
+        self.assertEqual((result["ranks"], result["gpus"], result["troubles"]), (TASKS, TASKS, []), done.stderr)
+        self.assertIn("mpi-send out", {test["resource"] for test in result["tests"]})
+
     def test_a_rank_that_dies_costs_itself_alone(self):
         folder = self.folder / "dead"
         words = "test $SLURM_PROCID = 2 && { sleep 1; kill -KILL $$; } & exec gpubench fleet calibrate --device=cpu --probes=brief --runs=2 " \
