@@ -34,6 +34,7 @@ double loss_of(const Eigen::VectorXd& residuals, const Priors& priors, const Eig
   return sum;
 }
 
+/// At the parameters that the residuals were taken at last, which gave `base`.
 void jacobian_at(Residuals& residuals, const Eigen::VectorXd& parameters, const Eigen::VectorXd& base,
                  Eigen::MatrixXd& jacobian) {
   jacobian.resize(residuals.count(), parameters.size());
@@ -41,7 +42,7 @@ void jacobian_at(Residuals& residuals, const Eigen::VectorXd& parameters, const 
   Eigen::VectorXd shifted;
   for (Eigen::Index j = 0; j < parameters.size(); ++j) {
     moved[j] += step_of_derivative;
-    residuals.at(moved, shifted);
+    residuals.beside(moved, static_cast<int>(j), shifted);
     jacobian.col(j) = (shifted - base) / step_of_derivative;
     moved[j] = parameters[j];
   }

@@ -142,12 +142,12 @@ double in_sequence(const Layout& layout, const FitCase& one, const Eigen::Vector
   return seconds;
 }
 
-}  // namespace
+double overlap_of(const Layout& layout, double overlap, const Eigen::VectorXd& factors) {
+  return layout.overlap >= 0 ? std::clamp(factors[layout.overlap], 1.0, 64.0) : overlap;
+}
 
-FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,
-                    const Eigen::VectorXd& factors) {
+double memory_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors) {
   const auto& prediction = one.observation->prediction;
-  if (layout.overlap >= 0) overlap = std::clamp(factors[layout.overlap], 1.0, 64.0);
   double memory = 0.0;
   if (prediction.counted) {
     OverlapSum levels(overlap);
@@ -162,13 +162,31 @@ FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead
     memory = in_sequence(layout, one, factors);
   }
   for (const auto& [index, seconds] : one.random) memory += seconds / efficiency_at(factors, index);
+  return memory;
+}
+
+/// The memory's seconds with all else that the device does beside it.
+double with_rest(double overlap, const FitCase& one, const Eigen::VectorXd& factors, double memory) {
   OverlapSum busy(overlap), device(overlap);
   busy.add(memory);
   for (const auto& [index, seconds] : one.pipes) busy.add(seconds / efficiency_at(factors, index));
-  device.add(prediction.wave_factor * busy.value());
+  device.add(one.observation->prediction.wave_factor * busy.value());
   device.add(one.start.second / efficiency_at(factors, one.start.first));
+  return device.value();
+}
+
+WorkSeconds work_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors) {
+  overlap = overlap_of(layout, overlap, factors);
+  const double memory = memory_seconds(layout, overlap, one, factors);
+  return {memory, with_rest(overlap, one, factors, memory)};
+}
+
+/// What the work takes with latency and launch.
+FittedTime with_launch(const Layout& layout, double kernel_overhead_seconds, const FitCase& one,
+                       const Eigen::VectorXd& factors, double work_seconds) {
+  const auto& prediction = one.observation->prediction;
   FittedTime time;
-  time.device_seconds = device.value();
+  time.device_seconds = work_seconds;
   if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
   const double launch = factors[layout.launch];
   const double shape = prediction.kernel_overhead_seconds.value_or(kernel_overhead_seconds) - kernel_overhead_seconds;
@@ -180,6 +198,26 @@ FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead
     time.seconds = slower.value();
   }
   return time;
+}
+
+}  // namespace
+
+bool FitCase::memory_depends_on(int parameter, const Layout& layout) const {
+  if (parameter == layout.launch || parameter == layout.floor || parameter == layout.latency) return false;
+  return parameter < layout.first_efficiency || parameter == layout.near_efficiency ||
+         std::ranges::find(level_efficiency, parameter) != level_efficiency.end() ||
+         std::ranges::find(random, parameter, &std::pair<int, double>::first) != random.end();
+}
+
+bool FitCase::rest_depends_on(int parameter, const Layout& layout) const {
+  return parameter == layout.overlap || parameter == start.first ||
+         std::ranges::find(pipes, parameter, &std::pair<int, double>::first) != pipes.end();
+}
+
+FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,
+                    const Eigen::VectorXd& factors) {
+  return with_launch(layout, kernel_overhead_seconds, one, factors,
+                     work_seconds(layout, overlap, one, factors).all);
 }
 
 Problem problem_of(const std::vector<Observation>& observations, const Form& form) {
@@ -239,18 +277,39 @@ Residuals::Residuals(const Problem& problem) : problem_(problem) {
     if (one.observation->device_seconds) add(*one.observation->device_seconds, one.observation->device_sigma);
 }
 
+void Residuals::write(std::size_t i, const FittedTime& time, Eigen::Index& device, Eigen::VectorXd& out) const {
+  out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
+  if (!problem_.cases[i].observation->device_seconds) return;
+  const auto place = static_cast<std::size_t>(device);
+  out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
+  ++device;
+}
+
 void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
   out.resize(count());
   const Eigen::VectorXd factors = factors_of(parameters);
-  Eigen::Index device = static_cast<Eigen::Index>(problem_.cases.size());
+  work_.resize(problem_.cases.size());
+  auto device = static_cast<Eigen::Index>(problem_.cases.size());
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
-    const auto time =
-        evaluate(problem_.layout, problem_.overlap, problem_.kernel_overhead_seconds, problem_.cases[i], factors);
-    out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
-    if (!problem_.cases[i].observation->device_seconds) continue;
-    const auto place = static_cast<std::size_t>(device);
-    out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
-    ++device;
+    const FitCase& one = problem_.cases[i];
+    work_[i] = work_seconds(problem_.layout, problem_.overlap, one, factors);
+    write(i, with_launch(problem_.layout, problem_.kernel_overhead_seconds, one, factors, work_[i].all), device, out);
+  }
+}
+
+void Residuals::beside(const Eigen::VectorXd& parameters, int moved, Eigen::VectorXd& out) {
+  out.resize(count());
+  const Layout& layout = problem_.layout;
+  const Eigen::VectorXd factors = factors_of(parameters);
+  const double overlap = overlap_of(layout, problem_.overlap, factors);
+  auto device = static_cast<Eigen::Index>(problem_.cases.size());
+  for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
+    const FitCase& one = problem_.cases[i];
+    auto [memory, all] = work_[i];
+    if (one.memory_depends_on(moved, layout)) memory = memory_seconds(layout, overlap, one, factors);
+    if (memory != work_[i].memory || one.rest_depends_on(moved, layout))
+      all = with_rest(overlap, one, factors, memory);
+    write(i, with_launch(layout, problem_.kernel_overhead_seconds, one, factors, all), device, out);
   }
 }
 

@@ -38,6 +38,16 @@ struct FitCase {
   std::pair<int, double> start = {-1, 0.0};    ///< of blocks, likewise
   int near_at = -1;                            ///< place of the near half, or -1
   double near_fraction = 0.0;                  ///< of a counted cache's traffic; its place is near_at
+
+  /// Whether the seconds of its memory, and of what else its work needs, may depend on a parameter.
+  [[nodiscard]] bool memory_depends_on(int parameter, const Layout& layout) const;
+  [[nodiscard]] bool rest_depends_on(int parameter, const Layout& layout) const;
+};
+
+/// What a case's work takes at the ceilings; most of what evaluating a case takes goes to these.
+struct WorkSeconds {
+  double memory = 0.0;
+  double all = 0.0;  ///< of the device, without its own latency
 };
 
 struct Problem {
@@ -67,9 +77,15 @@ class Residuals {
   [[nodiscard]] double sigma(Eigen::Index i) const { return sigmas_[static_cast<std::size_t>(i)]; }
 
   void at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out);
+  /// Likewise where only one parameter differs from those of the last call of `at`: work that it cannot change is not
+  /// computed again.
+  void beside(const Eigen::VectorXd& parameters, int moved, Eigen::VectorXd& out);
 
  private:
+  void write(std::size_t i, const FittedTime& time, Eigen::Index& device, Eigen::VectorXd& out) const;
+
   const Problem& problem_;
+  std::vector<WorkSeconds> work_;  ///< by case, at the last parameters
   std::vector<double> logarithms_;
   std::vector<double> sigmas_;
 };

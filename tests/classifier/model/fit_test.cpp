@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "classifier/model/problem.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -204,8 +205,8 @@ TEST(Fit, ALaunchCostsWhatItsShapeCosts) {
   EXPECT_GT(fit_operation(empty_grids(machine, 0.03e-6, false)).residual_rms, 0.02);
 }
 
-TEST(Fit, ACountedCacheMayHaveANearerHalf) {
-  const auto machine = machine_of(gpu());
+/// A cache half of which is nearer; all were counted.
+std::vector<Observation> counted(const Machine& machine) {
   std::vector<Observation> observations;
   for (const double megabytes : {1.0, 4.0, 10.0, 14.0, 28.0, 32.0, 36.0}) {
     Work work = streaming(100e6, 0.0);
@@ -217,10 +218,40 @@ TEST(Fit, ACountedCacheMayHaveANearerHalf) {
     const double seconds = 2e-6 + 12.5e-6 / (megabytes < 20.0 ? 0.8 : 0.5);
     observations.push_back({std::move(prediction), seconds, 0.002, std::nullopt, 0.0});
   }
-  const auto fit = fit_operation(observations);
+  return observations;
+}
+
+TEST(Fit, ACountedCacheMayHaveANearerHalf) {
+  const auto fit = fit_operation(counted(machine_of(gpu())));
   EXPECT_TRUE(fit.form.near_level);
   EXPECT_LT(fit.residual_rms, 0.01);
   EXPECT_NEAR(fit.efficiency("l2"), 0.5, 0.03);
+}
+
+TEST(Residuals, BesideOneParameterAreWhatTheyAreThere) {
+  std::mt19937_64 random(6);
+  const auto machine = machine_of(gpu()), that_starts_blocks = machine_of(gpu_that_starts_blocks());
+  auto starting = empty_grids(that_starts_blocks, 0.03e-6, true);
+  starting[2].device_seconds = 0.5 * starting[2].seconds;
+  const auto near = counted(machine), declared = stream(machine, 1.3, 0.6, 0.9, 0.01, random);
+  auto overlapping = declared;
+  for (auto& observation : overlapping)
+    observation.prediction.resources.push_back(
+        {"fp32", ResourceKind::pipe, 0.9 * observation.prediction.memory_seconds(), 0.02});
+  for (const auto& observations : {declared, near, starting, overlapping})
+    for (const Form form : {Form{0, false, false}, Form{0, true, true}, Form{1, false, true}}) {
+      const auto problem = problem_of(observations, form);
+      Residuals residuals(problem);
+      Eigen::VectorXd base, beside, there;
+      for (int j = 0; j < problem.layout.count; ++j) {
+        auto moved = problem.priors.mean;
+        residuals.at(moved, base);
+        moved[j] += 0.3;
+        residuals.beside(moved, j, beside);
+        residuals.at(moved, there);
+        EXPECT_EQ(beside, there) << j;
+      }
+    }
 }
 
 }  // namespace
