@@ -43,8 +43,8 @@ void take_numbers(charts::Json& value, charts::Json& numbers) {
 /// its id.
 class Columns {
  public:
-  void add(const charts::Json& row) {
-    for (const auto& [key, value] : row.get_ref<const charts::Json::object_t&>()) {
+  void add(charts::Json row) {
+    for (auto& [key, value] : row.get_ref<charts::Json::object_t&>()) {
       if (key == "id") continue;
       auto& column = columns_[key];
       column.resize(count_);
@@ -52,11 +52,11 @@ class Columns {
         // In brackets: a text by number, not a number.
         column.push_back(charts::Json::array({place_of(value.get_ref<const std::string&>(), value)}));
       } else if (value.is_array()) {
-        auto shape = value, numbers = charts::Json::array();
-        take_numbers(shape, numbers);
-        column.push_back(charts::Json::array({place_of("\n" + shape.dump(), shape), std::move(numbers)}));
+        auto numbers = charts::Json::array();
+        take_numbers(value, numbers);
+        column.push_back(charts::Json::array({place_of("\n" + value.dump(), value), std::move(numbers)}));
       } else {
-        column.push_back(value);
+        column.push_back(std::move(value));
       }
     }
     ++count_;
@@ -179,7 +179,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
 
 std::string html(const Run& run) {
   Columns points;
-  charts::each_printable_row(run, [&](const charts::Json& row) { points.add(row); });
+  charts::each_printable_row(run, [&](charts::Json row) { points.add(std::move(row)); });
   return page_of(run, charts::all(run), charts::datasets_beside_points(run), std::move(points), nullptr);
 }
 
@@ -188,7 +188,7 @@ static std::string html_of(const Several& several, const std::string& comparison
   for (auto& chart : charts::overlays(several)) list.push_back(std::move(chart));
   auto sets = charts::datasets(several);
   Columns points;
-  for (const auto& row : sets["points"]) points.add(row);
+  for (auto& row : sets["points"]) points.add(std::move(row));
   sets.erase("points");
   return page_of(several.merged, list, std::move(sets), std::move(points), &several, comparison);
 }
