@@ -202,11 +202,12 @@ int gate_import(const GateOptions& options) {
     entry.added_utc = run.context.created_utc.empty() ? utc_now() : run.context.created_utc;
     entry.fingerprint = compare::fingerprint_of(run);
     const auto [place, is_new] = known.try_emplace(entry.fingerprint);
+    auto& seen = place->second;
     if (is_new)
       store.visit_times(entry.fingerprint, max_entries_of_history, [&](const storage::BaselineEntry& other) {
-        place->second.emplace(other.label, other.added_utc);
+        seen.emplace(other.label, other.added_utc);
       });
-    if (!place->second.emplace(entry.label, entry.added_utc).second) continue;
+    if (!seen.emplace(entry.label, entry.added_utc).second) continue;
     entry.runs.push_back(std::move(run));
     storage::BaselineStore(options.store).add(entry);
     ++added;
