@@ -219,10 +219,10 @@ class Site {
                                 std::string(version));
     });
     get("/api/runs", json, [this](const auto&) { return dumped(runs()); });
-    for (const auto& [name, analysis] :
+    for (const auto& [name, analysis_name] :
          {std::pair("timeline", "timeline"), std::pair("memory", "hta"), std::pair("hta", "hta"),
           std::pair("kernels", "hta"), std::pair("flame", "flame")})
-      get("/api/profiler/" + std::string(name), json, [this, analysis](const auto& request) {
+      get("/api/profiler/" + std::string(name), json, [this, analysis = analysis_name](const auto& request) {
         const std::string by =
             analysis == std::string_view("flame") && asked_weight(request) ? request.get_param_value("time") : "";
         const Timeline timeline = this->timeline(file(request, {FileKind::trace}, true));
