@@ -5,10 +5,21 @@
 
 #include <vector>
 
+#include "core/model/collective.h"
+
 namespace gpubench::profile {
 namespace {
 
 using testing::ElementsAre;
+
+TEST(Counting, holds_up_no_kernel_that_waits_for_other_gpus) {
+  for (const char* name : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                           "_Z40ncclDevKernel_AllReduce_Sum_bf16_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+                           "ncclSymkDevKernel_AllGather_LL", "_Z26nvshmemi_barrier_all_kernelv"})
+    EXPECT_TRUE(waits_for_other_gpus(name)) << name;
+  for (const char* name : {"", "_Z5saxpyPf", "my_ncclDevKernel_of_tests"})
+    EXPECT_FALSE(waits_for_other_gpus(name)) << name;
+}
 
 TEST(CountingPlan, takes_the_first_launches_and_then_ever_rarer_ones) {
   const CountingPlan plan{.first = 4};
