@@ -310,7 +310,7 @@ const bench::CuptiProfilerHost::Configuration& LaunchCounter::set_of(Device& dev
 
 /// After so many launches that are not counted, where the program has run for so long.
 void LaunchCounter::look_at_rest(double seconds) {
-  if (++not_counted_ >= launches_before_rest && !rests_ && program_seconds() >= seconds) rest();
+  if (++not_counted_ >= launches_before_rest && !rests_ && !devices_.empty() && program_seconds() >= seconds) rest();
 }
 
 void LaunchCounter::rest() {
