@@ -31,9 +31,13 @@ void answer(int client, const TriggerListener::Record& record) {
   const auto request = nlohmann::json::parse(text.value_or(""), nullptr, false);
   if (!request.is_object() || !request.contains("folder") || !request["folder"].is_string()) return;
   const InjectionOptions options = options_from(*text);
-  const double end = steady_seconds() + options.duration_seconds;
+  double end = 0.0;
   record(request["folder"].get<std::string>(), options,
-         {.begun = [&] { (void)sent(client, answer_recording); },
+         {.begun =
+              [&] {  // to load and attach CUPTI may take longer than all of the time that is asked for
+                end = steady_seconds() + options.duration_seconds;
+                (void)sent(client, answer_recording);
+              },
           .asks_on =
               [&] {
                 const double left = end - steady_seconds();
