@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t min_repeats = 3;
 constexpr double min_cover = 0.5;  // of the time in which the process launches
+constexpr double min_cover_beside_optimizer = 0.8;
 constexpr std::int64_t max_weight = std::numeric_limits<std::uint32_t>::max();
 
 /// Ranges of one stem on one thread.
@@ -195,6 +196,11 @@ std::vector<Iterations> iterations(const Linked& linked) {
       while (!name.empty() && (name.back() == '#' || name.back() == ' ' || name.back() == '_')) name.remove_suffix(1);
       by = fmt::format("range {}", name);
     }
+    // A forward pass may have half of the time on one rank, and less on another.
+    const auto span = static_cast<double>(spans[process].second - spans[process].first);
+    if (optimizer != nullptr && by != "ProfilerStep" && best != nullptr &&
+        static_cast<double>(best->covered) < min_cover_beside_optimizer * span)
+      best = nullptr;
     Iterations here;
     if (best != nullptr) {
       here.by = by;

@@ -77,6 +77,7 @@ TEST(Iterations, are_what_repeats_on_the_gpu) {
 /// Training: a forward pass of `kernels`, and the optimizer's step of one.
 void add_step(Sample& sample, std::int64_t at, int kernels, const char* optimizer) {
   for (int k = 0; k < kernels; ++k) sample.kernel(at + k, at + k + 1, at + 2 * k, at + 2 * k + 1, "gemm");
+  sample.slice(SliceKind::range, sample.ranges, at, at + 60, "Model");
   sample.slice(SliceKind::range, sample.ranges, at + 80, at + 90, optimizer);
   sample.kernel(at + 82, at + 84, at + 85, at + 86, "foreach");
 }
