@@ -47,6 +47,7 @@ Device describe(int index) {
 
   const std::string bus_id = pci_bus_id(index);
   device.properties["pci_bus_id"] = bus_id;
+  static const Nvml kept(bus_id);  // NVML counts its users: while one is there, others start at once
   add_nvml_properties(Nvml(bus_id), device.properties);
   return device;
 }
