@@ -7,14 +7,15 @@ import json
 import multiprocessing
 import os
 import shutil
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence, Union
 
 from .. import _core
-from .adapters import MAX_SOURCE_BYTES, candidate_adapter, problem_of
+from .adapters import MAX_SOURCE_BYTES, candidate_adapter, functions, problem_of
 from .adapters.c_library import files as files_beside
 from .device import is_broken, trouble_of
 from .problem import Problem
@@ -152,11 +153,11 @@ class Judge:
         sides: list[Side] = []
         try:
             try:
-                with trial.turns.beside_others():
-                    memory = trial.memory(for_batches=time_it)
-                    sides = self._start_all(trial, file, memory, time_it)
-                    result.isolation_missing = sides[0].process.missing
-                    if check:
+                memory = trial.memory(for_batches=time_it)
+                sides = self._start_all(trial, file, memory, time_it)
+                result.isolation_missing = sides[0].process.missing
+                if check:
+                    with trial.turns.beside_others():
                         trial.checker.check(sides[0], result)
                 if time_it:
                     spare = iter(sides[1:])
@@ -237,24 +238,37 @@ def rank(results: Sequence[Result]) -> list[Result]:
     return [*timed, *sorted((each for each in results if each not in timed), key=lambda each: (each.verdict != "right", each.verdict, each.candidate))]
 
 
-def judge(problem: str | os.PathLike[str] | Problem, candidates: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, time_budget: float = 3.0,
+_Candidate = Union[str, "os.PathLike[str]", Callable[..., Any]]
+
+
+def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candidates: _Candidate | Sequence[_Candidate], *, time_budget: float = 3.0,
           jobs: int = 1, cold: bool = True, resume: str | os.PathLike[str] | None = None, calibration: Any = None,
-          settings: Settings | None = None, on_result: Callable[[Result], None] | None = None) -> list[Result]:
+          settings: Settings | None = None, on_result: Callable[[Result], None] | None = None, **names: Any) -> list[Result]:
     """Judges candidates of a problem, each in a process of its own, and returns their results in the candidates' order.
 
-    `problem` and `candidates` are files or folders, in the forms that docs/judge.md names. `time_budget` is seconds of timing for a candidate. `resume` is
-    a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one the stored one of the
-    device is used. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
+    `problem` and `candidates` are files or folders, in the forms that docs/judge.md names, or functions: what those use is written into files, for the
+    processes that run them. A problem that is a function takes `inputs` and what else a problem's file has as `names`. `time_budget` is seconds of timing
+    for a candidate. `resume` is a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one the stored
+    one of the device is used. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
     chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
     if calibration is not None:
         chosen.calibration = calibration.data
-    paths = [candidates] if isinstance(candidates, (str, os.PathLike)) else candidates
-    files = candidates_of(paths)
-    read: Problem = problem if isinstance(problem, Problem) else problem_of(Path(problem))
-    found = {}
-    for result in Judge(read, chosen, Store(Path(resume)) if resume is not None else None).results(files):
-        found[result.candidate] = result
-        if on_result is not None:
-            on_result(result)
+    given = [candidates] if isinstance(candidates, (str, os.PathLike)) or callable(candidates) else candidates
+    with tempfile.TemporaryDirectory(prefix="gpubench-judge-") as folder:
+        written = {str(functions.write(Path(folder), each, "candidate")): each for each in given if callable(each)}
+        places = iter(written)
+        files = candidates_of([next(places) if callable(each) else each for each in given])
+        if callable(problem):
+            problem = functions.problem(Path(folder), problem, names)
+        elif names:
+            raise _core.UsageError(f"judge() takes `{next(iter(names))}` where the problem is a function alone.")
+        read: Problem = problem if isinstance(problem, Problem) else problem_of(Path(problem))
+        found = {}
+        for result in Judge(read, chosen, Store(Path(resume)) if resume is not None else None).results(files):
+            found[result.candidate] = result
+            if result.candidate in written:
+                result.candidate = Path(result.candidate).stem
+            if on_result is not None:
+                on_result(result)
     rank(list(found.values()))
     return [found[str(file)] for file in files]

@@ -109,13 +109,13 @@ class Trial:
                 self._sizes = (2 * largest + self._batch_bytes,) * 2  # in FP64, or with holes, inputs are twice as large
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             try:
+                self._memory = self.memory()
+                recorded = self._recorded_side()
+                self._start_trusted(recorded)
+                maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
                 with self.turns.beside_others():
-                    self._memory = self.memory()
-                    recorded = self._recorded_side()
-                    self._start_trusted(recorded)
-                    maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
                     self.probes = maker.make()
-                    self.notes += maker.notes
+                self.notes += maker.notes
             except Trouble as trouble:
                 raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
             except (RuntimeError, accelerator.Refused) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of one machine take turns: while one times, no other times or checks on the same device."""
+"""Judges of one machine take turns: while one times, no other calls what it judges on the same device."""
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +25,7 @@ class Turns:
 
     @contextlib.contextmanager
     def beside_others(self) -> Iterator[None]:
-        """For all but timing."""
+        """For calls that are not timed."""
         with self._held(fcntl.LOCK_SH):
             yield
 

@@ -9,9 +9,9 @@ and may have `cases` and `hidden_cases` (lists of dicts for `inputs`), `contents
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
-_TAKEN = ("cases", "hidden_cases", "contents", "strides", "mutable", "tolerance", "precision", "compare", "nan_equal")
+TAKEN = ("cases", "hidden_cases", "contents", "strides", "mutable", "tolerance", "precision", "compare", "nan_equal")
 
 
 def matches(path: Path, names: set[str]) -> bool:
@@ -19,24 +19,27 @@ def matches(path: Path, names: set[str]) -> bool:
 
 
 def problem(path: Path) -> Any:
+    from . import run_problem
+    return of_names(str(path), path.stem, vars(run_problem(path)))
+
+
+def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
+    """A problem by the names that its file has."""
     import inspect
 
     import numpy as np
 
     from ..problem import Problem
-    from . import run_problem
-    module = run_problem(path)
-    given = {name: getattr(module, name) for name in _TAKEN if hasattr(module, name)}
-    work = getattr(module, "work", None)
+    given = {each: names[each] for each in TAKEN if each in names}
+    work = names.get("work")
 
     def make(case: Any, seed: int) -> Any:
-        made = module.inputs(np.random.default_rng(seed), **case)
+        made = names["inputs"](np.random.default_rng(seed), **case)
         return made if isinstance(made, tuple) else (made,)
 
-    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={"names": ["reference"]},
-                   candidate_facts={"names": ["candidate", getattr(module, "entry", path.stem)],
-                                    "parameters": list(inspect.signature(module.reference).parameters)},
-                   work=None if work is None else lambda tree: work(*tree), hidden_files=[str(path)], **given)
+    return Problem(name=name, file=file, adapter=__file__, make=make, reference_facts={"names": ["reference"]},
+                   candidate_facts={"names": ["candidate", names.get("entry", name)], "parameters": list(inspect.signature(names["reference"]).parameters)},
+                   work=None if work is None else lambda tree: work(*tree), hidden_files=[file], **given)
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
