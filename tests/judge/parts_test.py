@@ -18,7 +18,7 @@ except ImportError:
     sys.exit(77)
 
 from gpubench.judging import arrays, checks, floor, rank, timing
-from gpubench.judging.adapters import c_library, gpu_mode
+from gpubench.judging.adapters import c_library, gpu_mode, problem_of
 from gpubench.judging.cell import audit, layout
 from gpubench.judging.contents import CONTENTS, Strided
 from gpubench.judging.memory import Poison, Region, Rows
@@ -165,7 +165,7 @@ class ChecksOfTensors(unittest.TestCase):
         self.assertEqual((earlier.age(0, y.clone()), earlier.age(0, x.clone()), earlier.age(0, x + y)), (1, 2, None))
         found = checks.difference(x, y, "float32", None, True)
         self.assertEqual(checks.diagnose(x, found, 0.0, [x.clone()], None).code, "input")
-        for name in ("float32", "float64", "float16", "bfloat16", "int64", "int8", "bool", "complex64", "complex128", "float8_e4m3fn"):
+        for name in ("float32", "float64", "float16", "bfloat16", "int64", "int8", "bool", "complex64", "complex128", "float8_e4m3fn", "float8_e4m3fnuz"):
             poison, tensor = Poison(), self.torch.zeros(8).to(getattr(self.torch, name))
             spec = layout.spec_of(tensor)
             self.assertEqual(poison.unwritten(tensor, spec), 0.0, name)
@@ -389,6 +389,21 @@ class Readers(unittest.TestCase):
             for text in ("", "[]", '{"key": "k", "speedup": 3}', '{"key": "other"}', "\0"):
                 (Path(folder) / "k.json").write_text(text)
                 self.assertIsNone(store.find("k"), text)
+
+
+class Problems(unittest.TestCase):
+    def test_what_lies_beside_one_is_not_taken_for_another(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for name in ("first", "second"):
+                place = Path(folder) / name / "task"
+                place.mkdir(parents=True)
+                (place.parent / "utils.py").write_text(f"of_{name} = {name!r}\n")
+                (place / "reference.py").write_text(f"from utils import of_{name}\n\n\ndef generate_input(seed):\n    return of_{name}\n\n\n"
+                                                    "def ref_kernel(data):\n    return data\n\n\ndef check_implementation(data, output):\n    return ''\n")
+                found.append(problem_of(place))
+            self.assertEqual([each.fresh({}) for each in found], [("first",), ("second",)])
+        self.assertNotIn("utils", sys.modules)
 
 
 class TurnsTaken(unittest.TestCase):

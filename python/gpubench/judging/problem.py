@@ -70,7 +70,7 @@ def upcast(tree: Any) -> Any | None:
     gains = False
     for leaf in leaves:
         name = str(leaf.dtype).removeprefix("torch.")
-        is_float = name.startswith(("float", "bfloat"))
+        is_float = name.startswith(("float", "bfloat")) and not name.startswith("float4")
         gains = gains or (is_float and name != "float64")
         if not is_float:
             wide.append(leaf)

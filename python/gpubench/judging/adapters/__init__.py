@@ -66,13 +66,22 @@ def run_problem(path: Path) -> ModuleType:
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     kept = sys.path[:]
-    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
+    folders = [path.parent, path.parent.parent]
+    sys.path[:0] = map(str, folders)
+    # What lies beside other problems has the same names
+    beside = {each.stem for folder in folders for each in folder.glob("*.py")} - sys.stdlib_module_names
+    others = {name: module for name, module in sys.modules.items() if name.split(".")[0] in beside}
+    for name in others:
+        del sys.modules[name]
     try:
         specification.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001: the problem's own
         raise _core.UsageError(f"The problem {path} does not import: {type(error).__name__}: {error}.") from None
     finally:
         sys.path[:] = kept
+        for name in [each for each in sys.modules if each.split(".")[0] in beside]:
+            del sys.modules[name]
+        sys.modules.update(others)
     return module
 
 

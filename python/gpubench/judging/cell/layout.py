@@ -7,7 +7,8 @@ from typing import Any
 
 GUARD_BYTES = 256  #: before and after each array
 ALIGNMENT = 64
-_WIDE = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}  #: types that NumPy lacks, by their bits
+#: Types that NumPy lacks, by their bits.
+_WIDE = {"bfloat16": "uint16", **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"), "uint8")}
 
 
 def is_array(thing: Any) -> bool:
