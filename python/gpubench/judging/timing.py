@@ -52,8 +52,6 @@ class Block:
 
 #: What disturbs a batch makes it longer, never shorter: this quantile of batches is hardly disturbed, and still of many.
 _QUANTILE = 0.25
-_RESAMPLES = 400
-_SIDES = ("reference", "candidate", "nothing", "empty")
 
 
 @dataclass
@@ -98,30 +96,25 @@ class Summary:
         return min(gross["nothing"], gross["empty"] + self.gpu_copy[side]) if side in self.gpu_copy else gross["nothing"]
 
     def speedup(self) -> tuple[Interval | None, str]:
-        """Reference over candidate, each less the call that does nothing. The interval is a percentile bootstrap of two stages, over rounds and over the
-        blocks of each, so it holds what varies between processes and over time. It is widened for few rounds (or blocks, where there is one round) by
-        t(K-1) / z * sqrt(K / (K-1)), as core/statistics has it for blocks of samples."""
-        reference, candidate = self.seconds("reference"), self.seconds("candidate")
-        why = "a call is too short for the clock: doing nothing takes as long"
-        groups = len(self.rounds) if len(self.rounds) > 1 else len(self.rounds[0].blocks)
-        if reference is None or candidate is None or groups < 2:
-            return None, why
-        random = np.random.default_rng(1)
-        batches = [{side: each.batches(side) for side in _SIDES} for each in self.rounds]
-        logs = []
-        for _ in range(_RESAMPLES):
-            drawn = [(batches[one], random.integers(0, len(batches[one]["nothing"]), len(batches[one]["nothing"])))
-                     for one in random.integers(0, len(batches), len(batches))]
-            gross = {side: float(np.quantile(np.concatenate([one[side][blocks].ravel() for one, blocks in drawn]), _QUANTILE)) for side in _SIDES}
-            above = tuple(gross[side] - self._cost(side, gross) for side in ("reference", "candidate"))
-            if min(above) > 0.0:
-                logs.append(math.log(above[0] / above[1]))
-        if len(logs) < 0.975 * _RESAMPLES:
-            return None, why
-        middle = math.log(reference / candidate)
-        wider = _core.student_quantile(0.025, groups - 1) / 1.959963984540054 * math.sqrt(groups / (groups - 1))
-        low, high = (middle + wider * limit(0.0, float(np.quantile(logs, tail)) - middle) for limit, tail in ((min, 0.025), (max, 0.975)))
-        return Interval(math.exp(middle), math.exp(low), math.exp(high)), ""
+        """Reference over candidate, each less the call that does nothing, or why there is none.
+
+        Batches are compared by pairs, of the same inputs and one after the other, so that what slows both is no difference. A round is the median of its
+        pairs, as one process of each side gives one value; of one round alone each block is one. The result is the median of those, with the interval that
+        Student's t gives for so few, wider by the 1.2 that a median's error is over that of a mean."""
+        rounds = [self._logs(each) for each in self.rounds]
+        groups = [float(np.median(each)) for each in (rounds if len(rounds) > 1 else list(rounds[0].mean(axis=1)))]
+        if len(groups) < 2 or not np.isfinite(groups).all():
+            return None, "a call is too short for the clock: doing nothing takes as long"
+        middle = float(np.median(groups))
+        half = 1.2 * _core.student_quantile(0.025, len(groups) - 1) * float(np.std(groups, ddof=1)) / math.sqrt(len(groups))
+        return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half)), ""
+
+    def _logs(self, each: Times) -> Any:
+        """Of reference over candidate, by block and pair; NaN where one of them is not told from nothing."""
+        gross = {side: float(np.quantile(each.batches(side), _QUANTILE)) for side in ("nothing", "empty")}
+        with np.errstate(invalid="ignore", divide="ignore"):
+            reference, candidate = (np.maximum(each.batches(side) - self._cost(side, gross), 0.0) for side in ("reference", "candidate"))
+            return np.log(reference / candidate)
 
 
 BATCH_SECONDS = 0.002
@@ -257,13 +250,14 @@ def clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
                                 f"{cpu * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
 
 
+BUSY_SECONDS = 5e-4  #: that the smallest work waits on a GPU that others use
 _CLOCKS_APART = 2e-4  #: seconds: events are recorded before and after the judge's own clock is read
 
 
 def _gpu_clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
     """The judge's two clocks of the same windows, and whether others work on the GPU while nothing is asked of the candidate."""
     waits, usual = ([one for each in rounds for one in getattr(each, name)] for name in ("waits", "reference_waits"))
-    if waits and usual and np.median(waits) > 5.0 * np.median(usual) and np.median(waits) > 5e-4:
+    if waits and usual and np.median(waits) > 5.0 * np.median(usual) and np.median(waits) > BUSY_SECONDS:
         return Trouble("idle-work", f"The clocks disagree: the GPU was busy while nothing was asked of it. The smallest work waited {np.median(waits) * 1e3:.3g} ms, "
                                     f"and {np.median(usual) * 1e3:.3g} ms beside the reference.")
     clocks = np.array([pair for each in rounds for pair in each.clocks])
