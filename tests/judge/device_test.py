@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The way of a GPU through the judge, on a fake one: memory that is shared, outputs that are looked at in time, clocks that must agree."""
+import os
 import sys
 import tempfile
 import time
@@ -20,7 +21,7 @@ from gpubench.judging.adapters import problem_of
 from gpubench.judging.cell import accelerator, layout
 from gpubench.judging.contest import Judge
 from gpubench.judging.device import Block, is_broken, trouble_of
-from gpubench.judging.process import Limits, nursery
+from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
 
 HERE = Path(__file__).resolve().parent
@@ -122,9 +123,25 @@ def candidate(x, y):
 
             def wait_seconds(self, times=5):
                 Busy.calls += 1
-                return 1e-5 if Busy.calls % 3 == 1 else 3e-3  # reference, candidate; candidate in the next block
+                # While its processes are held; then reference, candidate; candidate in the next block
+                return 1e-5 if Busy.calls == 1 or Busy.calls % 3 == 2 else 3e-3
 
         self.refused("idle-work", "3 ms", "def candidate(x, y):\n    return y + x * 3\n", device=Busy)
+
+    def test_work_that_never_rests_is_the_candidates_where_it_is_held_with_it(self):
+        class Always(FakeDevice):
+            busy, held = 3e-3, 1e-5
+
+            def wait_seconds(self, times=5):
+                states = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()[0] for each in descendants(os.getpid())]
+                return self.held if "T" in states else self.busy
+
+        class Others(Always):
+            held = 3e-3
+
+        same = "def candidate(x, y):\n    return y + x * 3\n"
+        self.refused("idle-work", "while its processes were held", same, device=Always)
+        self.assertEqual(self.judged(same, device=Others).verdict, "right")
 
     def test_clocks_that_disagree(self):
         class Drifting(FakeDevice):

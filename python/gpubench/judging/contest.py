@@ -153,16 +153,16 @@ class Judge:
         sides: list[Side] = []
         try:
             try:
-                memory = trial.memory(for_batches=time_it)
-                sides = self._start_all(trial, file, memory, time_it)
-                result.isolation_missing = sides[0].process.missing
-                if check:
-                    with trial.turns.beside_others():
+                with trial.turns.beside_others():  # a process that starts on a GPU holds up others there
+                    memory = trial.memory(for_batches=time_it)
+                    sides = self._start_all(trial, file, memory, time_it)
+                    result.isolation_missing = sides[0].process.missing
+                    if check:
                         trial.checker.check(sides[0], result)
                 if time_it:
                     spare = iter(sides[1:])
                     with trial.turns.alone():
-                        trial.time(sides[0], result, lambda: next(spare, None) or self._start(trial, file, memory))
+                        trial.time(sides, result, lambda: next(spare, None) or self._start(trial, file, memory))
                 result.verdict = "right"
             except (Trouble, _core.Error):
                 raise

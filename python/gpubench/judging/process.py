@@ -317,6 +317,15 @@ class CellProcess:
             raise Trouble("crash", f"Its process was ended by {signal.Signals(number).name}.{hint}")
         raise Trouble("crash", f"It ended its process with exit code {status}.")
 
+    def hold(self, on: bool) -> None:
+        """Stops it and all that came of it, or lets them go on."""
+        if self._process is not None and self._process.poll() is None:
+            for each in descendants(self._process.pid)[1:]:  # the first waits for the others alone
+                try:
+                    os.kill(each, signal.SIGSTOP if on else signal.SIGCONT)
+                except OSError:
+                    pass
+
     def kill(self) -> None:
         """Ends it and all that came of it."""
         if self._process is None or self._process.poll() is not None:

@@ -32,6 +32,8 @@ _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a 
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 3
+_HELD_SECONDS = 0.05  #: after which what a held process has launched is done
+_ROUNDS, _ROUNDS_ON_GPU = 3, 5
 
 
 @dataclass
@@ -39,8 +41,9 @@ class Settings:
     """How candidates are judged."""
 
     time_budget: float = 3.0  #: seconds of timing a candidate
-    rounds: int = 3  #: processes of each side that are timed: the same program is faster in one process than in another
-    min_blocks: int = 4  #: of each round
+    #: Processes of each side that are timed: the same program is faster in one process than in another. None: 5 on a GPU, where they start at once, else 3
+    rounds: int | None = None
+    min_blocks: int = 3  #: of each round
     narrow: float = 0.01
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
@@ -86,6 +89,7 @@ class Trial:
         if self.device != "cpu":  # CUDA reserves far more addresses than memory
             without = self.gpu.left_out() if self.gpu is not None and settings.limits.namespaces else {}
             self.settings = settings = replace(settings, limits=replace(settings.limits, memory_bytes=None, without=without))
+        self._rounds = settings.rounds or (_ROUNDS if self.gpu is None else _ROUNDS_ON_GPU)
         self._calibration, self._why_no_calibration = settings.calibration, ""
         if self._calibration is None:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
@@ -95,7 +99,7 @@ class Trial:
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
-        self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(settings.rounds)]
+        self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(self._rounds)]
         self.reference = self.references[0]
         self.nothing = self.side(None, "", {}, hidden=False)
         self._trusted = [*self.references, self.nothing]
@@ -109,11 +113,11 @@ class Trial:
                 self._sizes = (2 * largest + self._batch_bytes,) * 2  # in FP64, or with holes, inputs are twice as large
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             try:
-                self._memory = self.memory()
-                recorded = self._recorded_side()
-                self._start_trusted(recorded)
-                maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
                 with self.turns.beside_others():
+                    self._memory = self.memory()
+                    recorded = self._recorded_side()
+                    self._start_trusted(recorded)
+                    maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
                     self.probes = maker.make()
                 self.notes += maker.notes
             except Trouble as trouble:
@@ -185,14 +189,17 @@ class Trial:
     @property
     def processes_of_candidate(self) -> int:
         """That are timed one after the other, and one that is recorded."""
-        return self.settings.rounds + (self._injection is not None)
+        return self._rounds + (self._injection is not None)
 
     def start(self, side: Side, memory: Memory | None = None) -> None:
         """Starts the process of a candidate. Throws Trouble where it does not load."""
         side.start(*self._sizes, memory)
 
-    def time(self, side: Side, result: Result, again: Callable[[], Side]) -> None:
-        """In turns with the reference, in rounds of fresh processes, which `again` gives; every call is fresh, and checked. Throws Trouble."""
+    def time(self, started: Sequence[Side], result: Result, again: Callable[[], Side]) -> None:
+        """In turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started; every call is fresh, and
+        checked. Throws Trouble."""
+        side = started[0]
+        quiet = self._quiet_wait(started)
         plan = self._plan(side)
         rounds = [self._round(side, self.reference, plan, result)]
         for reference in self.references[1:]:
@@ -203,7 +210,7 @@ class Trial:
                 rounds.append(self._round(other, reference, plan, result))
             finally:
                 other.close()
-        trouble = timing.clocks_agree(rounds)
+        trouble = timing.clocks_agree(rounds) or self._busy_gpu(rounds, quiet)
         if trouble:
             raise trouble
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
@@ -212,6 +219,27 @@ class Trial:
         self._sum_up(times, plan, result)
         if self.settings.cold and self.device == "cpu":
             self._time_cold(side, result)
+
+    def _quiet_wait(self, sides: Sequence[Side]) -> float:
+        """How long the smallest work waits on the GPU while all processes of the candidate are held."""
+        if self.gpu is None:
+            return 0.0
+        for each in sides:
+            each.process.hold(True)
+        try:
+            time.sleep(_HELD_SECONDS)
+            return self.gpu.wait_seconds()
+        finally:
+            for each in sides:
+                each.process.hold(False)
+
+    def _busy_gpu(self, rounds: Sequence[timing.Times], quiet: float) -> Trouble | None:
+        """Work that never rests shows beside the reference, too: it is the candidate's where it is gone while its processes are held."""
+        waits = [one for each in rounds for one in each.waits]
+        if not waits or np.median(waits) <= max(5.0 * quiet, timing.BUSY_SECONDS):
+            return None
+        return Trouble("idle-work", f"The clocks disagree: the GPU was busy while nothing was asked of it. The smallest work waited {np.median(waits) * 1e3:.3g} ms, "
+                                    f"and {quiet * 1e3:.3g} ms while its processes were held.")
 
     def _recorded_side(self) -> Side | None:
         if self._injection is None:
@@ -302,7 +330,7 @@ class Trial:
             side.earlier.add(side.outputs(0))
         target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
         return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks,
-                           budget_seconds=settings.time_budget / settings.rounds, narrow=settings.narrow)
+                           budget_seconds=settings.time_budget / self._rounds, narrow=settings.narrow)
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
