@@ -66,7 +66,9 @@ std::map<int, std::filesystem::path> files_in(const std::filesystem::path& folde
 }
 
 BaselineEntry read_entry(int number, const std::filesystem::path& file, bool times_alone = false) {
-  BaselineEntry entry = (times_alone ? baseline_times_from_json : baseline_from_json)(read_text(file), file.string());
+  const std::string text = read_text(file);
+  BaselineEntry entry =
+      times_alone ? baseline_times_from_json(text, file.string()) : baseline_from_json(text, file.string());
   entry.number = number;
   return entry;
 }

@@ -16,6 +16,8 @@
 namespace gpubench::storage {
 namespace {
 
+namespace ondemand = simdjson::ondemand;
+
 /// Of a slim run, and of each of its points, by the names in a file.
 constexpr std::array<std::string_view, 3> left_out = {"calibrations", "boundaries", "findings"};
 constexpr std::array<std::string_view, 6> left_out_of_points = {"samples_seconds", "samples_clock_hz", "block_sizes",
@@ -73,93 +75,149 @@ class RunReader {
     }
   }
 
-  /// The fields of an object, of which those named are empty lists.
-  nlohmann::json without(const simdjson::dom::object& object, std::span<const std::string_view> names, int depth) {
-    nlohmann::json json = nlohmann::json::object();
-    for (const auto& [key, value] : object)
-      json[std::string(key)] =
-          std::ranges::find(names, key) != names.end() ? nlohmann::json::array() : json_of(value, depth);
-    return json;
-  }
-
-  /// Of a point its name and its times, without a document between. Throws Odd where anything is not as usual.
-  static Point times_at(const simdjson::dom::object& object) {
-    Point point;
-    Measurement& measurement = point.measurement;
-    const std::pair<std::string_view, std::string*> texts[] = {{"name", &measurement.name},
-                                                               {"operation", &measurement.operation},
-                                                               {"device", &measurement.device},
-                                                               {"cache_state", &measurement.cache_state}};
-    for (const auto& [key, value] : object) {
-      if (key == "failure" || key == "skipped") throw Odd();
-      if (key == "repetition") measurement.repetition = static_cast<int>(within(std::int64_t(value), 1'000'000));
-      if (key == "timings")
-        for (const simdjson::dom::element timing : simdjson::dom::array(value))
-          measurement.timings.push_back(timing_at(timing));
-      for (const auto& [name, text] : texts)
-        if (key == name) *text = std::string_view(value);
-    }
-    if (measurement.name.empty() || measurement.device.empty()) throw Odd();
-    return point;
-  }
-
-  static Timing timing_at(const simdjson::dom::object& object) {
-    Timing timing;
-    const auto clock = std::ranges::find(timing_mode_names, std::string_view(object["clock"]));
-    if (clock == timing_mode_names.end()) throw Odd();
-    timing.clock = static_cast<TimingMode>(clock - timing_mode_names.begin());
-    const auto seconds = object["seconds"];
-    if (seconds.error() != simdjson::SUCCESS || seconds.is_null()) return timing;
-    Summary& summary = timing.seconds.emplace();
-    summary.count = within(std::int64_t(seconds["count"]), max_integer);
-    const std::pair<const char*, double*> numbers[] = {
-        {"minimum", &summary.minimum}, {"median", &summary.median}, {"maximum", &summary.maximum}};
-    for (const auto& [name, number] : numbers) *number = double(seconds[name]);
-    summary.lower_quartile = summary.upper_quartile = summary.mean = summary.median;
-    summary.median_ci95 = {summary.median, summary.median};
-    return timing;
-  }
-  static std::int64_t within(std::int64_t number, std::int64_t max) {
-    if (number < 0 || number > max) throw Odd();
-    return number;
-  }
-
- public:
-  BaselineEntry read_times(const simdjson::padded_string& text) {
-    constexpr std::array<std::string_view, 1> runs_alone = {"runs"};
-    constexpr std::array<std::string_view, 5> beside_points = {"points", "calibrations", "boundaries", "findings",
-                                                               "warnings"};
-    simdjson::dom::parser parser;
-    const simdjson::dom::object root = parser.parse(text);
-    const Document document =
-        document_of(without(root, runs_alone, 1), origin_, baseline_schema, BaselineEntry::schema_version);
-    if (document.version == 1) throw Odd();  // another place for times
-    BaselineEntry entry = baseline_at(document.root(origin_));
-    for (const simdjson::dom::element element : root["runs"].get_array()) {
-      const simdjson::dom::object one = element;
-      const nlohmann::json rest = without(one, beside_points, 2);
-      Run& run = entry.runs.emplace_back(run_at(Node(rest, origin_, document.version)));
-      for (const simdjson::dom::element point : one["points"].get_array()) {
-        const simdjson::dom::object fields = point["measurement"];
-        const bool failed = fields["failure"].error() == simdjson::SUCCESS;
-        const bool skipped = fields["skipped"].error() == simdjson::SUCCESS;
-        if (!failed && !skipped) {
-          run.points.push_back(times_at(fields));
-          continue;
-        }
-        const nlohmann::json whole = json_of(point, 3);
-        run.points.push_back(point_at(Node(whole, origin_, document.version)));
-      }
-    }
-    if (entry.runs.empty()) throw Odd();
-    return entry;
-  }
-
- private:
   std::string_view origin_;
   bool slim_;
   bool in_points_ = false;  ///< of a slim run
   std::size_t values_ = 0;
+};
+
+/// Baselines by their names and times alone, in one pass that steps over all else. Throws simdjson_error, ReadError, or
+/// Odd where anything is not as usual.
+class TimesReader {
+ public:
+  explicit TimesReader(std::string_view origin) : origin_(origin) {}
+
+  BaselineEntry read(simdjson::padded_string_view text) {
+    text_bytes_ = text.length();
+    ondemand::parser parser;
+    ondemand::document document = parser.iterate(text);
+    nlohmann::json head = nlohmann::json::object();
+    std::vector<Run> runs;
+    for (ondemand::field field : document.get_object()) {
+      const std::string key(std::string_view(field.unescaped_key()));
+      if (key != "runs") {
+        head[key] = json_of(field.value());
+        continue;
+      }
+      head[key] = nlohmann::json::array();
+      version_ = checked(head).version;
+      if (version_ == 1) throw Odd();  // another place for times
+      for (ondemand::object run : field.value().get_array()) runs.push_back(run_of(run));
+    }
+    if (document.current_location().error() != simdjson::OUT_OF_BOUNDS || runs.empty()) throw Odd();
+    BaselineEntry entry = baseline_at(checked(std::move(head)).root(origin_));
+    entry.runs = std::move(runs);
+    return entry;
+  }
+
+ private:
+  static constexpr std::size_t least_of_a_point = 512;  ///< about so many bytes
+
+  [[nodiscard]] Document checked(nlohmann::json head) const {
+    return document_of(std::move(head), origin_, baseline_schema, BaselineEntry::schema_version);
+  }
+  [[nodiscard]] nlohmann::json json_of(ondemand::value value) const {
+    return parse_json(std::string_view(simdjson::to_json_string(value)), origin_, baseline_schema);
+  }
+
+  Run run_of(ondemand::object& fields) {
+    nlohmann::json rest = nlohmann::json::object();
+    std::vector<Point> points;
+    points.reserve(std::min(text_bytes_ / least_of_a_point, max_array));
+    for (ondemand::field field : fields) {
+      const std::string key(std::string_view(field.unescaped_key()));
+      const bool is_left_out = std::ranges::find(left_out, key) != left_out.end() || key == "warnings";
+      if (key == "points")
+        for (ondemand::object point : field.value().get_array()) read_point(point, points.emplace_back());
+      rest[key] = is_left_out || key == "points" ? nlohmann::json::array() : json_of(field.value());
+    }
+    Run run = run_at(Node(rest, origin_, version_));
+    run.points = std::move(points);
+    return run;
+  }
+
+  void read_point(ondemand::object& fields, Point& point) const {
+    bool has_times = true;
+    for (ondemand::field field : fields)
+      if (field.key() == "measurement") has_times = add_times(field.value().get_object(), point.measurement);
+    if (has_times) {
+      if (point.measurement.name.empty() || point.measurement.device.empty()) throw Odd();
+      return;
+    }
+    fields.reset();  // it failed or was skipped: why is in other members
+    const nlohmann::json whole = parse_json(std::string_view(fields.raw_json()), origin_, baseline_schema);
+    point = point_at(Node(whole, origin_, version_));
+  }
+
+  /// False for one without times.
+  static bool add_times(ondemand::object fields, Measurement& measurement) {
+    bool has_times = true;
+    for (ondemand::field field : fields) {
+      const ondemand::raw_json_string key = field.key();
+      const auto take = [&](std::string& text) { text = std::string_view(field.value()); };
+      if (key == "name")
+        take(measurement.name);
+      else if (key == "operation")
+        take(measurement.operation);
+      else if (key == "device")
+        take(measurement.device);
+      else if (key == "cache_state")
+        take(measurement.cache_state);
+      else if (key == "repetition")
+        measurement.repetition = static_cast<int>(within(field.value(), 1'000'000));
+      else if (key == "failure" || key == "skipped")
+        has_times = false;
+      else if (key == "timings")
+        for (ondemand::object timing : field.value().get_array()) measurement.timings.push_back(timing_of(timing));
+    }
+    return has_times;
+  }
+
+  static Timing timing_of(ondemand::object& fields) {
+    Timing timing;
+    bool has_clock = false;
+    for (ondemand::field field : fields) {
+      const ondemand::raw_json_string key = field.key();
+      if (key == "clock") {
+        const auto clock = std::ranges::find(timing_mode_names, std::string_view(field.value()));
+        has_clock = clock != timing_mode_names.end();
+        timing.clock = static_cast<TimingMode>(clock - timing_mode_names.begin());
+      } else if (key == "seconds" && !field.value().is_null()) {
+        timing.seconds = summary_of(field.value().get_object());
+      }
+    }
+    if (!has_clock) throw Odd();
+    return timing;
+  }
+
+  static Summary summary_of(ondemand::object fields) {
+    Summary summary;
+    int found = 0;
+    for (ondemand::field field : fields) {
+      const ondemand::raw_json_string key = field.key();
+      double* const number = key == "minimum"   ? &summary.minimum
+                             : key == "median"  ? &summary.median
+                             : key == "maximum" ? &summary.maximum
+                                                : nullptr;
+      if (number != nullptr) *number = double(field.value());
+      const bool is_count = key == "count";
+      if (is_count) summary.count = within(field.value(), max_integer);
+      found += number != nullptr || is_count ? 1 : 0;
+    }
+    if (found != 4) throw Odd();
+    summary.lower_quartile = summary.upper_quartile = summary.mean = summary.median;
+    summary.median_ci95 = {summary.median, summary.median};
+    return summary;
+  }
+  static std::int64_t within(ondemand::value value, std::int64_t max) {
+    const std::int64_t number = value;
+    if (number < 0 || number > max) throw Odd();
+    return number;
+  }
+
+  std::string_view origin_;
+  int version_ = 0;
+  std::size_t text_bytes_ = 0;
 };
 
 /// Python writes numbers that JSON does not have; only results of other tools may have them.
@@ -189,9 +247,12 @@ Run read(std::string_view text, std::string_view origin, bool slim) {
 
 }  // namespace
 
-BaselineEntry baseline_times_from_json(std::string_view text, std::string_view origin) {
+BaselineEntry baseline_times_from_json(const std::string& text, std::string_view origin) {
   try {
-    return RunReader(origin, true).read_times(simdjson::padded_string(text));
+    const bool has_room = text.capacity() - text.size() >= simdjson::SIMDJSON_PADDING;
+    const simdjson::padded_string copy = has_room ? simdjson::padded_string() : simdjson::padded_string(text);
+    return TimesReader(origin).read(has_room ? simdjson::padded_string_view(text, text.capacity())
+                                             : simdjson::padded_string_view(copy));
   } catch (const simdjson::simdjson_error&) {
   } catch (const ReadError&) {
   } catch (const Odd&) {

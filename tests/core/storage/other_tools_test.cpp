@@ -166,6 +166,10 @@ TEST(OtherTools, ABaselineOfThemIsReadByItsTimesAlone) {
     }
   }
   EXPECT_THROW(baseline_times_from_json("{}", "baseline"), ReadError);
+  const std::string text = to_json(entry);
+  for (std::size_t size = 0; size + 2 < text.size(); size += 97)
+    EXPECT_THROW(baseline_times_from_json(text.substr(0, size), "baseline"), ReadError) << size;
+  EXPECT_THROW(baseline_times_from_json(text + "x", "baseline"), ReadError);
 }
 
 }  // namespace
