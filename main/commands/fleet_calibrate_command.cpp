@@ -90,7 +90,9 @@ fleet::TimeLink open_messages(const Device& device, const fleet::Place& place, f
   const auto watchdog = std::make_shared<Watchdog>(max_seconds);
   watchdog->begin("Starting NCCL");
   const auto collectives = std::make_shared<calibrate::DeviceCollectives>(device, nccl, id, place.rank, place.ranks);
-  if (collectives->reserve(max_bytes) < max_bytes) throw GpuError("a GPU has no room for two messages of 64 MiB");
+  // It rounds down to what all ranks can share.
+  if (collectives->reserve(max_bytes + 4 * std::int64_t{place.ranks}) < max_bytes)
+    throw GpuError("a GPU has no room for two messages of 64 MiB");
   watchdog->end();
   return [watchdog, collectives](int peer, bool sends, std::int64_t bytes, int iterations) {
     watchdog->begin(fmt::format("A message {} rank {}", sends ? "to" : "from", peer));
