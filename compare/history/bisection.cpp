@@ -225,13 +225,40 @@ bool Bisection::effects_known() const {
   return true;
 }
 
+std::vector<Bisection::Search> Bisection::open_searches() const {
+  std::vector<Search> open = searches();
+  std::erase_if(open, [&](const Search& search) { return cells_of(search).front().belief >= options_.confidence; });
+  return open;
+}
+
+/// Where the belief is halved, and each half again: one of these is next, whatever the pairs at hand will tell.
+std::vector<std::size_t> Bisection::later(std::size_t max) const {
+  constexpr int depths = 3;
+  constexpr double rounding = 1e-9;
+  std::vector<std::size_t> found;
+  const auto add = [&](std::size_t commit) {
+    if (commit < commits_ && usable(commit) && pairs_of(commit) == 0 && std::ranges::find(found, commit) == found.end())
+      found.push_back(commit);
+  };
+  const std::vector<Search> open = open_searches();
+  for (int depth = 1; depth <= depths; ++depth)
+    for (int part = 1; part < 1 << depth; part += 2)
+      for (const Search& search : open) {
+        const double share = static_cast<double>(part) / (1 << depth);
+        std::size_t commit = search.low + 1;
+        for (std::size_t other = commit + 1; other < search.high; ++other)
+          if (std::abs(search.above(other) - share) < std::abs(search.above(commit) - share) - rounding) commit = other;
+        add(commit);
+        if (found.size() >= max) return found;
+      }
+  return found;
+}
+
 std::optional<std::size_t> Bisection::next() const {
   if (last_ != commits_ && usable(last_) && pairs_of(last_) < options_.min_pairs && last_ != 0) return last_;
   if (pairs_of(commits_) < options_.bad_pairs || (pairs_of(commits_) < options_.max_pairs && !effects_known()))
     return commits_;
-  std::vector<Search> open;
-  for (Search& search : searches())
-    if (cells_of(search).front().belief < options_.confidence) open.push_back(std::move(search));
+  const std::vector<Search> open = open_searches();
   const auto bits = [&](std::size_t commit) {
     double sum = 0.0;
     for (const Search& search : open) {

@@ -54,6 +54,8 @@ class Bisection {
 
   /// The commit that the next pair should be of; absent when all is found, or nothing tells more.
   [[nodiscard]] std::optional<std::size_t> next() const;
+  /// Up to `max` commits without pairs that may be next after those at hand, the likeliest first.
+  [[nodiscard]] std::vector<std::size_t> later(std::size_t max) const;
   /// By point, then by commit.
   [[nodiscard]] std::vector<Culprit> culprits() const;
   /// What was measured of a point, GOOD first; empty without a time of it at BAD.
@@ -73,6 +75,7 @@ class Bisection {
   };
 
   [[nodiscard]] std::vector<Search> searches() const;
+  [[nodiscard]] std::vector<Search> open_searches() const;  ///< those that have named no commit yet
   [[nodiscard]] Search search_of(std::size_t point, std::size_t low, std::size_t high,
                                  const std::vector<Level>& levels) const;
   [[nodiscard]] bool effects_known() const;

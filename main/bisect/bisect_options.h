@@ -17,6 +17,7 @@ struct BisectOptions : Options {
   double build_limit_seconds = 1800.0;
   double run_limit_seconds = 600.0;
   double min_effect = 0.01;
+  int builds_ahead = 0;
   bool restart = false;
   bool keep = false;
 };

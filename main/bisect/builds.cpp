@@ -21,8 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// For a sentence.
-std::string last_words(const std::string& text) { return printable(last_line(text)).substr(0, 300); }
+/// At the end of a clause: what a program said last, ": no such file", where it said anything.
+std::string last_words(const std::string& text) {
+  const std::string said = printable(last_line(text)).substr(0, 300);
+  return said.empty() ? said : ": " + said;
+}
 
 /// What a build says went wrong: its first line with an error, else its last one.
 std::string complaint_in(const fs::path& file) {
@@ -61,19 +64,96 @@ Builds::Builds(const BisectOptions& options, const Repository& repository, const
   uses_pip_ = searcher("(^|[^a-z])pip3?([^a-z]|$)")(options.build);
 }
 
+std::size_t Builds::count() const {
+  const std::lock_guard lock(mutex_);
+  return built_.size();
+}
+
 void Builds::build(const std::string& hash) {
-  if (built_.contains(hash)) return;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !at_work_.contains(hash); });
+    if (built_.contains(hash)) return;
+    if (const auto known = unusable_.find(hash); known != unusable_.end()) throw Unusable(known->second);
+    at_work_.insert(hash);
+  }
+  const auto end = [&](const std::string* reason, bool built) {
+    const std::lock_guard lock(mutex_);
+    at_work_.erase(hash);
+    if (built) built_.insert(hash);
+    if (reason != nullptr) unusable_[hash] = *reason;
+    changed_.notify_all();
+  };
+  try {
+    build_now(hash);
+    end(nullptr, true);
+  } catch (const Unusable& error) {
+    const std::string reason = error.what();
+    end(&reason, false);
+    throw;
+  } catch (...) {
+    end(nullptr, false);
+    throw;
+  }
+}
+
+void Builds::build_ahead(std::vector<std::string> hashes) {
+  if (options_.builds_ahead == 0 || ends_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::move(hashes);
+    std::ranges::reverse(wanted_);
+  }
+  changed_.notify_all();
+  while (std::ssize(threads_) < options_.builds_ahead) threads_.emplace_back([this] { work_ahead(); });
+}
+
+void Builds::work_ahead() {
+  while (true) {
+    std::string hash;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return ends_ || !wanted_.empty(); });
+      if (ends_) return;
+      hash = std::move(wanted_.back());
+      wanted_.pop_back();
+      if (at_work_.contains(hash) || unusable_.contains(hash)) continue;
+    }
+    try {
+      build(hash);
+    } catch (const Unusable&) {  // told when it is its turn
+    } catch (const Stopped&) {
+      return;
+    }
+  }
+}
+
+void Builds::end_ahead() {
+  ends_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_.clear();
+  }
+  changed_.notify_all();
+  threads_.clear();
+}
+
+void Builds::build_now(const std::string& hash) {
   const fs::path tree = folder_.tree(hash);
   const fs::path done = tree.string() + ".built";
   std::error_code none;
   if (!fs::exists(done, none)) {
-    progress_.step(fmt::format("building {} ({})", hash.substr(0, 10), count() + 1), share());
-    repository_.remove_worktree(tree);
-    fs::create_directories(tree.parent_path());
-    try {
-      for (std::string& name : repository_.add_worktree(hash, tree)) empty_submodules_.insert(std::move(name));
-    } catch (const std::runtime_error& error) {
-      throw Unusable(error.what());
+    {
+      const std::lock_guard lock(mutex_);  // git makes one worktree after the other
+      if (std::this_thread::get_id() == main_)
+        progress_.step(fmt::format("building {} ({})", hash.substr(0, 10), built_.size() + 1), share());
+      repository_.remove_worktree(tree);
+      fs::create_directories(tree.parent_path());
+      try {
+        for (std::string& name : repository_.add_worktree(hash, tree)) empty_submodules_.insert(std::move(name));
+      } catch (const std::runtime_error& error) {
+        throw Unusable(error.what());
+      }
     }
     if (uses_pip_) make_environment(hash);
     std::string command = options_.build;
@@ -87,12 +167,11 @@ void Builds::build(const std::string& hash) {
         throw Unusable(
             fmt::format("the build took over {} s (--build-limit)", format_number(options_.build_limit_seconds)));
       if (!result.end.well())
-        throw Unusable(fmt::format("the build {}: {} (all of it: {})", words_of(result.end),
+        throw Unusable(fmt::format("the build {}{} (all of it: {})", words_of(result.end),
                                    last_words(complaint_in(folder_.log(hash))), folder_.log(hash).string()));
     }
     storage::write_file(done, "");
   }
-  built_.insert(hash);
 }
 
 Run Builds::run(const std::string& hash, const fs::path& file, const std::vector<std::string>& further) {
@@ -108,7 +187,7 @@ Run Builds::run(const std::string& hash, const fs::path& file, const std::vector
     throw Unusable(fmt::format("a run took over {} s (--run-limit)", format_number(options_.run_limit_seconds)));
   const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
   if (!ran || !fs::exists(file, none))
-    throw Unusable(fmt::format("its run {} and wrote no result: {}", words_of(result.end), last_words(result.errors)));
+    throw Unusable(fmt::format("its run {} and wrote no result{}", words_of(result.end), last_words(result.errors)));
   try {
     return storage::read_slim_run(file);
   } catch (const storage::ReadError& error) {
@@ -150,7 +229,7 @@ void Builds::make_environment(const std::string& hash) {
                                    "\"$(echo \"$1\"/lib/python3*/site-packages)/user.pth\"",
                                    {place.string()}, options_.build_limit_seconds, false);
   if (!made.end.well())
-    throw Unusable(fmt::format("no Python environment can be made for it: {}", last_words(made.errors)));
+    throw Unusable(fmt::format("no Python environment can be made for it{}", last_words(made.errors)));
 }
 
 ProgramResult Builds::start(const std::string& hash, const std::string& command,
@@ -181,7 +260,8 @@ ProgramResult Builds::start(const std::string& hash, const std::string& command,
   ProgramOptions how;
   how.max_seconds = std::min(limit, left);
   how.keep_output = false;
-  how.stop = [] { return Interruption::noted() != 0; };
+  const bool is_main = std::this_thread::get_id() == main_;
+  how.stop = [this, is_main] { return Interruption::noted() != 0 || (ends_ && !is_main); };
   ProgramResult result = run_program(words, how);
   if (result.stopped) throw Stopped{"it was interrupted"};
   if (result.timed_out && left <= limit) throw Stopped{"the time budget is used up"};

@@ -5,11 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/process.h"
@@ -62,14 +67,20 @@ class Builds {
  public:
   Builds(const BisectOptions& options, const Repository& repository, const SearchFolder& folder,
          ProgressLine& progress);
+  ~Builds() { end_ahead(); }
+  Builds& operator=(Builds&&) = delete;  ///< not copied, not moved
 
   [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
   [[nodiscard]] double share() const { return std::min(1.0, elapsed() / options_.total_budget_seconds); }
-  [[nodiscard]] std::size_t count() const { return built_.size(); }
-  [[nodiscard]] const std::set<std::string>& empty_submodules() const { return empty_submodules_; }
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] const std::set<std::string>& empty_submodules() const { return empty_submodules_; }  ///< at the end
 
-  /// Builds it where that has not been done. Throws Unusable, Stopped.
+  /// Builds it where that has not been done; waits where another thread does. Throws Unusable, Stopped.
   void build(const std::string& hash);
+  /// Has threads build these, as many at once as the options say, in place of those wanted before that have not begun.
+  void build_ahead(std::vector<std::string> hashes);
+  /// Stops what was begun ahead.
+  void end_ahead();
 
   /// One process of its benchmark. Throws Unusable, Stopped.
   Run run(const std::string& hash, const std::filesystem::path& file, const std::vector<std::string>& further = {});
@@ -84,6 +95,9 @@ class Builds {
   /// Packages that pip installs go into an environment of the commit, which sees those of the user's Python.
   void make_environment(const std::string& hash);
 
+  void build_now(const std::string& hash);
+  void work_ahead();
+
   /// Runs a shell command of the user's in the commit's folder.
   ProgramResult start(const std::string& hash, const std::string& command, const std::vector<std::string>& arguments,
                       double limit, bool is_build);
@@ -96,6 +110,15 @@ class Builds {
   bool has_ccache_ = false, uses_pip_ = false;
   std::string configure_;
   std::set<std::string> built_, empty_submodules_;
+  // Of threads that build ahead.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> at_work_;
+  std::map<std::string, std::string> unusable_;  ///< why
+  std::vector<std::string> wanted_;
+  std::atomic<bool> ends_ = false;
+  std::thread::id main_ = std::this_thread::get_id();
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace gpubench

@@ -59,13 +59,16 @@ class BisectSearch::Search {
     std::string stopped;
     try {
       // Where an earlier search has measured them, they may not be needed again.
-      if (pairs_.empty())
+      if (pairs_.empty()) {
+        ahead({last(), last() / 2, last() / 4, 3 * last() / 4});
         for (const std::size_t commit : {std::size_t{0}, last()}) build_end(commit);
+      }
       compare_ends();
       if (!points_.empty()) bisect();
     } catch (const Stopped& why) {
       stopped = why.why;
     }
+    builds_.end_ahead();
     progress_.clear();
     if (Interruption::noted() != 0) {
       save();
@@ -97,6 +100,13 @@ class BisectSearch::Search {
   };
 
   [[nodiscard]] std::size_t last() const { return hashes_.size() - 1; }
+
+  void ahead(const std::vector<std::size_t>& commits) {
+    std::vector<std::string> hashes;
+    for (const std::size_t commit : commits)
+      if (commit > 0 && !left_out_.contains(commit)) hashes.push_back(hashes_[commit]);
+    builds_.build_ahead(std::move(hashes));
+  }
 
   void build_end(std::size_t commit) {
     try {
@@ -214,6 +224,7 @@ class BisectSearch::Search {
 
   void bisect() {
     while (const auto commit = bisection_->next()) {
+      ahead(bisection_->later(static_cast<std::size_t>(options_.builds_ahead)));
       try {
         add_pair(*commit);
         bisection_->add_pair(*commit, differences_of(pairs_.back()));

@@ -105,6 +105,11 @@ extern const CommandFile bisect_command{
                 use::number(&BisectOptions::build_limit_seconds, 1.0, 1e7)},
                {"--run-limit", "SECONDS", "", "600", other, once, "Likewise of one run.",
                 use::number(&BisectOptions::run_limit_seconds, 1.0, 1e7)},
+               {"--build-ahead", "N", "", "0", other, once,
+                "Build up to N commits that may be next while benchmarks run, at once. For machines with cores to "
+                "spare: "
+                "about half of these builds are not needed.",
+                use::count(&BisectOptions::builds_ahead, 0, 64)},
                {"--repository", "DIR", "", "", other, once, "A folder of the repository. Without it: this folder.",
                 use::text(&BisectOptions::repository)},
                {"--folder", "DIR", "", "", other, once,

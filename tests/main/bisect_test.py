@@ -137,7 +137,7 @@ class Bisect(CommandLineTest):
 
         repository, hashes = self.history("broken", self.steps((6, 1.1)), commits=12, further=break_some)
         out = self.folder / "broken.json"
-        result = self.bisect(repository, hashes[0], hashes[12], "--build=sh build.sh", f"--out={out}")
+        result = self.bisect(repository, hashes[0], hashes[12], "--build=sh build.sh", "--build-ahead=3", f"--out={out}")
         self.assertEqual(result.returncode, 4, result.stderr)
         document = json.loads(out.read_text())
         self.assertEqual({each["commit"] for each in document["changes"]}, set(hashes[4:8]))
@@ -221,7 +221,7 @@ class Bisect(CommandLineTest):
         self.assert_refused(self.bisect(shallow, hashes[0], "main"), "--unshallow")
         self.assert_refused(self.bisect(repository, hashes[0], "main", run="false"), "GOOD", "exit code 1", code=2)
         self.assert_refused(self.bisect(repository, hashes[0], "main", "--build-limit=1", "--build=sleep 30"), "--build-limit", code=2)
-        self.assert_refused(self.bisect(repository, hashes[0], "main", run="true"), "wrote no result", code=2)
+        self.assert_refused(self.bisect(repository, hashes[0], "main", run="true"), "wrote no result.", code=2)
         self.assertEqual(len(self.git(repository, "worktree", "list").splitlines()), 1)
 
     def test_names_merges_submodules_and_points_that_are_gone(self):

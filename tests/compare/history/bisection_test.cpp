@@ -28,6 +28,7 @@ struct Found {
   std::vector<Culprit> culprits;
   std::size_t builds = 1;  ///< GOOD's
   std::size_t pairs = 0;
+  std::size_t foreseen = 0;  ///< builds that were among three that might be next, before the pairs at hand
 };
 
 Found search(const History& history, unsigned seed) {
@@ -52,6 +53,7 @@ Found search(const History& history, unsigned seed) {
   };
   Bisection bisection(history.commits, points, BisectionOptions());
   std::set<std::size_t> built;
+  std::vector<std::size_t> later;
   Found found;
   constexpr std::size_t too_many = 5000;
   while (const auto commit = bisection.next()) {
@@ -59,7 +61,10 @@ Found search(const History& history, unsigned seed) {
       bisection.leave_out(*commit);
       continue;
     }
-    built.insert(*commit);
+    if (built.insert(*commit).second && std::ranges::find(later, *commit) != later.end()) ++found.foreseen;
+    later = bisection.later(3);
+    EXPECT_LE(later.size(), 3U);
+    for (const std::size_t one : later) EXPECT_EQ(bisection.pairs_of(one), 0U);
     const ProcessValues good = process(0);
     ProcessValues differences = process(*commit);
     for (std::size_t point = 0; point < points; ++point) differences[point] -= good[point];
@@ -129,6 +134,18 @@ TEST(Bisection, FindsACulpritForEachPointInOneSearch) {
     EXPECT_GE(found.culprits[point].ratio.ci95.high, history.steps[point][0].second);
   }
   EXPECT_LT(found.builds, 18U);
+}
+
+TEST(Bisection, ForeseesWhatIsToBeBuilt) {
+  std::size_t foreseen = 0, builds = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    History history;
+    history.steps = {{{1 + seed * 37 % history.commits, 1.05}}};
+    const Found found = search(history, seed);
+    foreseen += found.foreseen;
+    builds += found.builds - 2;  // not GOOD and BAD
+  }
+  EXPECT_GE(10 * foreseen, 9 * builds);
 }
 
 TEST(Bisection, FindsTwoChangesOfOnePoint) {

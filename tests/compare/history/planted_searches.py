@@ -40,7 +40,7 @@ def search(options, number, end):
     start = time.monotonic()
     result = subprocess.run(
         [options.gpubench, "bisect", planted["good"], planted["bad"], f"--repository={history}", f"--folder={options.folder / f'work-{number}'}",
-         f"--total-budget={left:.0f}", "--build=cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build -j1", f"--run={run}",
+         f"--total-budget={left:.0f}", f"--build-ahead={options.build_ahead}", "--build=cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build -j1", f"--run={run}",
          f"--out={report}", f"--out={report.with_suffix('.md')}", "--quiet"], capture_output=True, text=True)
     one = {"search": number, "planted": plants, "seconds": time.monotonic() - start, "exit_code": result.returncode,
            "said": result.stderr.strip()[-500:]}
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, help="a new folder")
     parser.add_argument("--searches", type=int, default=10)
     parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--build-ahead", type=int, default=0, help="as gpubench bisect has it")
     parser.add_argument("--plants", type=int, default=1, help="slow-downs in each history")
     parser.add_argument("--percent", type=float, default=2.0)
     parser.add_argument("--cuda", action="store_true", help="kernels in place of loops of the host")
