@@ -31,8 +31,9 @@ using timeline::TrackKind;
 constexpr std::string_view waiting_kernel = "WaitNs";
 constexpr std::uint32_t max_values_of_a_launch = 1024;
 
-/// Times beyond this are damage: 2200 A.D.
-constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
+/// Times further than this from the recording's start are damage: 36 years. Files of traces hold no longer slices than
+/// twice that.
+constexpr std::int64_t max_distance_ns = timeline::max_time_ns / 2;
 
 /// As it is called, without the version that CUPTI adds: "cudaMemcpy" for "cudaMemcpy_v3020".
 std::string_view call_name(std::string_view name) {
@@ -159,8 +160,10 @@ class Reader {
 
   /// On the timeline; absent where it is damage.
   [[nodiscard]] std::optional<std::int64_t> time_of(const std::array<std::uint32_t, 2>& time) const {
-    if (whole(time) > max_time_ns) return std::nullopt;
-    return static_cast<std::int64_t>(whole(time)) - timeline_.base_ns;
+    std::int64_t distance = 0;
+    const bool is_far = __builtin_sub_overflow(whole(time), timeline_.base_ns, &distance) ||
+                        distance < -max_distance_ns || distance > max_distance_ns;
+    return is_far ? std::nullopt : std::optional(distance);
   }
 
   bool add(const GraphNodeRecord& record) {

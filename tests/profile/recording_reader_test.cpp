@@ -182,6 +182,21 @@ TEST_F(Recording, damage_never_gets_through) {
   }
 }
 
+TEST_F(Recording, times_far_from_its_start_are_damage) {
+  constexpr std::uint64_t last = start + (std::int64_t{1} << 60U), in_1970 = 1'000'000'000;
+  for (const std::uint64_t far : {last + 1, in_1970}) {
+    {
+      RecordingWriter writer(file(), header, 1 << 20);
+      const std::uint32_t call = writer.name("cudaMalloc_v3020");
+      for (const std::uint64_t time : {last, far})
+        writer.add(CallRecord{.start = halves(time), .name = call, .thread = 7});
+    }
+    const Recordings recordings = read_recordings(folder_);
+    EXPECT_THAT(recordings.timeline.slices, SizeIs(1));
+    EXPECT_THAT(recordings.timeline.warnings, Contains(HasSubstr("is cut off or damaged after")));
+  }
+}
+
 TEST_F(Recording, what_is_none_is_said_and_the_others_are_read) {
   {
     RecordingWriter writer(file("2.gprec"), header, 1 << 20);
