@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the judge on a GPU, for docs/results: figures.py models [SECONDS] | repeats [COUNT] | regime | stages | places
+"""Figures of the judge on a GPU, for docs/results: figures.py regime [FIRST] | stages | ranking [SECONDS COUNT STEP]
 
-stages: where the seconds of a candidate go. places: whether the side whose memory was made first is faster.
-models: problems in KernelBench's form, each with its own model, that under torch.compile, and where it convolves channels-last: none may be refused or wrong.
-repeats: the reference as its own candidate, and one that is 2 % slower, so often.
-regime: the device's time beside that of gpubench.regime."""
+regime: the device's time beside that of gpubench.regime, with inputs that stay and inputs that change. stages: where the seconds of a candidate go.
+ranking: COUNT candidates that are longer by a STEP each, again and again. Honest candidates are corpora.py's."""
 import sys
 import tempfile
 import time
@@ -14,61 +12,6 @@ from pathlib import Path
 from gpubench.judging import Settings
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.contest import Judge
-
-#: What forward returns, what the constructor makes, what comes in.
-MODELS = {
-    "matmul": ("x @ y", "", "torch.rand(2048, 2048), torch.rand(2048, 2048)"),
-    "batched_matmul": ("torch.bmm(x, y)", "", "torch.rand(64, 256, 512), torch.rand(64, 512, 256)"),
-    "matrix_vector": ("x @ y", "", "torch.rand(4096, 16384), torch.rand(16384, 1)"),
-    "relu": ("torch.relu(x)", "", "torch.randn(4096, 16384)"),
-    "gelu": ("nn.functional.gelu(x)", "", "torch.randn(4096, 16384)"),
-    "softmax": ("torch.softmax(x, dim=1)", "", "torch.randn(4096, 16384)"),
-    "log_softmax": ("torch.log_softmax(x, dim=1)", "", "torch.randn(4096, 16384)"),
-    "layer_norm": ("self.norm(x)", "nn.LayerNorm(8192)", "torch.randn(4096, 8192)"),
-    "rms_norm": ("x / torch.sqrt(x.pow(2).mean(dim=1, keepdim=True) + 1e-5)", "", "torch.randn(64, 64, 128, 128)"),
-    "batch_norm": ("self.norm(x)", "nn.BatchNorm2d(64).eval()", "torch.randn(32, 64, 128, 128)"),
-    "group_norm": ("self.norm(x)", "nn.GroupNorm(8, 64)", "torch.randn(32, 64, 128, 128)"),
-    "max_pool": ("self.norm(x)", "nn.MaxPool2d(3, 2, 1)", "torch.randn(32, 64, 128, 128)"),
-    "mean": ("x.mean(dim=1)", "", "torch.randn(128, 4096, 256)"),
-    "argmax": ("x.argmax(dim=1)", "", "torch.randn(128, 4096, 256)"),
-    "cumsum": ("torch.cumsum(x, dim=1)", "", "torch.rand(4096, 8192)"),
-    "conv2d": ("self.norm(x)", "nn.Conv2d(64, 128, 3, padding=1)", "torch.randn(16, 64, 128, 128)"),
-    "conv_relu_bias": ("torch.relu(self.norm(x)) + 0.5", "nn.Conv2d(32, 64, 3)", "torch.randn(32, 32, 128, 128)"),
-    "linear_gelu": ("nn.functional.gelu(self.norm(x))", "nn.Linear(4096, 4096)", "torch.randn(2048, 4096)"),
-    "mse": ("((x - y) ** 2).mean()", "", "torch.rand(8192, 4096), torch.rand(8192, 4096)"),
-    "attention": ("nn.functional.scaled_dot_product_attention(x, x, x)", "", "torch.randn(16, 8, 512, 64)"),
-}
-
-
-def model(name, kind, form):
-    result, made, inputs = MODELS[name]
-    parameters = "x, y" if "y" in result.split("self")[0] and ", torch.rand(" in inputs else "x"
-    wrapped = {"": f"return {result}", "compiled": f"return run(self, {parameters})", "channels_last": f"x = x.to(memory_format=torch.channels_last)\n        return {result}"}[kind]
-    head = f"import torch\nimport torch.nn as nn\n\n" + (f"@torch.compile\ndef run(self, {parameters}):\n    return {result}\n\n" if kind == "compiled" else "")
-    text = f"{head}class {form}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = {made or None}\n\n    def forward(self, {parameters}):\n        {wrapped}\n"
-    return text + (f"\n\ndef get_inputs():\n    return [{inputs}]\n\n\ndef get_init_inputs():\n    return []\n" if form == "Model" else "")
-
-
-def models(limit=200.0):
-    begin, counts = time.monotonic(), {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in MODELS:
-            if time.monotonic() - begin > limit:
-                print(f"ended before {name}, after {limit:g} s")
-                break
-            problem = Path(folder) / f"{name}.py"
-            problem.write_text(model(name, "", "Model"))
-            files = []
-            for kind in ("", "compiled", *(["channels_last"] if "Conv2d" in MODELS[name][1] else [])):
-                files.append(Path(folder) / f"{name}_{kind or 'same'}.py")
-                files[-1].write_text(model(name, kind, "ModelNew"))
-            try:
-                for result in Judge(problem_of(problem), Settings(time_budget=0.5, rounds=1)).results(files):
-                    counts[result.verdict] = counts.get(result.verdict, 0) + 1
-                    print(line(result), flush=True)
-            except Exception as error:  # noqa: BLE001: of one problem
-                print(f"{name}: {type(error).__name__}: {error}", flush=True)
-    print(counts, f"in {time.monotonic() - begin:.0f} s")
 
 
 def us(seconds):
@@ -92,22 +35,108 @@ def inputs(random, rows=8192, columns=8192):
 """
 SLOWER = "import torch\n\ndef candidate(x):\n    {}return torch.softmax(x, dim=1)\n"
 
+MATMUL = """import torch
 
-def repeats(count=3.0):
+def reference(x, y):
+    return x @ y
+
+def inputs(random, n=2048):
+    generator = torch.Generator("cuda").manual_seed(int(random.integers(1 << 31)))
+    return tuple(torch.randn(n, n, generator=generator, device="cuda") for _ in range(2))
+"""
+DELAYED = """import torch
+
+def candidate(x, y):
+    result = x @ y
+    {}
+    return result
+"""
+_CLOCK = "torch.cuda._sleep({})"
+
+
+def _seconds(work):
+    """Of one piece of work on the GPU, of many."""
+    import torch
+    times = []
+    for _ in range(5):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        work()
+        begin.record()
+        for _ in range(50):
+            work()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) * 1e-3 / 50)
+    return sorted(times)[2]
+
+
+def delays(step, count):
+    """Cycles of torch.cuda._sleep that make a product longer by so many steps, as this GPU counts them."""
+    import torch
+    x, y = (torch.randn(2048, 2048, device="cuda") for _ in range(2))
+
+    def with_sleep(cycles):
+        torch.matmul(x, y)
+        torch.cuda._sleep(cycles)
+
+    base = _seconds(lambda: torch.matmul(x, y))
+    small, large = (_seconds(lambda: with_sleep(cycles)) for cycles in (2000, 102000))
+    cycle = (large - small) / 100000
+    fixed = small - base - 2000 * cycle
+    found = [max(1, round((base * step * i - fixed) / cycle)) for i in range(1, count)]
+    print(f"a product takes {base * 1e6:.1f} us, a sleep {fixed * 1e6:.2f} us and {cycle * 1e9:.4f} ns a cycle: {found}", flush=True)
+    return [None, *found]
+
+
+def ranking(seconds=60.0, count=4.0, step=0.02):
+    """Candidates that differ by a step each, again and again: whether a step is found, and whether their order stays."""
+    import json
+    import os
+
+    from gpubench.judging import rank, timing
+    kept = []
+    usual = timing.take_turns
+    from gpubench.judging import trial
+
+    def keeping(*words, **more):
+        times = usual(*words, **more)
+        kept[-1]["rounds"].append([[*each.reference, *each.candidate, *each.nothing, *each.empty] for each in times.blocks])
+        return times
+
+    trial.timing.take_turns = keeping
+    begin, orders = time.monotonic(), []
     with tempfile.TemporaryDirectory() as folder:
-        problem = Path(folder) / "softmax.py"
-        problem.write_text(SOFTMAX)
+        problem = Path(folder) / "matmul.py"
+        problem.write_text(MATMUL)
+        found = delays(step, int(count))
         files = []
-        for name, more in (("same", ""), ("slower", "torch.softmax(x[:x.shape[0] // 50], dim=1)\n    ")):
-            files += [Path(folder) / f"{name}_{i}.py" for i in range(int(count))]
-            for file in files[-int(count):]:
-                file.write_text(SLOWER.format(more))
-        results = list(Judge(problem_of(problem), Settings(time_budget=1.5)).results(files))
-        for result in results:
+        for repetition in range(200):
+            (Path(folder) / str(repetition)).mkdir()
+            for i, cycles in enumerate(found):
+                files.append(Path(folder) / str(repetition) / f"slower_{i}.py")
+                files[-1].write_text(DELAYED.format("" if cycles is None else _CLOCK.format(cycles)))
+        judge = Judge(problem_of(problem), Settings(time_budget=1.0, records=False))
+        results = []
+        kept.append({"rounds": []})
+        for result in judge.results(files):
+            kept[-1].update(candidate=Path(result.candidate).stem, speedup=result.speedup and [result.speedup.value, result.speedup.low, result.speedup.high], verdict=result.verdict)
+            kept.append({"rounds": []})
+            results.append(result)
             print(line(result), flush=True)
-        for name, holds in (("same", lambda s: s.low <= 1.0 <= s.high), ("slower", lambda s: s.high < 1.0)):
-            some = [each.speedup for each in results if each.speedup is not None and name in Path(each.candidate).stem]
-            print(f"{name}: {sum(map(holds, some))} of {len(some)}")
+            if len(results) % len(found) == 0:
+                last = results[-len(found):]
+                orders.append([(Path(each.candidate).stem[-1], each.rank) for each in rank(last)])
+                print(f"    order and ranks {orders[-1]}", flush=True)
+                if time.monotonic() - begin > seconds:
+                    break
+    for i in range(len(found)):
+        some = [each.speedup for each in results if each.speedup and Path(each.candidate).stem == f"slower_{i}"]
+        print(f"{100 * step * i:.0f} % longer: excluded 1 in {sum(each.high < 1.0 or each.low > 1.0 for each in some)} of {len(some)}; "
+              f"speed-ups {min(each.value for each in some):.4f} to {max(each.value for each in some):.4f}, asked {1 / (1 + step * i):.4f}")
+    wanted = [str(i) for i in range(len(found))]
+    print(f"the order by speed-up is that of the delays in {sum([name for name, _ in each] == wanted for each in orders)} of {len(orders)}; in {time.monotonic() - begin:.0f} s")
+    if os.environ.get("OUT"):
+        (Path(os.environ["OUT"]) / "judge-ranking.json").write_text(json.dumps(kept[:-1]))
 
 
 def device_seconds(operation, arguments, cache):
@@ -122,7 +151,7 @@ def device_seconds(operation, arguments, cache):
     return f"{us(point.seconds('device'))} us, fixed {us((timing.get('kernel_overhead_seconds') or {}).get('value'))} us, by {timing.get('method', point.why_absent('device'))[:60]}"
 
 
-def regime(_=0.0):
+def regime(only=0.0):
     import torch
     from gpubench.regime import GPUProfiler
     profiler = GPUProfiler(verbose=False)
@@ -131,7 +160,7 @@ def regime(_=0.0):
                     "    return torch.randn", "    make = lambda: torch.randn").rstrip() + "\n    return make(), make()\n",
                     "def candidate(x, y):\n    return x @ y\n", lambda: tuple(torch.randn(4096, 4096, device="cuda") for _ in range(2)), torch.matmul)}
     with tempfile.TemporaryDirectory() as folder:
-        for name, (text, candidate, arguments, operation) in problems.items():
+        for name, (text, candidate, arguments, operation) in list(problems.items())[:int(only) or None]:
             (Path(folder) / f"{name}.py").write_text(text)
             (Path(folder) / "same.py").write_text(candidate)
             result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=1.5)).results([Path(folder) / "same.py"])
@@ -139,6 +168,11 @@ def regime(_=0.0):
             given = arguments()
             found = profiler.profile_operation(operation, *given)
             print(f"    regime: device {found['device_ms'] and found['device_ms'] * 1e3} run {found['runtime_ms'] * 1e3:.1f} us by {found['method'][:80]}")
+            sets = [given, *(arguments() for _ in range(14))]
+            for name_of, some in (("one input", sets[:1] * 15), ("15 inputs by turns", sets)):
+                places = iter(some * 1000)
+                print(f"    back to back, {name_of}: {_seconds(lambda: operation(*next(places))) * 1e6:.1f} us", flush=True)
+            del sets, places
             for cache in ("warm", "cold"):
                 print(f"    device, {cache}: {device_seconds(operation, given, cache)}", flush=True)
 
@@ -181,27 +215,5 @@ def stages(_=0.0):
     print(f"in all {time.perf_counter() - begin:.1f} s, with the end {taken.get('Trial.close')}; notes {judge.notes}")
 
 
-def places(count=3.0):
-    from gpubench.judging.trial import Trial
-    usual = Trial.memory
-
-    def swapped(self, for_batches=True):
-        if not self._memories:
-            self.spare = usual(self)
-            return usual(self)
-        spare, self.spare = self.spare, None
-        return spare or usual(self, for_batches)
-
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "softmax.py").write_text(SOFTMAX)
-        file = Path(folder) / "same.py"
-        file.write_text(SLOWER.format(""))
-        for _ in range(int(count)):
-            for name, way in (("usual", usual), ("swapped", swapped)):
-                Trial.memory = way
-                result, = Judge(problem_of(Path(folder) / "softmax.py"), Settings(time_budget=1.5)).results([file])
-                print(f"{name}: {line(result)}", flush=True)
-
-
 if __name__ == "__main__":
-    {"models": models, "repeats": repeats, "regime": regime, "stages": stages, "places": places}[sys.argv[1]](*map(float, sys.argv[2:]))
+    {"regime": regime, "stages": stages, "ranking": ranking}[sys.argv[1]](*map(float, sys.argv[2:]))
