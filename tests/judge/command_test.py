@@ -65,6 +65,23 @@ class Command(unittest.TestCase):
         self.assertEqual([each.verdict for each in results], ["right", "wrong"], [each.text for each in results])
         self.assertNotIn("Right when it was checked", results[1].text)
 
+    def test_hidden_contents_that_the_problems_own_check_refuses_are_left_out(self):
+        problem = self.put("reference.py", """
+import numpy as np
+
+def generate_input(size: int = 8, seed: int = 0):
+    return np.random.default_rng(seed).standard_normal(size, dtype=np.float32)
+
+def ref_kernel(data):
+    return np.abs(data)
+
+def check_implementation(data, output):
+    return "it must be positive" if not (output > 0).all() else "" if np.allclose(output, np.abs(data)) else "mismatch"
+""")
+        (result,), notes = quickly(problem, self.put("mine.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.abs(data)\n"))
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertIn("Not tried with hidden contents 'zeros': the problem's own check refuses the reference's result.", notes)
+
     def test_each_candidate_is_one_line_of_json(self):
         result = judge(MATMUL, SAME, ZEROS, "--json", *QUICK)
         self.assertEqual(result.returncode, 2, result.stderr)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
 from .. import _core
+from . import arrays
 from .cell import layout
 from .contents import CONTENTS, Strided
 
@@ -61,6 +62,20 @@ class Problem:
         if all(new is old for new, old in zip(changed, leaves)):
             return None
         return layout.unflatten(skeleton, changed)
+
+
+    def complaint(self, tree: Any, outputs: Sequence[Any], specs: Sequence[Any]) -> str:
+        """What the problem's own check, where it has one, says of outputs; nothing where they are right."""
+        if self.compare is None:
+            return ""
+        results = [layout.on_device(layout.as_framework(each, spec), spec) for each, spec in zip(outputs, specs)]
+        if self.mutable:  # a check may run the reference, which leaves the right results in its inputs: others would be given them
+            skeleton, leaves = layout.flatten(tree)
+            tree = layout.unflatten(skeleton, [arrays.copied(each) for each in leaves])
+        try:
+            return self.compare(tree, results[0] if len(results) == 1 else tuple(results))
+        except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
+            return f"{type(error).__name__}: {error}"
 
 
 def upcast(tree: Any) -> Any | None:
