@@ -16,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 from fake_accelerator import Accelerator, FakeDevice
-from gpubench.judging import Settings, records, timing
+from gpubench.judging import Settings, records, timing, trial
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.cell import accelerator, layout
 from gpubench.judging.contest import Judge
@@ -69,6 +69,20 @@ class Judged(unittest.TestCase):
         self.assertIsNone(result.cold_seconds)
         self.assertIn("activity records", " ".join(self.notes))
         self.assertNotIn("copied between", " ".join(self.notes))
+
+    def test_outputs_that_are_far_larger_than_inputs(self):
+        problem = """
+import numpy as np
+
+def reference(x, y):
+    return x[:, None] * y
+
+def inputs(random, n=1500):
+    return random.standard_normal(n, dtype=np.float32), random.standard_normal(n, dtype=np.float32)
+"""
+        with mock.patch.object(trial, "_GPU_BATCH_BYTES", 4 << 20):
+            result = self.judged("def candidate(x, y):\n    return x[:, None] * y\n", problem=problem)
+        self.assertEqual(result.verdict, "right", result.text)
 
     def test_where_memory_is_not_shared_it_is_copied_and_said(self):
         class Refusing(FakeDevice):

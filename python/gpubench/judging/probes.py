@@ -8,10 +8,19 @@ from typing import Any
 from . import arrays, checks
 from .memory import Spec
 from .problem import Case, Problem, upcast
+from .process import slots_of
 from .side import Side
 from .verdict import Trouble
 
 SHOWN_PROBES = 3  #: of the first case
+
+
+class TooSmall(Exception):
+    """The memory for outputs does not hold those of one call."""
+
+    def __init__(self, needed: int):
+        super().__init__(f"outputs of one call take {needed >> 20} MiB")
+        self.needed = needed
 
 
 @dataclass
@@ -45,7 +54,7 @@ class ProbeMaker:
         self.notes: list[str] = []
 
     def make(self) -> list[Probe]:
-        """Shown ones first. Throws Trouble where the reference does not work for one of those."""
+        """Shown ones first. Throws Trouble where the reference does not work for one of those, and TooSmall."""
         problem = self.problem
         shown = [problem.cases[0]] * SHOWN_PROBES + list(problem.cases[1:])
         probes = []
@@ -117,6 +126,9 @@ class ProbeMaker:
         side.place(skeleton, specs, [], 1, precise)
         side.fill(0, given)
         outputs = side.describe()
+        needed = slots_of(skeleton, [], outputs, 1)[2]
+        if needed > side.memory.outputs.size:
+            raise TooSmall(needed)
         side.place(skeleton, specs, outputs, 1, precise)
         side.fill(0, given)
         side.run()

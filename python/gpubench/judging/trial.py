@@ -20,7 +20,7 @@ from .cell.confine import let_be_read
 from .checking import Checker, refuse_changes
 from .device import Device, trouble_of
 from .memory import Poison, Spec
-from .probes import Probe, ProbeMaker
+from .probes import Probe, ProbeMaker, TooSmall
 from .problem import Problem, ProblemError
 from .process import Limits, nursery
 from .side import Memory, Side, arrays_of
@@ -99,10 +99,7 @@ class Trial:
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
-        self.references = [self.side(problem.adapter, problem.file, problem.reference_facts, hidden=False) for _ in range(self._rounds)]
-        self.reference = self.references[0]
-        self.nothing = self.side(None, "", {}, hidden=False)
-        self._trusted = [*self.references, self.nothing]
+        self._trusted: list[Side] = []
         try:
             input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in specs)
             self._batch_bytes = _BATCH_BYTES
@@ -112,26 +109,44 @@ class Trial:
                 self._batch_bytes = max(min(_GPU_BATCH_BYTES, self.gpu.free_bytes() // 12), 2 * input_bytes)
                 self._sizes = (2 * largest + self._batch_bytes,) * 2  # in FP64, or with holes, inputs are twice as large
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
-            try:
-                with self.turns.beside_others():
-                    self._memory = self.memory()
-                    recorded = self._recorded_side()
-                    self._start_trusted(recorded)
-                    maker = ProbeMaker(problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
-                    self.probes = maker.make()
-                self.notes += maker.notes
-            except Trouble as trouble:
-                raise ProblemError(f"The reference of {problem.name} does not work: {trouble.text}") from None
-            except (RuntimeError, accelerator.Refused) as error:
-                if self.gpu is None or trouble_of(error) is None:
-                    raise
-                raise ProblemError(f"The GPU's memory does not hold {problem.name} with what checks it: {str(error).splitlines()[0]}") from None
+            with self.turns.beside_others():
+                recorded = self._open()
             self.checker = Checker(problem, self.probes)
             with self.turns.alone() if recorded is not None else contextlib.nullcontext():
                 self._record_reference(recorded)
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> Side | None:
+        """The reference's processes, and what it makes of the probes; returns the one that is recorded. How large outputs are it says itself: where they do not
+        fit, all starts anew."""
+        while True:
+            self.references = [self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False) for _ in range(self._rounds)]
+            self.reference = self.references[0]
+            self.nothing = self.side(None, "", {}, hidden=False)
+            self._trusted = [*self.references, self.nothing]
+            try:
+                self._memory = self.memory()
+                recorded = self._recorded_side()
+                self._start_trusted(recorded)
+                maker = ProbeMaker(self.problem, self.reference, float("inf") if self.gpu is None else self.gpu.free_bytes() // 3)
+                self.probes = maker.make()
+                self.notes += maker.notes
+                return recorded
+            except TooSmall as lack:
+                for each in self._trusted:
+                    each.close()
+                self.give_back(self._memory)
+                self._sizes = self._sizes[0], 2 * lack.needed + self._batch_bytes  # in FP64 twice as large
+                if self.gpu is not None:
+                    self._sizes_of_check = self._sizes_of_check[0], self._sizes[1]
+            except Trouble as trouble:
+                raise ProblemError(f"The reference of {self.problem.name} does not work: {trouble.text}") from None
+            except (RuntimeError, accelerator.Refused) as error:
+                if self.gpu is None or trouble_of(error) is None:
+                    raise
+                raise ProblemError(f"The GPU's memory does not hold {self.problem.name} with what checks it: {str(error).splitlines()[0]}") from None
 
     def _note(self, text: str) -> None:
         """Once."""
