@@ -102,7 +102,8 @@ class Summary:
         pairs, as one process of each side gives one value; of one round alone each block is one. The result is the median of those, with the interval that
         Student's t gives for so few, wider by the 1.2 that a median's error is over that of a mean."""
         rounds = [self._logs(each) for each in self.rounds]
-        groups = [float(np.median(each)) for each in (rounds if len(rounds) > 1 else list(rounds[0].mean(axis=1)))]
+        with np.errstate(invalid="ignore"):
+            groups = [float(np.median(each)) for each in (rounds if len(rounds) > 1 else list(rounds[0].mean(axis=1)))]
         if len(groups) < 2 or not np.isfinite(groups).all():
             return None, "a call is too short for the clock: doing nothing takes as long"
         middle = float(np.median(groups))
