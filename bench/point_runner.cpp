@@ -425,7 +425,14 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
 
   DeviceConditions conditions;
   const auto start = std::chrono::system_clock::now();
-  auto samples = AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
+  // The driver takes milliseconds for a new reading.
+  constexpr double between_readings = 10e-3;
+  double last_reading = gpu.now() - 2.0 * between_readings;
+  auto samples = AdaptiveSampler(sampling_, [&] {
+                   if (gpu.now() - last_reading < between_readings) return;
+                   add_reading(conditions, gpu.conditions());
+                   last_reading = gpu.now();
+                 }).sample(timers);
   gpu.add_share(start, conditions);
   current_.conditions = std::move(conditions);
   if (samples.front().failure) std::rethrow_exception(samples.front().failure);

@@ -23,8 +23,14 @@ struct Embedding {
   /// Gets a finished run, in place of the terminal. Where it is set a signal is thrown, as Interrupted, and never ends
   /// the process.
   std::function<void(Run run)> finished;
-  /// What runs of this process have measured of launches, by device: later ones need not.
-  std::map<std::string, std::shared_ptr<bench::LaunchCosts>> launch_costs;
+  /// What runs of this process have measured of launches, by device, and what they have found: later ones need not.
+  struct Known {
+    std::map<std::string, std::shared_ptr<bench::LaunchCosts>> launch_costs;
+    std::string devices_of;  ///< as --device has it
+    std::vector<Device> devices;
+    double devices_time = 0.0;  ///< by the steady clock
+  };
+  Known known;
 };
 /// That of this process.
 Embedding& embedding();

@@ -28,6 +28,7 @@ struct LaunchCosts {
   };
   std::vector<Overhead> overheads;
   double watched_seconds = 0.0;  ///< what an empty kernel took in a graph when they were measured
+  double watched_time = -1e9;    ///< when that was last looked at, by the GPU's host clock
   std::optional<Estimate> bare_launch_seconds;
   double bare_launch_time = 0.0;  ///< when, by the GPU's host clock
 };

@@ -68,7 +68,7 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
   std::optional<bench::PointRunner> runner;
   if (measures_unknown) {
     bench::PointRunner::Settings settings = runner_settings(options);
-    auto& costs = embedding().launch_costs[plan.device.id];
+    auto& costs = embedding().known.launch_costs[plan.device.id];
     if (!costs) costs = std::make_shared<bench::LaunchCosts>();
     settings.launch_costs = costs;
     runner.emplace(plan.device, std::move(settings));

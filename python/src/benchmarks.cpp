@@ -271,7 +271,7 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
     }
   }
   bench::forget_registrations();
-  embedding() = {.worker = {}, .say = {}, .finished = {}, .launch_costs = std::move(embedding().launch_costs)};
+  embedding() = {.worker = {}, .say = {}, .finished = {}, .known = std::move(embedding().known)};
   if (const auto end = std::exchange(ending(), nullptr)) std::rethrow_exception(end);
   if (signal != 0) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
