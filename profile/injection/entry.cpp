@@ -97,7 +97,9 @@ void record_once(const std::filesystem::path& folder, const InjectionOptions& op
   {
     const std::lock_guard lock(injection->mutex);
     if (injection->ended) return;
-    injection->recording = std::make_unique<ProcessRecording>(folder, options);
+    InjectionOptions asked = options;
+    asked.on_demand = true;
+    injection->recording = std::make_unique<ProcessRecording>(folder, asked);
     end_at_exit();
   }
   ProcessRecording& recording = *injection->recording;
@@ -114,6 +116,7 @@ void record_once(const std::filesystem::path& folder, const InjectionOptions& op
   recording.stop();
   recording.end();
   client.ended(why_not);
+  if (recording.may_leave()) injection->nvtx.disconnect();
   recording.leave();
   injection->recording.reset();
 }

@@ -16,6 +16,8 @@ class NvtxClients {
   void add(void* get_export_table);
   /// CUPTI reads ranges from here on, and keeps those alone that it is asked to. `library`: the file that is loaded.
   void connect(const std::string& library);
+  /// Ranges are read by nobody again.
+  void disconnect();
 
  private:
   std::mutex mutex_;

@@ -10,7 +10,7 @@
 namespace gpubench::profile {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(InjectionOptions, max_bytes, start_after_seconds, duration_seconds,
-                                                capture_range, on_demand, counting_seconds, counted_launches,
+                                                capture_range, on_demand, leave, counting_seconds, counted_launches,
                                                 counter_sets)
 
 std::string to_text(const InjectionOptions& options) { return nlohmann::json(options).dump(); }

@@ -36,6 +36,11 @@ RangePath& path_here() {
   return range_path;
 }
 
+/// How often an idle moment of the GPU is looked for, each time for up to 20 ms, and how often it is seen whether it
+/// came.
+constexpr int max_looks = 20;
+constexpr int waits_for_leave = 500;
+
 /// Sentences of one kind that are written; a program may ask again and again.
 constexpr std::uint32_t max_notes_of_others = 4;
 
@@ -229,7 +234,8 @@ void ProcessRecording::end() {
     recorder_->stop();
     recorder_->flush(true);
     recorder_->write_cost();
-    if (bench::missing_buffers() > missing_before_)
+    // A program that runs on has records, and a buffer for them, at any time.
+    if ((!options_.on_demand || others_use_cupti()) && bench::missing_buffers() > missing_before_)
       note(
           "Another user of CUPTI in the program, such as torch.profiler, took over its records: what came after is not "
           "in this report, and that profiler's trace may lack work of the GPU. Run the program with one of the two.");
@@ -247,8 +253,39 @@ void ProcessRecording::leave() {
   const std::lock_guard lock(mutex_);
   if (library_ == nullptr) return;
   if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
+  const bool may = may_leave();
   counter_.reset();
+  if (may && library_->cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS) {
+    idle_ = std::make_unique<DeviceWaiter>();
+    looks_left_ = max_looks;
+    for (int i = 0; i < waits_for_leave && looks_left_ > 0 && !left_; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    looks_left_ = 0;
+    while (running_callbacks != 0) std::this_thread::yield();  // one may be leaving now
+  }
+  if (!left_) unsubscribe();
+  bench::release_buffers(left_);
+}
+
+bool ProcessRecording::may_leave() const {
+  return options_.leave && subscriber_ != nullptr && recorder_ != nullptr && given_up_ns_ == 0 && counter_ == nullptr &&
+         open_captures_ == 0 && !others_use_cupti() && recorder_->saw_one_thread_and_gpu();
+}
+
+/// At the end of a call of CUDA, by the thread that made it.
+void ProcessRecording::leave_if_idle(CUcontext context) {
+  constexpr double max_seconds = 0.02;
+  if (looks_left_.fetch_sub(1) <= 0) return;
+  const auto thread = static_cast<std::uint32_t>(gettid());
+  if (leaving_thread_ == 0) leaving_thread_ = thread;
+  if (thread != leaving_thread_ || context == nullptr) {
+    looks_left_ = 0;
+    return;
+  }
+  if (!idle_->wait(context, max_seconds)) return;
+  looks_left_ = 0;
   unsubscribe();
+  left_ = library_->cuptiFinalize() == CUPTI_SUCCESS;
 }
 
 void ProcessRecording::capture_begins() {
@@ -312,6 +349,9 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
   ProcessRecording* const recording = answering;
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   if (recording == nullptr) {
+  } else if (recording->looks_left_.load(std::memory_order_relaxed) > 0) {
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && data.callbackSite == CUPTI_API_EXIT)
+      recording->leave_if_idle(data.context);
   } else if (recording->ended_.load(std::memory_order_relaxed)) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);

@@ -35,9 +35,12 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Switches off what CUPTI was asked for, once it is ended. It stays in the process: to have it leave (cuptiFinalize)
-  /// would bring launches back to their speed, but breaks graphs, and later recordings.
+  /// Once it is ended: has CUPTI leave the process (cuptiFinalize), which brings launches back to their speed. It must
+  /// not while the GPU works, whose kernels write to CUPTI's memory: so it leaves at the end of a call of the one
+  /// thread that uses CUDA, with the GPU idle. Where there are several threads or GPUs, other users, an open capture or
+  /// no idle moment, it stays, and what it was asked for is switched off.
   void leave();
+  [[nodiscard]] bool may_leave() const;
   /// This process is a copy of the one that is recorded.
   void forget() { ended_ = true; }
 
@@ -53,6 +56,7 @@ class ProcessRecording {
   void take_cupti();
   void subscribe();
   void unsubscribe();
+  void leave_if_idle(CUcontext context);
   void listen_to_nodes(bool on);
   void give_up_records(const std::string& user);
   void give_up_callbacks(const std::string& user);
@@ -76,6 +80,10 @@ class ProcessRecording {
   int open_captures_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
+  std::atomic<int> looks_left_ = 0;  ///< for an idle moment in which CUPTI can leave
+  std::atomic<bool> left_ = false;
+  std::uint32_t leaving_thread_ = 0;  ///< of the call at whose end it was looked first
+  std::unique_ptr<DeviceWaiter> idle_;
 };
 
 }  // namespace gpubench::profile

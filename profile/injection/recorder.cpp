@@ -152,6 +152,7 @@ void Recorder::record(const gpu::RecordedKernel& kernel) {
                                        .static_shared_bytes = size(kernel.static_shared_bytes),
                                        .dynamic_shared_bytes = size(kernel.dynamic_shared_bytes),
                                        .local_bytes = kernel.local_bytes};
+  if (gpus_.size() < 2) gpus_.insert(kernel.device);
   const std::uint32_t name = recording_.name(kernel.name == nullptr ? "a kernel without a name" : kernel.name);
   add_work(KernelRecord{.shape = recording_.shape(device_number(kernel.device), name, shape)}, kernel);
 }
@@ -188,6 +189,7 @@ void Recorder::record(const gpu::RecordedSynchronization& wait) {
 
 void Recorder::record(const gpu::RecordedCall& call) {
   if (call.thread == passed_over_.load(std::memory_order_relaxed)) return;
+  if (threads_.size() < 2) threads_.insert(call.thread);
   const CUpti_CallbackDomain domain = call.is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
   auto& name = call_names_[(std::uint64_t{domain} << 32U) | call.function];
   if (name == 0) {

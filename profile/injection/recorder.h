@@ -45,6 +45,8 @@ class Recorder {
   /// Calls of this thread are not the program's.
   void pass_over(std::uint32_t thread) { passed_over_ = thread; }
   void write_cost();
+  /// Whether one thread made all calls of CUDA, for one GPU.
+  [[nodiscard]] bool saw_one_thread_and_gpu() const { return threads_.size() == 1 && gpus_.size() <= 1; }
   /// A node of a CUDA graph, made by the call that this thread is in, or as a copy of another node.
   void graph_node(std::uint64_t node, std::uint64_t copy_of);
 
@@ -74,6 +76,7 @@ class Recorder {
   bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   std::set<std::uint32_t> devices_;
+  std::set<std::uint32_t> threads_, gpus_;  ///< that made calls of CUDA, or worked; two of them where there are more
   std::uint32_t records_read_ = 0;
   std::uint64_t nanoseconds_ = 0;
 };

@@ -72,6 +72,13 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
   GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give, take);
 }
 
+void release_buffers(bool left) {
+  const std::lock_guard lock(buffers().mutex);
+  for (std::uint8_t* const buffer : std::exchange(buffers().free, {})) std::free(buffer);
+  if (!left) return;
+  for (std::uint8_t* const buffer : std::exchange(buffers().given, {})) std::free(buffer);
+}
+
 std::size_t missing_buffers() {
   const std::lock_guard lock(buffers().mutex);
   return buffers().given.size();

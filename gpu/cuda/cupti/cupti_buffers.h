@@ -27,6 +27,10 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read = 
 /// Those that were filled since the last call.
 std::vector<FilledBuffer> take_filled_buffers();
 
+/// Gives back the memory of those that wait to be given again. `left`: CUPTI has left the process (cuptiFinalize), and
+/// those that it was given do not come back either.
+void release_buffers(bool left);
+
 /// How many CUPTI was given that have not come back. After a forced flush there are some only where another user of
 /// this process has put callbacks of its own in place of these, and has had them since.
 std::size_t missing_buffers();

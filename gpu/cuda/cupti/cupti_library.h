@@ -38,7 +38,8 @@ namespace gpubench::bench {
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
   each(cuptiGetTimestamp) each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
   each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) \
-  each(cuptiUnsubscribe) each(cuptiEnableCallback) each(cuptiGetCallbackName) each(cuptiGetGraphNodeId) \
+  each(cuptiUnsubscribe) each(cuptiEnableCallback) each(cuptiEnableDomain) each(cuptiGetCallbackName) \
+  each(cuptiGetGraphNodeId) \
   each(cuptiActivityRegisterTimestampCallback) each(cuptiFinalize)
 // clang-format on
 
