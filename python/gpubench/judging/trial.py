@@ -84,7 +84,7 @@ class Trial:
         self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
         triton = ["triton.testing"] if self.device != "cpu" and importlib.util.find_spec("triton") else []
         self._imports = [*(each for each in ("torch", "numpy") if each in sys.modules), *triton]
-        self._nursery = nursery(self._imports) if self.device != "cpu" else None  # first of all, as it loads libraries for seconds
+        self._nursery = nursery(self._imports) if self.device != "cpu" or "torch" in self._imports else None  # first of all, as it loads libraries for seconds
         self.gpu = self._gpu(specs) if self.device != "cpu" else None
         if self.device != "cpu":  # CUDA reserves far more addresses than memory
             without = self.gpu.left_out() if self.gpu is not None and settings.limits.namespaces else {}
