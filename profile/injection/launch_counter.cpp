@@ -61,6 +61,10 @@ DeviceWaiter::DeviceWaiter() : state_(std::make_shared<State>()) {
   std::thread([state = state_] {
     const auto set_current = driver<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
     const auto synchronize = driver<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
+    // Waiting breaks no capture of another thread.
+    const auto exchange = driver<decltype(&cuThreadExchangeStreamCaptureMode)>("cuThreadExchangeStreamCaptureMode");
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (exchange != nullptr) (void)exchange(&mode);
     std::unique_lock lock(state->mutex);
     state->number = static_cast<std::uint32_t>(gettid());
     state->changed.notify_all();

@@ -352,6 +352,8 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
   } else if (recording->looks_left_.load(std::memory_order_relaxed) > 0) {
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && data.callbackSite == CUPTI_API_EXIT)
       recording->leave_if_idle(data.context);
+    else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+      recording->looks_left_ = 0;  // a capture begins
   } else if (recording->ended_.load(std::memory_order_relaxed)) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);
