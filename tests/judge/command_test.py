@@ -82,6 +82,24 @@ def check_implementation(data, output):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertIn("Not tried with hidden contents 'zeros': the problem's own check refuses the reference's result.", notes)
 
+    def test_a_reference_that_draws_random_numbers(self):
+        problem = self.put("problem.py", "def reference(x):\n    import numpy as np\n    return x + np.random.rand(5)\n\ndef inputs(random):\n    return random.random(5)\n")
+        self.refused(judge(problem, SAME, *QUICK), "other results for the same inputs", "`compare`")
+        text = """
+import numpy as np
+
+class Model:
+    def forward(self, x):
+        return x * (np.random.rand(*x.shape) > 0.2){}
+
+def get_inputs():
+    return [np.random.rand(100)]
+"""
+        (result, other), notes = quickly(self.put("model.py", text.format("")), self.put("mine.py", text.format("").replace("Model", "ModelNew")),
+                                         self.put("other.py", text.format(" * 3").replace("Model", "ModelNew")))
+        self.assertEqual((result.verdict, other.reason), ("right", "values"), result.text)
+        self.assertIn("draws random numbers", " ".join(notes))
+
     def test_each_candidate_is_one_line_of_json(self):
         result = judge(MATMUL, SAME, ZEROS, "--json", *QUICK)
         self.assertEqual(result.returncode, 2, result.stderr)

@@ -20,7 +20,7 @@ from .cell.confine import let_be_read
 from .checking import Checker, refuse_changes
 from .device import Device, trouble_of
 from .memory import Poison, Spec
-from .probes import Probe, ProbeMaker, TooSmall
+from .probes import Probe, ProbeMaker, RandomReference, TooSmall
 from .problem import Problem, ProblemError
 from .process import Limits, nursery
 from .side import Memory, Side, arrays_of
@@ -120,7 +120,7 @@ class Trial:
 
     def _open(self) -> Side | None:
         """The reference's processes, and what it makes of the probes; returns the one that is recorded. How large outputs are it says itself: where they do not
-        fit, all starts anew."""
+        fit, all starts anew, as where it draws random numbers."""
         while True:
             self.references = [self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False) for _ in range(self._rounds)]
             self.reference = self.references[0]
@@ -134,10 +134,14 @@ class Trial:
                 self.probes = maker.make()
                 self.notes += maker.notes
                 return recorded
+            except RandomReference:
+                if self.problem.reference_facts.get("reseed", True):
+                    raise ProblemError(f"The reference of {self.problem.name} gives other results for the same inputs; say with `compare` what is right.") from None
+                self.problem.reference_facts["reseed"] = self.problem.candidate_facts["reseed"] = True
+                self._note("The reference draws random numbers: they are seeded before each call, on both sides. Its precision is not judged.")
+                self._close_trusted()
             except TooSmall as lack:
-                for each in self._trusted:
-                    each.close()
-                self.give_back(self._memory)
+                self._close_trusted()
                 self._sizes = self._sizes[0], 2 * lack.needed + self._batch_bytes  # in FP64 twice as large
                 if self.gpu is not None:
                     self._sizes_of_check = self._sizes_of_check[0], self._sizes[1]
@@ -147,6 +151,11 @@ class Trial:
                 if self.gpu is None or trouble_of(error) is None:
                     raise
                 raise ProblemError(f"The GPU's memory does not hold {self.problem.name} with what checks it: {str(error).splitlines()[0]}") from None
+
+    def _close_trusted(self) -> None:
+        for each in self._trusted:
+            each.close()
+        self.give_back(self._memory)
 
     def _note(self, text: str) -> None:
         """Once."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """KernelBench's form: `Model`, `get_inputs` and `get_init_inputs`; a candidate has `ModelNew`. Models of PyTorch, or any class whose `forward` or call
-takes arrays. Random numbers of PyTorch and NumPy are seeded alike before both are constructed, as KernelBench does, so that their weights agree."""
+takes arrays. Random numbers of PyTorch and NumPy are seeded alike before both are constructed, as KernelBench does, so that their weights agree; and before
+each call, where the reference draws some."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -44,7 +45,7 @@ def problem(path: Path) -> Any:
         _seed(seed)
         return _inputs(module.get_inputs, device)
 
-    facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "device": device}
+    facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
     return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
                    candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=[str(path)],
                    **{name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)})
@@ -79,7 +80,8 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     model = model_class(*initial, **keywords)
     if facts["device"].startswith("cuda") and hasattr(model, "to"):
         model = model.to(facts["device"])
-    return _Call(model)
+    call = _Call(model)
+    return _Reseeded(call, facts["seed"]) if facts["reseed"] else call
 
 
 def _callable_of(model: Any) -> Callable[..., Any]:
@@ -108,3 +110,15 @@ class _Call:
             return self._call(*inputs)
         with self._torch.no_grad():
             return self._call(*inputs)
+
+
+class _Reseeded:
+    """The same with the same random numbers in each call."""
+
+    def __init__(self, call: _Call, seed: int):
+        self._call, self._seed = call, seed
+        self.precise = call.precise
+
+    def __call__(self, *inputs: Any) -> Any:
+        _seed(self._seed)
+        return self._call(*inputs)
