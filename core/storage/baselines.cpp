@@ -15,6 +15,7 @@
 #include "core/base/files.h"
 #include "core/base/parallel.h"
 #include "core/base/text.h"
+#include "core/storage/baseline_times.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -65,10 +66,8 @@ std::map<int, std::filesystem::path> files_in(const std::filesystem::path& folde
   return files;
 }
 
-BaselineEntry read_entry(int number, const std::filesystem::path& file, bool times_alone = false) {
-  const std::string text = read_text(file);
-  BaselineEntry entry =
-      times_alone ? baseline_times_from_json(text, file.string()) : baseline_from_json(text, file.string());
+BaselineEntry read_entry(int number, const std::filesystem::path& file) {
+  BaselineEntry entry = baseline_from_json(read_text(file), file.string());
   entry.number = number;
   return entry;
 }
@@ -117,19 +116,22 @@ std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, st
 }
 
 void BaselineStore::visit_times(const Fingerprint& machine, std::size_t max,
-                                const std::function<void(BaselineEntry&& entry)>& visit) const {
+                                const std::function<void(BaselineEntry& entry)>& visit) const {
   constexpr std::size_t at_once = 8;  // read in parallel, and held in memory
   const auto files = files_in(folder_ / folder_name(machine));
   std::vector<std::pair<int, std::filesystem::path>> newest(files.rbegin(), files.rend());
   newest.resize(std::min(newest.size(), max));
+  std::vector<BaselineTimes> readers(std::min(at_once, newest.size()));
+  std::vector<BaselineEntry*> entries(readers.size());
   for (std::size_t first = 0; first < newest.size(); first += at_once) {
-    std::vector<BaselineEntry> entries(std::min(at_once, newest.size() - first));
-    for_each_in_parallel(entries.size(), 1, [&](std::size_t i) {
+    const std::size_t count = std::min(at_once, newest.size() - first);
+    for_each_in_parallel(count, 1, [&](std::size_t i) {
       const auto& [number, file] = newest[first + i];
-      entries[i] = read_entry(number, file, true);
-      require_machine(entries[i], machine, file);
+      entries[i] = &readers[i].read(file);
+      entries[i]->number = number;
+      require_machine(*entries[i], machine, file);
     });
-    for (BaselineEntry& entry : entries) visit(std::move(entry));
+    for (std::size_t i = 0; i < count; ++i) visit(*entries[i]);
   }
 }
 
@@ -139,8 +141,10 @@ std::vector<BaselineEntry> BaselineStore::newest_of_each() const {
   if (!std::filesystem::exists(folder_, error)) return result;
   for (std::filesystem::directory_iterator place(folder_, error), end; !error && place != end; place.increment(error)) {
     if (!place->is_directory(error)) continue;
-    if (const auto files = files_in(place->path()); !files.empty())
-      result.push_back(read_entry(files.rbegin()->first, files.rbegin()->second, true));
+    if (const auto files = files_in(place->path()); !files.empty()) {
+      result.push_back(std::move(BaselineTimes().read(files.rbegin()->second)));
+      result.back().number = files.rbegin()->first;
+    }
   }
   if (error)
     throw ReadError(

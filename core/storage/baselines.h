@@ -32,9 +32,6 @@ struct BaselineEntry {
 std::string to_json(const BaselineEntry& entry);
 /// `origin` names the source in errors. Throws ReadError.
 BaselineEntry baseline_from_json(std::string_view text, std::string_view origin);
-/// The same with the names and times of its points alone, some ten times as fast. Of what is left out nothing is
-/// checked, and of a time only count, minimum, median and maximum are read. A text that read_text returned is not copied.
-BaselineEntry baseline_times_from_json(const std::string& text, std::string_view origin);
 class Node;
 BaselineEntry baseline_at(const Node& node);
 
@@ -44,9 +41,9 @@ class BaselineStore {
 
   /// Of one machine, the oldest first, the newest `most` of them. Empty when there are none. Throws ReadError.
   [[nodiscard]] std::vector<BaselineEntry> entries(const Fingerprint& machine, std::size_t max) const;
-  /// The same, the newest first and one after the other, as `baseline_times_from_json`. Throws likewise.
+  /// The same, the newest first and one after the other, as BaselineTimes has them. Throws likewise.
   void visit_times(const Fingerprint& machine, std::size_t max,
-                   const std::function<void(BaselineEntry&& entry)>& visit) const;
+                   const std::function<void(BaselineEntry& entry)>& visit) const;
   /// The newest entry of each machine, as `visit_times` has it. Throws ReadError.
   [[nodiscard]] std::vector<BaselineEntry> newest_of_each() const;
   /// Numbers it and writes it; returns the file. Waits for another writer for half a minute. Throws WriteError.

@@ -140,6 +140,12 @@ std::string compressed(std::string_view text) {
 bool is_gzip_name(const std::filesystem::path& file) { return lower(file.extension().string()) == ".gz"; }
 
 std::string read_text(const std::filesystem::path& file) {
+  std::string text;
+  read_text(file, text);
+  return text;
+}
+
+void read_text(const std::filesystem::path& file, std::string& text) {
   // Not blocking, so that a pipe without a writer is refused below instead of waited for.
   const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!input.open())
@@ -153,7 +159,6 @@ std::string read_text(const std::filesystem::path& file) {
   if (size > max_file_bytes)
     fail_read(file, fmt::format("has {} bytes, over the limit of {}", size, max_file_bytes),
               "give a file written by gpubench");
-  std::string text;
   text.reserve(size + room_behind_text);
   text.resize(size);
   std::size_t done = 0;
@@ -165,7 +170,7 @@ std::string read_text(const std::filesystem::path& file) {
     done += static_cast<std::size_t>(count);
   }
   text.resize(done);
-  return is_gzip(text) ? unzipped(file, text) : text;
+  if (is_gzip(text)) text = unzipped(file, text);
 }
 
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }

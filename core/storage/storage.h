@@ -51,6 +51,8 @@ inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 29;
 
 /// The bytes of a regular file of at most `max_file_bytes`, decompressed where they are gzip. Throws ReadError.
 std::string read_text(const std::filesystem::path& file);
+/// The same in the memory that a text has, with room for a parser behind it.
+void read_text(const std::filesystem::path& file, std::string& text);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);

@@ -310,6 +310,9 @@ class BisectSearch::Search {
     result.builds = built.size() + left_out_.size();
     result.pairs = pairs_.size();
     result.seconds = earlier_seconds_ + builds_.elapsed();
+    if (const std::size_t all = builds_.count() + left_out_.size(); all > result.builds)
+      result.notes.push_back(fmt::format("{} more were built ahead, and not needed",
+                                         plural(static_cast<long long>(all - result.builds), "commit")));
     for (const auto& [commit, reason] : left_out_)
       result.left_out.emplace_back(repository_.describe(hashes_[commit]), reason);
     const auto with_notes = [&]() -> reports::Bisected& {

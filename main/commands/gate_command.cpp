@@ -243,7 +243,7 @@ int gate_history(const GateOptions& options) {
   for (const storage::BaselineEntry& machine : machines) {
     compare::HistoryBuilder builder;
     std::size_t left = 0;
-    store.visit_times(machine.fingerprint, max_entries_of_history, [&](storage::BaselineEntry&& entry) {
+    store.visit_times(machine.fingerprint, max_entries_of_history, [&](storage::BaselineEntry& entry) {
       for (Run& run : entry.runs) {
         drop_others(options.filter, run);
         left += run.points.size();

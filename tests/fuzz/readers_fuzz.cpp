@@ -2,6 +2,7 @@
 // Feeds a reader any bytes. It may refuse them with a sentence; what it accepts must be written and read again alike,
 // and every report of it must be made.
 #include "classifier/classifier.h"
+#include "core/storage/baseline_times.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "fleet/findings.h"
@@ -30,7 +31,7 @@ using namespace gpubench;
 
 [[maybe_unused]] void baseline(std::string_view text) {
   const storage::BaselineEntry read = storage::baseline_from_json(text, "input");
-  (void)storage::baseline_times_from_json(std::string(text), "input");
+  (void)storage::baseline_times_from_json(text, "input");
   require(storage::baseline_from_json(storage::to_json(read), "again") == read);
 }
 

@@ -10,7 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "core/base/files.h"
+#include "core/storage/baseline_times.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 
@@ -170,6 +173,28 @@ TEST(OtherTools, ABaselineOfThemIsReadByItsTimesAlone) {
   for (std::size_t size = 0; size + 2 < text.size(); size += 97)
     EXPECT_THROW(baseline_times_from_json(text.substr(0, size), "baseline"), ReadError) << size;
   EXPECT_THROW(baseline_times_from_json(text + "x", "baseline"), ReadError);
+}
+
+TEST(OtherTools, BaselinesReadInTheSameMemoryAreAsReadAlone) {
+  const PrivateFolder folder;
+  std::vector<BaselineEntry> alone;
+  std::vector<std::filesystem::path> files;
+  const std::vector<const char*> names = {"google_benchmark.json", "asv.json", "pytest_benchmark.json"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    BaselineEntry entry;
+    entry.added_utc = "2026-11-26T12:00:00Z";
+    // One run, three, and two: with and without what failed.
+    for (std::size_t j = 0; j <= 2 * i % 3; ++j)
+      entry.runs.push_back(slim(read_run(kept / names[(i + j) % names.size()])));
+    files.push_back(folder.path() / names[i]);
+    write_file(files.back(), to_json(entry));
+    alone.push_back(baseline_times_from_json(read_text(files.back()), files.back().string()));
+  }
+  BaselineTimes reader;
+  for (const std::size_t i : {0, 1, 2, 1, 0, 2}) EXPECT_EQ(reader.read(files[i]), alone[i]) << i;
+  write_file(folder.path() / "none.json", "{}");
+  EXPECT_THROW(reader.read(folder.path() / "none.json"), ReadError);
+  EXPECT_EQ(reader.read(files[1]), alone[1]);
 }
 
 }  // namespace
