@@ -224,7 +224,7 @@ def test_a_slower_test_of_the_plugin_says_which_kernel(torch, tmp_path):
     installed = any(each.metadata["Name"] == "gpubench" for each in importlib.metadata.distributions())
 
     def session(*options, **environment):
-        return subprocess.run([sys.executable, "-m", "pytest", *[] if installed else ["-p", "gpubench.pytest_plugin"], "-p", "no:cacheprovider",
+        return subprocess.run([sys.executable, "-m", "pytest", *([] if installed else ["-p", "gpubench.pytest_plugin"]), "-p", "no:cacheprovider",
                                "--gpubench-store=store", *options], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **environment})
 
     for _ in range(3):
