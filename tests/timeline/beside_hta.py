@@ -4,7 +4,7 @@ and of communication, how much of communication runs beside computation, and who
 
     beside_hta.py GPUBENCH FOLDER      FOLDER: one Kineto trace for each rank; HTA is installed or on PYTHONPATH
 
-Both read the whole trace. HTA cuts times to microseconds unless HTA_DISABLE_NS_ROUNDING is set, as here: a kernel of 2 us would lose
+Kernels that were launched before the recording are taken out first: HTA leaves them out. Each reads the rest. HTA cuts times to microseconds unless HTA_DISABLE_NS_ROUNDING is set, as here: a kernel of 2 us would lose
 half of its time. Exit code 1: something differs by over 1 %.
 """
 import contextlib
@@ -32,12 +32,26 @@ def of_gpubench(program, traces):
     return ranks, told["ranks"]
 
 
+def launched_within(folder, copies):
+    """Writes the traces without kernels and copies whose launch they do not have. Returns how many these were."""
+    dropped = 0
+    for trace in folder.glob("*.json*"):
+        document = json.loads(gzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes())
+        events = document["traceEvents"]
+        launches = {event["args"]["correlation"] for event in events if event.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in event.get("args", {})}
+        of_gpu = "kernel", "gpu_memcpy", "gpu_memset"
+        kept = [event for event in events if event.get("cat") not in of_gpu or event["args"].get("correlation") in launches]
+        dropped += len(events) - len(kept)
+        document["traceEvents"] = kept
+        (copies / trace.name.removesuffix(".gz")).write_text(json.dumps(document))
+    return dropped
+
+
 def straggler_of_hta(analysis, folder):
     """It knows kernels of collectives by their old names, so that it gets these."""
     with tempfile.TemporaryDirectory() as renamed:
-        for trace in folder.glob("*.json*"):
-            text = gzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes()
-            pathlib.Path(renamed, trace.name.removesuffix(".gz")).write_bytes(text.replace(b"ncclDevKernel", b"ncclKernel"))
+        for trace in folder.glob("*.json"):
+            pathlib.Path(renamed, trace.name).write_text(trace.read_text().replace("ncclDevKernel", "ncclKernel"))
         return analysis(trace_dir=renamed, include_last_profiler_step=True).get_potential_stragglers(num_candidates=1)
 
 
@@ -63,7 +77,10 @@ def of_hta(folder):
 
 
 def main():
-    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    program = sys.argv[1]
+    temporary = tempfile.TemporaryDirectory()
+    folder = pathlib.Path(temporary.name)
+    print(f"launched before the recording: {launched_within(pathlib.Path(sys.argv[2]), folder)} kernels and copies")
     mine, waits = of_gpubench(program, sorted(map(str, folder.glob("*.json*"))))
     theirs, late = of_hta(folder)
     worst = 0.0

@@ -39,19 +39,16 @@ Stragglers stragglers(const Timeline& timeline) {
   }
   std::vector<std::vector<std::uint32_t>> together;  // of each collective its slices by rank
   for (const auto& [name, of_process] : by_name) {
-    std::size_t count = of_process.begin()->second.size(), all = 0;
-    bool same = of_process.size() == processes.size();
+    std::size_t count = of_process.size() == processes.size() ? std::numeric_limits<std::size_t>::max() : 0, all = 0;
     for (const auto& [process, slices] : of_process) {
-      same = same && slices.size() == count;
+      count = std::min(count, slices.size());
       all += slices.size();
     }
-    if (!same) {
-      result.unmatched += static_cast<std::int64_t>(all);
-      continue;
-    }
-    for (std::size_t k = 0; k < count; ++k) {
+    // They end together. Before that a rank may have more: what was still at work when the recording began.
+    result.unmatched += static_cast<std::int64_t>(all - count * of_process.size());
+    for (std::size_t k = count; k > 0; --k) {
       auto& slices = together.emplace_back();
-      for (const auto& [process, of_rank] : of_process) slices.push_back(of_rank[k]);
+      for (const auto& [process, of_rank] : of_process) slices.push_back(of_rank[of_rank.size() - k]);
     }
   }
   const auto slice_of = [&](std::uint32_t i) -> const Slice& { return timeline.slices[i]; };

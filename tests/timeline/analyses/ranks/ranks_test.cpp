@@ -58,5 +58,16 @@ TEST(Stragglers, are_not_known_of_one_rank_or_of_others_collectives) {
   EXPECT_THAT(all.reason, HasSubstr("no collective"));
 }
 
+TEST(Stragglers, are_found_where_one_rank_was_still_at_work_when_the_recording_began) {
+  Sample sample = two_ranks(30 * us, 0);
+  for (int i = 1; i <= 3; ++i)
+    sample.slice(SliceKind::communication, sample.stream, -i * 100 * us, -i * 100 * us + 10 * us, "ncclAllReduce");
+  const timeline::Stragglers all = timeline::stragglers(sample.sorted());
+  EXPECT_EQ(all.unmatched, 3);
+  EXPECT_THAT(all.collectives, SizeIs(10));
+  EXPECT_EQ(all.ranks[1].last, 10);
+  EXPECT_EQ(all.ranks[1].kept_waiting_ns, 300 * us);
+}
+
 }  // namespace
 }  // namespace gpubench
