@@ -167,6 +167,18 @@ TEST(FleetSlow, AmongFewPeersOnlyWhatIsFarBelowIsFound) {
   EXPECT_EQ(slow_ranks(pair, find_slow(pair, {.min_runs = 1}).slow), std::set{1});
 }
 
+TEST(FleetSlow, AmongFewPeersCostsOfLaunchesMayDifferMore) {
+  Campaign campaign;
+  (void)few(2, 0.4, campaign);
+  for (auto& test : campaign.tests)
+    if (test.resource == "tensor-0") test.resource = "launch-step";
+  EXPECT_EQ(slow_ranks(campaign, find_slow(campaign, {}).slow), std::set{1}) << "40 % is much even for them";
+  (void)few(2, 0.25, campaign);
+  for (auto& test : campaign.tests)
+    if (test.resource == "tensor-0") test.resource = "launch-step";
+  EXPECT_TRUE(find_slow(campaign, {}).slow.empty());
+}
+
 TEST(FleetSlow, WhatIsSlowInOneRunAloneIsNoSuspect) {
   Campaign campaign;
   const Verdicts once = few(2, 0.4, campaign, 3, 1);
