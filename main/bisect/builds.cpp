@@ -27,12 +27,18 @@ std::string last_words(const std::string& text) {
   return said.empty() ? said : ": " + said;
 }
 
-/// What a build says went wrong: its first line with an error, else its last one.
+/// What a build says went wrong: its first line with an error, with the next one where it ends in a colon, as CMake's
+/// does; else its last one.
 std::string complaint_in(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string line, last;
   for (std::size_t lines = 0; lines < 1'000'000 && std::getline(stream, line); ++lines) {
-    if (lower(line).find("error") != std::string::npos) return line;
+    if (lower(line).find("error") != std::string::npos) {
+      std::string more;
+      while (line.ends_with(':') && more.empty() && std::getline(stream, more))
+        more.erase(0, more.find_first_not_of(' '));
+      return more.empty() ? line : line + ' ' + more;
+    }
     if (!line.empty()) last = line;
   }
   return last;

@@ -222,6 +222,8 @@ class Bisect(CommandLineTest):
         self.assert_refused(self.bisect(repository, hashes[0], "main", run="false"), "GOOD", "exit code 1", code=2)
         self.assert_refused(self.bisect(repository, hashes[0], "main", "--build-limit=1", "--build=sleep 30"), "--build-limit", code=2)
         self.assert_refused(self.bisect(repository, hashes[0], "main", run="true"), "wrote no result.", code=2)
+        cmake = "--build=printf 'CMake Error at a.cmake:3 (find_package):\n\n  Could not find X.\n\n'; exit 1"
+        self.assert_refused(self.bisect(repository, hashes[0], "main", cmake), "(find_package): Could not find X.", code=2)
         self.assertEqual(len(self.git(repository, "worktree", "list").splitlines()), 1)
 
     def test_names_merges_submodules_and_points_that_are_gone(self):
