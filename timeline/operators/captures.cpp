@@ -361,8 +361,8 @@ void add_captured_operators(Timeline& timeline, const fs::path& trace,
     // Batches are padded to the next that was captured.
     std::vector<Capture*> order;
     for (Capture& capture : captures) order.push_back(&capture);
-    const auto distance = [&](const Capture* one) {
-      const std::int64_t more = launch.batch && one->batch >= 0 ? one->batch - *launch.batch : 0;
+    const auto distance = [batch = launch.batch](const Capture* one) {
+      const std::int64_t more = batch && one->batch >= 0 ? one->batch - *batch : 0;
       return std::pair(more < 0, more < 0 ? -more : more);
     };
     std::ranges::stable_sort(order, {}, distance);
