@@ -94,8 +94,10 @@ bool is_shown(const ResultTable& table) {
 
 /// "GPU idle 52 %, compute 10 %"
 std::string facts_text(const Shown& shown) {
-  return joined(std::views::iota(std::size_t{0}, shown.columns.size()), ", ",
-                [&](std::size_t c) { return shown.columns[c]->title + " " + shown.cells[c].front(); });
+  std::vector<std::string> facts;
+  for (std::size_t c = 0; c < shown.columns.size(); ++c)
+    facts.push_back(shown.columns[c]->title + " " + shown.cells[c].front());
+  return joined(facts, ", ");
 }
 
 std::string console_text(const ResultTable& table, const ConsoleStyle& style) {

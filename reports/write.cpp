@@ -128,7 +128,7 @@ Several join(const std::vector<NamedRun>& runs) {
   several.merged.context = runs.front().run.context;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& [label, run] = runs[i];
-    const auto take = [&](const auto& from, auto& to, const auto& id_of) {
+    const auto take = [&, &label = label](const auto& from, auto& to, const auto& id_of) {
       for (auto one : from) {
         std::string& id = std::invoke(id_of, one);
         id = fmt::format("{} / {}", label, id);

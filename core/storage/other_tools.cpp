@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {

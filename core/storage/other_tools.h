@@ -5,7 +5,7 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "core/model/run.h"
-#include "core/storage/document.h"
 
 namespace gpubench::storage {
+
+class Node;
 
 struct OtherTool {
   std::string_view name;  ///< "pytest-benchmark"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/run.h"
+#include "reports/charts/picture.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports::charts {
@@ -45,12 +46,6 @@ void each_printable_row(const Run& run, const std::function<void(Json)>& take);
 Json theme(bool dark);
 /// Likewise with fonts that a renderer without a browser has, and sizes for a page of paper.
 Json paper_theme(bool dark);
-
-/// What a picture shows of a run. Empty: the first that there is.
-struct Selection {
-  std::string device;  ///< its id
-  std::string line;    ///< an operation, with its series where it has several: "gemm" or "gemm  k=64"; or a point
-};
 
 /// The specification with its data sets and its theme inside, for paper and other tools.
 /// Throws std::invalid_argument, one sentence, where the run has nothing of what is chosen or nothing to draw.

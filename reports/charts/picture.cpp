@@ -16,6 +16,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/document.h"
+#include "reports/charts/charts.h"
 #include "reports/charts/labels.h"
 
 namespace gpubench::reports {

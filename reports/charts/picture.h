@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "core/model/run.h"
-#include "reports/charts/charts.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -21,6 +20,14 @@ struct PictureError : std::runtime_error {
 /// ".png .svg .pdf .vl.json", which hold one chart; of the first three vl-convert has to draw.
 bool is_picture(const std::filesystem::path& file);
 bool needs_renderer(const std::filesystem::path& file);
+
+namespace charts {
+/// What a picture shows of a run. Empty: the first that there is.
+struct Selection {
+  std::string device;  ///< its id
+  std::string line;    ///< an operation, with its series where it has several: "gemm" or "gemm  k=64"; or a point
+};
+}  // namespace charts
 
 struct PictureChoice {
   std::string chart;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 
 namespace gpubench::storage {

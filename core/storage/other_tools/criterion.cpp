@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 
 namespace gpubench::storage {

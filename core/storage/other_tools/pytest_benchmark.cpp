@@ -3,6 +3,7 @@
 // Stats.as_dict in src/pytest_benchmark/stats.py of github.com/ionelmc/pytest-benchmark 4.0 to 5.2.
 #include <algorithm>
 
+#include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 
 namespace gpubench::storage {

@@ -15,6 +15,7 @@
 #include "core/base/files.h"
 #include "core/storage/baseline_times.h"
 #include "core/storage/baselines.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
