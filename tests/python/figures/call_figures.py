@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers.
-With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not."""
+With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not.
+With --hundred it prints how long a hundred further profiles of ten small operators take, and how often the interval holds the loop's time."""
 import itertools
 import statistics
 import sys
@@ -133,9 +134,43 @@ def deviating(profiler, until):
     print(f"{well} of {rows} within 2 % or 0.3 us of a loop, or between the two")
 
 
+def small_operators():
+    """Name, function, arguments; a few microseconds each."""
+    yield "add 8 x 8", torch.add, tensor(8, 8), tensor(8, 8)
+    yield "mul 64", torch.mul, tensor(64), tensor(64)
+    yield "relu 4 K", torch.relu, tensor(4096)
+    yield "sum 1 K", torch.sum, tensor(1024)
+    yield "cat 2 x 256", torch.cat, [tensor(256), tensor(256)]
+    yield "gelu 1 M", F.gelu, tensor(2**20)
+    yield "softmax 1024 x 1024", torch.softmax, tensor(1024, 1024), -1
+    yield "layer_norm 256 x 256", F.layer_norm, tensor(256, 256), (256,)
+    yield "bmm 64 x 32 x 32", torch.bmm, tensor(64, 32, 32), tensor(64, 32, 32)
+    yield "matmul 512 BF16", torch.matmul, tensor(512, 512, dtype=BF16), tensor(512, 512, dtype=BF16)
+
+
+def hundred(profiler, rounds=10):
+    rows = list(small_operators())
+    for _, function, *arguments in rows:
+        profiler.profile_operation(function, *arguments)  # the first one sets up
+    took = held = 0
+    for _ in range(rounds):
+        for _, function, *arguments in rows:
+            def call(function=function, arguments=arguments):
+                return function(*arguments)
+            before, start = loop_seconds(call, rounds=3, seconds=0.01), time.perf_counter()
+            told = profiler.profile_operation(function, *arguments)
+            took += time.perf_counter() - start
+            loops = sorted(each * 1e3 for each in (before, loop_seconds(call, rounds=3, seconds=0.01)))
+            held += told["runtime_ms_interval"][0] <= loops[1] and loops[0] <= told["runtime_ms_interval"][1]
+    count = rounds * len(rows)
+    print(f"{count} profiles: {1e3 * took / count:.1f} ms each; of {held} the interval meets the loops before and after")
+
+
 def main():
     profiler = GPUProfiler("cuda:0", verbose=False)
     with torch.no_grad():
+        if "--hundred" in sys.argv:
+            return hundred(GPUProfiler("cuda:0", verbose=False, metrics=None))
         if "--deviating" in sys.argv:
             return deviating(profiler, time.monotonic() + float(sys.argv[-1]))
         print("| call | loop before, after, us | `runtime_ms`, us | off by | graph | device | GPU busy | verdict | confidence |\n|---|---|---|---|---|---|---|---|---|")
@@ -144,7 +179,7 @@ def main():
             loop = 0.5 * (before + after)
             texts = ["-" if each is None else f"{each:.1f}" for each in us]
             print(f"| {name} | {before:.1f}, {after:.1f} | {texts[0]} | {100 * (us[0] / loop - 1):+.1f} % | {texts[1]} | {texts[2]} | "
-                  f"{busy_seconds(call) * 1e6:.1f} | {told['regime']} {told['limiter']} | {told['confidence']:.2f} |", flush=True)
+                  f"{busy_seconds(call) * 1e6:.1f} | {told['regime']} {told['limiter']} | {'-' if told['confidence'] is None else format(told['confidence'], '.2f')} |", flush=True)
 
 
 if __name__ == "__main__":
