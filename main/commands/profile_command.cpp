@@ -56,6 +56,8 @@ void check(ProfileOptions& options) {
   if (options.on_demand && (options.program_arguments.empty() || !options.outputs.empty() || options.keep_folder))
     throw UsageError(
         "--on-demand starts a program and reports nothing: give --out and --keep to gpubench profile --trigger=PID.");
+  if (options.leave && options.trigger == 0)
+    throw UsageError("--leave belongs to a recording on demand: give it with --trigger=PID.");
   if (options.trigger == 0) return;
   if (!(options.duration_seconds > 0.0)) options.duration_seconds = default_trigger_seconds;
   // Counting slows a server down for seconds: only if it is asked for.
@@ -355,6 +357,10 @@ OptionRows own_rows() {
        "Run no program: have this process, which --on-demand started, and those that descend from it record for "
        "--duration (5 s), and report. Without counters, unless --metrics asks for them.",
        use::count(&ProfileOptions::trigger, 1, std::numeric_limits<int>::max())},
+      {"--leave", "", "", "", other, once,
+       "With --trigger: have CUPTI leave the process afterwards, so that launches are as fast as before. Not where it "
+       "used CUDA graphs, several threads or several GPUs, which would break: there it stays, idle.",
+       use::set(&profile::InjectionOptions::leave)},
       {"--max-recording", "GIB", "", "4", other, once,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
        "beyond is not recorded.",

@@ -37,6 +37,7 @@ constexpr auto all_calls = std::to_array<ListenedCall>({
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, DriverCall::instantiate},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, DriverCall::instantiate},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, DriverCall::instantiate},
+    GPUBENCH_BOTH(cuGraphLaunch, launch_graph),
     {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, DriverCall::end_context},
     {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset, DriverCall::end_context},
     {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2, DriverCall::end_context},

@@ -21,6 +21,7 @@ enum class DriverCall : std::uint8_t {
   begin_capture,
   end_capture,
   instantiate,
+  launch_graph,
   start_profiler,
   stop_profiler
 };

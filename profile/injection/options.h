@@ -15,7 +15,7 @@ struct InjectionOptions {
   double duration_seconds = 0.0;                      ///< 0: to the end
   bool capture_range = false;                         ///< only between cudaProfilerStart and cudaProfilerStop
   bool on_demand = false;                             ///< only when a trigger asks
-  bool leave = false;                                 ///< CUPTI leaves the process after a trigger, where it safely can
+  bool leave = false;                                 ///< have CUPTI leave the process after a trigger, where it can
   double counting_seconds = 0.0;                      ///< that counting may add; 0: as counting_allowance says
   std::uint32_t counted_launches = 20;                ///< of each kernel group by each set, before they grow rare
   bool torch_ranges = false;  ///< modules, backward passes and optimizers of PyTorch are ranges; not in the file

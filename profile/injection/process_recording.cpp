@@ -23,6 +23,8 @@ namespace {
 /// Whose callbacks are answered; callbacks may still run when it ends.
 std::atomic<ProcessRecording*> answering = nullptr;
 std::atomic<int> running_callbacks = 0;
+/// Graphs were launched while CUPTI was there: launched after it has left they would fail.
+std::atomic<bool> has_graphs = false;
 /// Of each recording of a process a number, so that a thread begins the path of its ranges anew.
 std::atomic<std::uint32_t> recordings = 0;
 
@@ -126,7 +128,8 @@ void ProcessRecording::subscribe() {
     GPUBENCH_CUPTI_CALL(*library_, cuptiEnableCallback, 1, subscriber_, domain, call);
   };
   for (const ListenedCall& call : listened_calls())
-    if ((counts || !is_for_counting(call.what)) && (options_.capture_range || call.what < DriverCall::start_profiler))
+    if ((counts || !is_for_counting(call.what)) && (options_.leave || call.what != DriverCall::launch_graph) &&
+        (options_.capture_range || call.what < DriverCall::start_profiler))
       listen(CUPTI_CB_DOMAIN_DRIVER_API, call.number);
   if (!counts) return;
   listen(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
@@ -253,6 +256,7 @@ void ProcessRecording::leave() {
   const std::lock_guard lock(mutex_);
   if (library_ == nullptr) return;
   if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
+  if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
   const bool may = may_leave();
   counter_.reset();
   if (may && library_->cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS) {
@@ -269,7 +273,7 @@ void ProcessRecording::leave() {
 
 bool ProcessRecording::may_leave() const {
   return options_.leave && subscriber_ != nullptr && recorder_ != nullptr && given_up_ns_ == 0 && counter_ == nullptr &&
-         open_captures_ == 0 && !others_use_cupti() && recorder_->saw_one_thread_and_gpu();
+         open_captures_ == 0 && !has_graphs && !others_use_cupti() && recorder_->saw_one_thread_and_gpu();
 }
 
 /// At the end of a call of CUDA, by the thread that made it.
@@ -313,6 +317,7 @@ void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_Callb
     case DriverCall::begin_capture: return enters ? capture_begins() : void();
     case DriverCall::end_capture: return enters ? void() : capture_ends();
     case DriverCall::instantiate: return enters ? void() : graph_is_whole();
+    case DriverCall::launch_graph: has_graphs = true; return;
     case DriverCall::end_context: return enters ? counter_->contexts_end() : void();
     case DriverCall::start_profiler: return !enters && options_.capture_range ? start() : void();
     case DriverCall::stop_profiler: return enters && options_.capture_range ? stop() : void();
@@ -353,7 +358,7 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && data.callbackSite == CUPTI_API_EXIT)
       recording->leave_if_idle(data.context);
     else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
-      recording->looks_left_ = 0;  // a capture begins
+      recording->looks_left_ = 0;  // a capture begins, or a graph is launched
   } else if (recording->ended_.load(std::memory_order_relaxed)) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);

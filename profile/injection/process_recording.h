@@ -35,10 +35,11 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Once it is ended: has CUPTI leave the process (cuptiFinalize), which brings launches back to their speed. It must
-  /// not while the GPU works, whose kernels write to CUPTI's memory: so it leaves at the end of a call of the one
-  /// thread that uses CUDA, with the GPU idle. Where there are several threads or GPUs, other users, an open capture or
-  /// no idle moment, it stays, and what it was asked for is switched off.
+  /// Once it is ended, switches off what CUPTI was asked for. It stays in the process, which makes launches some per
+  /// cent slower, unless it is to leave (cuptiFinalize) and safely can. It must not while the GPU works, whose kernels
+  /// write to CUPTI's memory: so it leaves at the end of a call of the one thread that uses CUDA, with the GPU idle. It
+  /// stays where there are several threads or GPUs, other users, an open capture or no idle moment, and where graphs
+  /// were launched under it: their next launch would fail.
   void leave();
   [[nodiscard]] bool may_leave() const;
   /// This process is a copy of the one that is recorded.

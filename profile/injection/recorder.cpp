@@ -137,6 +137,7 @@ template <class Record>
 void Recorder::add_work(Record kept, const gpu::RecordedWork& work) {
   if (!work.is_timed()) return recording_.add(DroppedRecord{.count = 1});
   kept.in_graph = static_cast<std::uint8_t>(work.graph_node != 0);
+  if (work.graph_node != 0) saw_graphs_ = true;
   if (work.graph_node != 0) recording_.add(OfNodeRecord{.node = halves(work.graph_node)});
   kept.correlation = work.correlation;
   kept.start = halves(work.start_ns);

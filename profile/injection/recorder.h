@@ -45,6 +45,8 @@ class Recorder {
   /// Calls of this thread are not the program's.
   void pass_over(std::uint32_t thread) { passed_over_ = thread; }
   void write_cost();
+  /// Whether work of CUDA graphs was among it.
+  [[nodiscard]] bool saw_graphs() const { return saw_graphs_; }
   /// Whether one thread made all calls of CUDA, for one GPU.
   [[nodiscard]] bool saw_one_thread_and_gpu() const { return threads_.size() == 1 && gpus_.size() <= 1; }
   /// A node of a CUDA graph, made by the call that this thread is in, or as a copy of another node.
@@ -75,6 +77,7 @@ class Recorder {
   bool active_ = false;
   bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
+  bool saw_graphs_ = false;
   std::set<std::uint32_t> devices_;
   std::set<std::uint32_t> threads_, gpus_;  ///< that made calls of CUDA, or worked; two of them where there are more
   std::uint32_t records_read_ = 0;

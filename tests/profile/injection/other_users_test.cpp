@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that links to the one that plays CUPTI, beside a recording in the same process.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -12,6 +13,7 @@ extern "C" {
 int another_user_starts();
 int another_user_stops();
 int another_user_subscribes();
+void played_gpu_works(bool on);
 }
 
 namespace gpubench::profile {
@@ -19,6 +21,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -33,6 +36,7 @@ class OtherUsers : public bench::FakeCuptiTest {
   void kernel(const char* name, std::uint64_t start, std::uint64_t end) {
     function<void(const char*, std::uint64_t, std::uint64_t)>("fake_cupti_runs_kernel")(name, start, end);
   }
+  std::string calls_while_leaving();
   std::filesystem::path folder_;
 };
 
@@ -72,6 +76,39 @@ TEST_F(OtherUsers, get_the_callbacks_that_they_ask_for) {
   kernel("still recorded", 10, 20);
   recording.end();
   EXPECT_EQ(read_recordings(folder_).kernels, 1);
+}
+
+/// What was asked of CUPTI once a recording of one call and one kernel is over, while the program makes further calls.
+std::string OtherUsers::calls_while_leaving() {
+  InjectionOptions options;
+  options.leave = true;
+  ProcessRecording recording(folder_, options);
+  recording.start();
+  function<void(std::uint32_t, std::uint64_t, std::uint64_t)>("fake_cupti_calls_api")(1, 5, 8);
+  kernel("ours", 10, 20);
+  recording.stop();
+  recording.end();
+  std::atomic<bool> is_over = false;
+  std::thread program([&] {
+    while (!is_over) {
+      function<void()>("fake_cupti_ends_call")();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  recording.leave();
+  is_over = true;
+  program.join();
+  return calls();
+}
+
+TEST_F(OtherUsers, none_lets_cupti_leave_once_the_gpu_is_idle) {
+  played_gpu_works(false);
+  EXPECT_THAT(calls_while_leaving(), EndsWith("Ux"));
+}
+
+TEST_F(OtherUsers, none_lets_cupti_leave_while_the_gpu_works) {
+  played_gpu_works(true);
+  EXPECT_THAT(calls_while_leaving(), AllOf(EndsWith("U"), Not(HasSubstr("x"))));
 }
 
 TEST_F(OtherUsers, that_came_first_are_left_alone) {

@@ -39,6 +39,11 @@ bool& is_subscribed() {
   return is;
 }
 
+CUpti_CallbackFunc& callback_of_subscriber() {
+  static CUpti_CallbackFunc callback = nullptr;
+  return callback;
+}
+
 bool wanted(const char* variable) { return std::getenv(variable) != nullptr; }
 std::size_t number(const char* variable, std::size_t otherwise) {
   const char* text = std::getenv(variable);
@@ -234,6 +239,14 @@ void fake_cupti_has_memory(std::uint32_t correlation, bool allocation, std::uint
   record.timestamp = time;
   keep(record);
 }
+/// A call of the program's ends, in a context: its subscriber is told.
+void fake_cupti_ends_call() {
+  if (!is_subscribed()) return;
+  CUpti_CallbackData data{};
+  data.callbackSite = CUPTI_API_EXIT;
+  data.context = reinterpret_cast<CUcontext>(&data);
+  callback_of_subscriber()(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 1, &data);
+}
 /// The operation launches a kernel that takes so many nanoseconds.
 void fake_cupti_launches(double duration) {
   if (profiler().started && profiler().of_kernels) profiler().durations.push_back(duration);
@@ -271,8 +284,9 @@ CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t) {
   return called("cuptiActivityEnableAllocationSource");
 }
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return called("cuptiSetThreadIdType"); }
-CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc, void*) {
+CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void*) {
   const CUptiResult result = called("cuptiSubscribe", "u");
+  callback_of_subscriber() = callback;
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&is_subscribed());
   if (result == CUPTI_SUCCESS && std::exchange(is_subscribed(), true))
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
