@@ -148,11 +148,11 @@ class OnDemand(Case):
         return done, json.loads(out.read_text()) if out.exists() else None
 
     def test_each_trigger_has_the_kernels_and_ranges_of_its_time(self):
-        for program, kernel in (("serve", "small"), ("serve-graph", "attention")):
+        for program, kernel, *leave in (("serve", "small"), ("serve-graph", "attention"), ("serve", "small", "--leave"), ("serve-graph", "attention", "--leave")):
             server = self.server(program, "15")
             time.sleep(0.5)
             for _ in range(2):
-                done, run = self.trigger(server.number, "--duration=0.5")
+                done, run = self.trigger(server.number, "--duration=0.5", *leave)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertGreater(launches(run, kernel), 100, done.stderr)
                 ranges = {each["range"] for each in run["program"]["kernels"]}
@@ -176,7 +176,7 @@ class OnDemand(Case):
             self.assertEqual(server.ask(folder, 0.05), ["recording", "done"])
         grown = (server.resident_bytes() - before) / 60
         print(f"a trigger leaves {grown / 1024:.0f} KiB", flush=True)
-        self.assertLess(grown, 64 * 1024)
+        self.assertLess(grown, 256 * 1024)  # a tenth of a buffer: docs/results/h200/profile.md has what was measured
         self.assertEqual(server.ask("/proc/nowhere", 0.05)[-1], "refused: The process cannot write to /proc/nowhere.")
 
 
