@@ -82,6 +82,10 @@ def check_implementation(data, output):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertIn("Not tried with hidden contents 'zeros': the problem's own check refuses the reference's result.", notes)
 
+    def test_a_reference_that_returns_no_array(self):
+        problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
+        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")
+
     def test_a_reference_that_draws_random_numbers(self):
         problem = self.put("problem.py", "def reference(x):\n    import numpy as np\n    return x + np.random.rand(5)\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "other results for the same inputs", "`compare`")

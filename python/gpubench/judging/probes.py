@@ -137,6 +137,8 @@ class ProbeMaker:
         side.place(skeleton, specs, [], 1, precise)
         side.fill(0, given)
         outputs = side.describe()
+        if not outputs:
+            raise Trouble("type", "it returns no array")
         needed = slots_of(skeleton, [], outputs, 1)[2]
         if needed > side.memory.outputs.size:
             raise TooSmall(needed)

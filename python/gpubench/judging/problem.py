@@ -49,7 +49,7 @@ class Problem:
             return tree
         except Exception as error:  # noqa: BLE001: the problem's own
             words = f"{self.name} cannot make inputs{f' for {dict(case)}' if case else ''}"
-            raise ProblemError(f"{words}: {type(error).__name__}: {error}") from None
+            raise ProblemError(f"{words}: {type(error).__name__}: {str(error).rstrip('.')}.") from None
 
     def inputs(self, case: Case, contents: str = "", strided: bool = False, seed: int | None = None) -> Any:
         """Fresh inputs. The seed comes from the system's random numbers, unless one is given."""

@@ -140,7 +140,7 @@ def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
         except TypeError as error:
             raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
     if len(leaves) != len(outputs):
-        raise Mismatch("shape", f"It returns {len(leaves)} arrays in place of {len(outputs)}.")
+        raise Mismatch("shape", f"It returns {len(leaves) or 'no'} array{'' if len(leaves) == 1 else 's'} in place of {len(outputs)}.")
     for leaf, output, spec in zip(leaves, outputs, specs):
         if type(leaf) is not type(output):
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
