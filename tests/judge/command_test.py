@@ -82,6 +82,12 @@ def check_implementation(data, output):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertIn("Not tried with hidden contents 'zeros': the problem's own check refuses the reference's result.", notes)
 
+    def test_processes_are_counted_where_the_system_does_not_limit_them(self):
+        limits = Limits(seconds=20.0, processes=40, without={"number of processes": "not here"})
+        (result, other), _ = quickly(HERE / "problems" / "saxpy.py", HERE / "exploits" / "starts_processes_without_end.py", HERE / "honest" / "saxpy_same.py", limits=limits)
+        self.assertEqual((result.reason, other.verdict), ("crash", "right"), result.text)
+        self.assertRegex(result.text, "more than [0-9]+ processes")
+
     def test_a_reference_that_returns_no_array(self):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import select
 import shutil
@@ -19,13 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Protocol, Sequence
 
-from .cell.confine import PARTS, group_of
+from .cell.confine import PARTS, group_of, processes_limit
 from .memory import Spec
 from .nursery import Copy, Nursery
 from .verdict import Trouble
 
 CELL = Path(__file__).resolve().parent / "cell"
 _MAX_REPLY_BYTES = 1 << 20
+_COUNTED_EVERY_SECONDS = 0.2
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("CUDA", "NVIDIA", "OMP_", "OPENBLAS_", "MKL_", "KMP_", "TRITON_", "TORCH")
 _NOT_KEPT = ("CUDA_INJECTION64_PATH",)
@@ -291,7 +293,7 @@ class CellProcess:
     def _exactly(self, count: int, deadline: float) -> bytes:
         parts = b""
         while len(parts) < count:
-            if not select.select([self._channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if not self._has_answered(deadline):
                 self.kill()
                 raise Trouble("time-limit", f"It did not answer within {self.limits.seconds:g} s.")
             try:
@@ -302,6 +304,19 @@ class CellProcess:
                 self._died_or("crash", "Its process has ended.")
             parts += part
         return parts
+
+    def _has_answered(self, deadline: float) -> bool:
+        """Where the system does not limit the number of its processes, they are counted meanwhile."""
+        slice_seconds = _COUNTED_EVERY_SECONDS if "number of processes" in self.missing else math.inf
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            if select.select([self._channel], [], [], min(left, slice_seconds))[0]:
+                return True
+            if left <= slice_seconds:
+                return False
+            if len(descendants(self._pid)) > processes_limit(self.limits.processes):
+                self.kill()
+                raise Trouble("crash", f"It started more than {processes_limit(self.limits.processes)} processes, and was ended.")
 
     def _died_or(self, code: str, text: str) -> None:
         """Says how the process died, where it did; else this trouble."""
@@ -330,7 +345,7 @@ class CellProcess:
         """Ends it and all that came of it."""
         if self._process is None or self._process.poll() is not None:
             return
-        for each in reversed(descendants(self._process.pid)):
+        for each in (*([self._inner] if self._inner else []), *reversed(descendants(self._process.pid))):  # with the first of a namespace all others end
             try:
                 os.kill(each, signal.SIGKILL)
             except OSError:

@@ -87,9 +87,14 @@ def group_of(folder: str) -> str | None:
     return None
 
 
+def processes_limit(asked: int) -> int:
+    """Libraries start several threads for each processor."""
+    return max(asked, 8 * (os.cpu_count() or 1))
+
+
 def _limit_processes(settings: dict[str, Any]) -> None:
     """By a group of their own; where that cannot be made, by the user's limit, which does not hold for root."""
-    count = max(settings["processes"], 8 * (os.cpu_count() or 1))  # libraries start several threads for each processor
+    count = processes_limit(settings["processes"])
     group = group_of(settings["folder"])
     try:
         if group is None:
