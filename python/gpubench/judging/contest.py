@@ -258,11 +258,13 @@ def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candid
         written = {str(functions.write(Path(folder), each, "candidate")): each for each in given if callable(each)}
         places = iter(written)
         files = candidates_of([next(places) if callable(each) else each for each in given])
-        if callable(problem):
-            problem = functions.problem(Path(folder), problem, names)
-        elif names:
+        if names and not callable(problem):
             raise _core.UsageError(f"judge() takes `{next(iter(names))}` where the problem is a function alone.")
-        read: Problem = problem if isinstance(problem, Problem) else problem_of(Path(problem))
+        read: Problem
+        if isinstance(problem, Problem):
+            read = problem
+        else:
+            read = functions.problem(Path(folder), problem, names) if callable(problem) else problem_of(Path(problem))
         found = {}
         for result in Judge(read, chosen, Store(Path(resume)) if resume is not None else None).results(files):
             found[result.candidate] = result
