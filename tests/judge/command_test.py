@@ -88,6 +88,14 @@ def check_implementation(data, output):
         self.assertEqual((result.reason, other.verdict), ("crash", "right"), result.text)
         self.assertRegex(result.text, "more than [0-9]+ processes")
 
+    def test_what_rounding_alone_makes_is_not_asked(self):
+        problem = self.put("problem.py", "import numpy as np\n\ndef reference(x):\n    y = x * np.float32(1.1)\n    centred = y - y.mean()\n    return x + centred / np.sqrt((centred**2).mean() + np.float32(1e-12))\n\n"
+                           "def inputs(random):\n    return random.standard_normal(1000, dtype=np.float32)\n\ncontents = ['equal', 'large']\n")
+        mine = self.put("mine.py", "import numpy as np\n\ndef candidate(x):\n    y = x * np.float32(1.1)\n    centred = y - np.add.accumulate(y)[-1] / np.float32(y.size)\n"
+                        "    return x + centred / np.sqrt((centred**2).mean() + np.float32(1e-12))\n")
+        (result,), notes = quickly(problem, mine)
+        self.assertEqual(result.verdict, "right", f"{result.text} {notes}")
+
     def test_a_reference_that_returns_no_array(self):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")

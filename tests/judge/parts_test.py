@@ -20,7 +20,7 @@ except ImportError:
 from gpubench.judging import arrays, checks, floor, rank, timing
 from gpubench.judging.adapters import c_library, gpu_mode, problem_of
 from gpubench.judging.cell import audit, layout
-from gpubench.judging.contents import CONTENTS, Strided
+from gpubench.judging.contents import CONTENTS, Strided, nudged
 from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import upcast
 from gpubench.judging.process import slots_of, stride_of
@@ -268,6 +268,15 @@ class Contents(unittest.TestCase):
             self.assertIs(change(whole), whole, "whole numbers are indices for all that is known")
         self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
         self.assertIs(CONTENTS["signs"](whole := np.float32([1, 2])), whole)
+
+    def test_the_last_bit(self):
+        for x in (np.float32([0.1, -3, 0]), np.float64([0.1, -3, 0])):
+            moved = nudged(x)
+            self.assertEqual(moved.dtype, x.dtype)
+            self.assertTrue((moved[:2] != x[:2]).all() and moved[2] == 0)
+            self.assertLess(float(abs(moved / np.where(x, x, 1) - np.sign(abs(x))).max()), 3 * np.finfo(x.dtype).eps)
+        whole = np.arange(3)
+        self.assertIs(nudged(whole), whole)
 
     def test_64_bits(self):
         x = np.float32([0.1])

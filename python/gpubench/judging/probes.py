@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import arrays, checks
+from .cell import layout
+from .contents import nudged
 from .memory import Spec
 from .problem import Case, Problem, upcast
 from .process import slots_of
@@ -90,10 +92,21 @@ class ProbeMaker:
             elif self._doubts_itself(probe):
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
             else:
+                probe.own_error = [max(pair) for pair in zip(probe.own_error, self._sensitivity(tree, probe))]
                 probe.exact = None  # precision is judged by shown ones
                 held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
+
+    def _sensitivity(self, tree: Any, probe: Probe) -> list[float]:
+        """How much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
+        skeleton, leaves = layout.flatten(tree)
+        try:
+            _, others = self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each) for each in leaves])))
+        except Trouble:
+            return [0.0] * len(probe.outputs)
+        return [checks.largest_error(each, checks.as_float(before, spec["dtype"]), spec["dtype"])
+                for each, before, spec in zip(others, probe.expected, probe.outputs)]
 
     def _is_random(self, probe: Probe) -> bool:
         _, again = self._reference_of(probe.skeleton, probe.specs, probe.arrays)
