@@ -348,7 +348,7 @@ class State:
 
     def measure(self, function: Operation) -> None:
         """Times a callable, which takes nothing, or a Stream. On a GPU it must launch all its work on that stream, which
-        is already the current one of PyTorch and CuPy."""
+        is already the current one of PyTorch and CuPy. For the time of a call, one that takes nothing has the program's own streams."""
         takes_stream = _takes_stream(function, "measure")
         if self._touched:
             self._core.footprint(sum(self._touched.values()))

@@ -104,9 +104,9 @@ class OnDemand(unittest.TestCase):
         self.assertEqual(self.process.stdout.readline(), "ready\n")
 
     def test_a_process_records_when_it_is_asked_to_and_runs_on(self):
-        for _ in range(2):
+        for leave in ([], ["--leave"], ["--leave"], []):
             with tempfile.TemporaryDirectory() as folder:
-                result = gpubench(f"--trigger={self.process.pid}", "--duration=0.1", f"--keep={folder}")
+                result = gpubench(f"--trigger={self.process.pid}", "--duration=0.1", f"--keep={folder}", *leave)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertIn("ran no kernel, copy or fill on a GPU while it was recorded", result.stderr)
                 self.assertEqual(len(list(pathlib.Path(folder).glob("*.gprec"))), 1)
@@ -130,6 +130,7 @@ class OnDemand(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_what_cannot_be_asked_is_said(self):
+        self.assertIn("--leave belongs to a recording on demand", gpubench("--leave", "--", "true").stderr)
         other = subprocess.Popen(["sleep", "60"])
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
