@@ -50,12 +50,11 @@ def _arrays(things: Any) -> Iterator[Any]:
 
 
 def _is_settled(point: Point) -> bool:
-    """Whether more samples of a call would say little more: the verdict is sure, and the interval of its time within 15 % or 1.5 us to either side.
-    Loops of the same call differ by as much from one second to the next."""
+    """Whether more samples of a call would say little more: the verdict is sure, and the interval of its time within 5 % or 0.5 us to either side."""
     seconds, interval = point.seconds("call"), point.interval("call")
     if seconds is None or interval is None or (point.confidence or 0.0) < _SURE:
         return False
-    return max(interval[1] - seconds, seconds - interval[0]) <= max(0.15 * seconds, 1.5e-6)
+    return max(interval[1] - seconds, seconds - interval[0]) <= max(0.05 * seconds, 0.5e-6)
 
 
 class _Lightweight(Mapping[str, Any]):
