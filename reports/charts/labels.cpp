@@ -108,7 +108,7 @@ Placed placed(const Json& marks, const Json& plot) {
     return false;
   };
   for (const auto& [text, own] : labels)
-    std::ranges::any_of(own, [&](std::size_t anchor) { return put(text.substr(text.rfind('\n') + 1), anchor); });
+    std::ranges::any_of(own, [&, last = text.substr(text.rfind('\n') + 1)](auto anchor) { return put(last, anchor); });
   return result;
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -133,8 +132,8 @@ class Writer {
 
   Json named(const std::string& name) {
     if (name.empty()) return Json::object();
-    for (const Json* const scope : std::views::reverse(scopes_))
-      if (const auto found = scope->find(name); found != scope->end()) return of(*found);
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (const auto found = (*scope)->find(name); found != (*scope)->end()) return of(*found);
     return own_.at(name);
   }
 

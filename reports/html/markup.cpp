@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -64,9 +63,9 @@ class Filler {
  private:
   const json* find(std::string_view name) const {
     if (name == ".") return around_.back();
-    for (const json* const values : std::views::reverse(around_))
-      if (values->is_object())
-        if (const auto found = values->find(name); found != values->end()) return &*found;
+    for (auto values = around_.rbegin(); values != around_.rend(); ++values)
+      if ((*values)->is_object())
+        if (const auto found = (*values)->find(name); found != (*values)->end()) return &*found;
     return nullptr;
   }
 
