@@ -75,6 +75,7 @@ class Times {
 
   [[nodiscard]] std::int64_t wall_of(std::uint32_t process) const {
     const TimeWindow& span = spans_[process];
+    if (span.to <= span.from) return 0;  // nothing of it was recorded
     return windows_.empty() ? span.length() : windows_[process].within(span.from, span.to);
   }
 
