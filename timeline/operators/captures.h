@@ -25,8 +25,8 @@ void add_captured_operators(Timeline& timeline, const std::filesystem::path& tra
                             const std::function<Timeline(const std::filesystem::path&)>& read);
 
 /// Of works of graphs the call that made them while their graph was captured, in Correlations::calls: as flows of
-/// `capture_flow` tell, else where the timeline has a capture that fits. Several that fit count as one where `same` says
-/// so of each of their calls; else it is not sure which was launched, and nothing is said.
+/// `capture_flow` tell, else where the timeline has a capture that fits. Several that fit count as one where `same`
+/// says so of each of their calls; else it is not sure which was launched, and nothing is said.
 std::unordered_map<std::uint32_t, std::uint32_t> captured_calls(
     const Linked& linked, const std::function<bool(std::uint32_t, std::uint32_t)>& same);
 
