@@ -96,6 +96,14 @@ def check_implementation(data, output):
         (result,), notes = quickly(problem, mine)
         self.assertEqual(result.verdict, "right", f"{result.text} {notes}")
 
+    def test_a_result_of_rounding_errors_is_said_to_be_one(self):
+        problem = self.put("problem.py", "import numpy as np\n\ndef reference(x):\n    return (x - x.mean(axis=1, keepdims=True)).mean(axis=1)\n\n"
+                           "def inputs(random):\n    return random.standard_normal((40, 1000), dtype=np.float32)\n\ncontents = []\n")
+        mine = self.put("mine.py", "import numpy as np\n\ndef candidate(x):\n    return (x[:, ::-1] - x.mean(axis=1, keepdims=True)).sum(axis=1) / np.float32(1000)\n")
+        (result,), notes = quickly(problem, mine)
+        self.assertEqual(result.verdict, "right", f"{result.text} {notes}")
+        self.assertIn("made of rounding errors", " ".join(notes))
+
     def test_a_reference_that_returns_no_array(self):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")

@@ -269,12 +269,12 @@ class Contents(unittest.TestCase):
         self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
         self.assertIs(CONTENTS["signs"](whole := np.float32([1, 2])), whole)
 
-    def test_the_last_bit(self):
+    def test_the_last_bits(self):
         for x in (np.float32([0.1, -3, 0]), np.float64([0.1, -3, 0])):
             moved = nudged(x)
             self.assertEqual(moved.dtype, x.dtype)
             self.assertTrue((moved[:2] != x[:2]).all() and moved[2] == 0)
-            self.assertLess(float(abs(moved / np.where(x, x, 1) - np.sign(abs(x))).max()), 3 * np.finfo(x.dtype).eps)
+            self.assertLess(float(abs(moved / np.where(x, x, 1) - np.sign(abs(x))).max()), 20 * np.finfo(x.dtype).eps)
         whole = np.arange(3)
         self.assertIs(nudged(whole), whole)
 

@@ -78,17 +78,17 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-_UNIT = {"float32": 2.0**-23, "float64": 2.0**-52}
+_NUDGE = {"float32": 2.0**-19, "float64": 2.0**-48}  #: 16 units in the last place, as a sum of some hundred products is off
 
 
 def nudged(array: Any) -> Any:
-    """Each element moved by the last bit, up or down: what that changes in a result, rounding changes as well."""
+    """Each element moved by its last bits, up or down: what that changes in a result, rounding changes as well."""
     name = str(array.dtype).removeprefix("torch.")
-    if name not in _UNIT or 0 in tuple(array.shape):
+    if name not in _NUDGE or 0 in tuple(array.shape):
         return array
     if layout.framework_of(array) == "torch":
-        return array * (1.0 + _UNIT[name] * array.new_empty(array.shape).uniform_(-1.0, 1.0).sign())
-    return array * (1.0 + _UNIT[name] * np.random.default_rng().choice((-1.0, 1.0), array.shape)).astype(array.dtype)
+        return array * (1.0 + _NUDGE[name] * array.new_empty(array.shape).uniform_(-1.0, 1.0).sign())
+    return array * (1.0 + _NUDGE[name] * np.random.default_rng().choice((-1.0, 1.0), array.shape)).astype(array.dtype)
 
 
 class Strided:
