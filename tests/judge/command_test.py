@@ -234,7 +234,7 @@ def get_inputs():
 
     def test_the_examples_of_the_page(self):
         page = (HERE.parent.parent / "docs" / "judge.md").read_text()
-        problem, candidate = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        problem, candidate = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[:2]
         description = next(each for each in re.findall(r"^```text\n(.*?)^```", page, re.M | re.S) if each.startswith("symbol"))
         problem = self.put("matmul.py", problem.replace("512", "64"))
         self.assertEqual(judge(problem, self.put("candidate.py", candidate), *QUICK).returncode, 0)
