@@ -104,6 +104,23 @@ def check_implementation(data, output):
         self.assertEqual(result.verdict, "right", f"{result.text} {notes}")
         self.assertIn("made of rounding errors", " ".join(notes))
 
+    def test_a_problems_own_check_may_take_fp32_for_fp64(self):
+        problem = self.put("reference.py", """
+import numpy as np
+
+def generate_input(size: int = 800, seed: int = 0):
+    return np.random.default_rng(seed).standard_normal(size, dtype=np.float32)
+
+def ref_kernel(data):
+    return np.cumsum(data, dtype=np.float64)
+
+def check_implementation(data, output):
+    return "" if np.allclose(output, ref_kernel(data), rtol=1e-3, atol=1e-3) else "mismatch"
+""")
+        (result, other), _ = quickly(problem, self.put("mine.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data)\n"),
+                                     self.put("half.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data).astype(np.float16)\n"))
+        self.assertEqual((result.verdict, other.reason), ("right", "type"), result.text)
+
     def test_a_reference_that_returns_no_array(self):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")

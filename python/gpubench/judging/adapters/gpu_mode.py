@@ -67,7 +67,7 @@ def problem(path: Path) -> Any:
     return Problem(name=path.parent.name if path.stem == "reference" else path.stem, file=str(path), adapter=__file__,
                    make=lambda case, seed: (make(case, seed),), cases=cases, compare=lambda tree, output: compare(tree[0], output),
                    reference_facts={"names": [name], "folders": [str(path.parent), str(path.parent.parent)]},
-                   candidate_facts={"names": ["custom_kernel"], "folders": []}, beside=beside, mutable=True, hidden_files=[str(path), str(task)])
+                   candidate_facts={"names": ["custom_kernel"], "folders": [], "checks_itself": True}, beside=beside, mutable=True, hidden_files=[str(path), str(task)])
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:

@@ -34,7 +34,7 @@ class Cell:
         self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
         self.input_specs: list[dict[str, Any]] = []
         self.output_specs: list[dict[str, Any]] = []
-        self.mutable = self.copies = False
+        self.mutable = self.copies = self.widens = False
         self.before: Any = {}
         self.hooks_before: set[str] = set()
 
@@ -79,6 +79,7 @@ class Cell:
             self.function = lambda *arguments: result
             return
         self.function = loading.module_at(request["adapter"], "adapter").load(request["file"], request["facts"])
+        self.widens = bool(request["facts"].get("checks_itself"))
 
     def arguments(self, slot: dict[str, Any]) -> tuple[Any, ...]:
         arrays = [self.view(self.inputs, spec) for spec in slot["inputs"]]
@@ -89,7 +90,8 @@ class Cell:
         if hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
         self.plan = [(self.arguments(slot), [self.view(self.outputs, spec) for spec in slot["outputs"]]) for slot in request["slots"]]
-        self.input_specs, self.output_specs = request["slots"][0]["inputs"], request["slots"][0]["outputs"]
+        self.input_specs = request["slots"][0]["inputs"]
+        self.output_specs = [{**spec, "widens": self.widens} for spec in request["slots"][0]["outputs"]]
         self.copies = self.accelerator is None and (self.mutable or any("device" in spec for spec in self.input_specs))
         self.finish()
 
@@ -131,7 +133,7 @@ class Cell:
 
 
 def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
-    """Copies what was returned into the judge's memory."""
+    """Copies what was returned into the judge's memory; FP32 in place of FP64 as well, where the problem's own check says whether that will do."""
     if len(outputs) == 1 and type(result) is type(outputs[0]):
         leaves = [result]
     else:
@@ -144,7 +146,8 @@ def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
     for leaf, output, spec in zip(leaves, outputs, specs):
         if type(leaf) is not type(output):
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
-        if leaf.dtype != output.dtype:
+        is_narrower = spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")
+        if leaf.dtype != output.dtype and not is_narrower:
             raise Mismatch("type", f"It returns {leaf.dtype} in place of {output.dtype}.")
         if tuple(leaf.shape) != tuple(output.shape):
             raise Mismatch("shape", f"It returns the shape {tuple(leaf.shape)} in place of {tuple(output.shape)}.")
