@@ -199,8 +199,9 @@ class Joiner {
     for (const auto& [parts, number] : groups) {
       std::vector<std::string> told = {parts.front()};
       for (std::size_t part = 1; part < parts.size(); ++part)
-        if (!parts[part].empty() &&
-            std::ranges::any_of(groups, [&](const auto& other) { return other.first[part] != parts[part]; }))
+        if (!parts[part].empty() && std::ranges::any_of(groups, [&, &parts = parts](const auto& other) {
+              return other.first[part] != parts[part];
+            }))
           told.push_back(parts[part]);
       campaign_.groups[number].name = joined(told, ", ");
     }

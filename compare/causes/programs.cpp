@@ -123,7 +123,7 @@ class Matching {
       const auto other = now.find(place);
       if (other == now.end()) continue;
       put({std::get<0>(place), total.operation}, Match::reshaped, total, other->second);
-      const auto is_one = [&](const auto& each) {
+      const auto is_one = [&place = place](const auto& each) {
         return Place(each.first.first, each.second.range, each.second.operation) == place;
       };
       std::erase_if(base_, is_one);
