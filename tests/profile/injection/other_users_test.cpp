@@ -33,11 +33,15 @@ class OtherUsers : public bench::FakeCuptiTest {
     folder_ = ::mkdtemp(name.data());
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
+  /// `start`, `end`: nanoseconds since the test began, as a recording takes times far from its own for damage.
   void kernel(const char* name, std::uint64_t start, std::uint64_t end) {
-    function<void(const char*, std::uint64_t, std::uint64_t)>("fake_cupti_runs_kernel")(name, start, end);
+    function<void(const char*, std::uint64_t, std::uint64_t)>("fake_cupti_runs_kernel")(name, begin_ns_ + start,
+                                                                                        begin_ns_ + end);
   }
   std::string calls_while_leaving();
   std::filesystem::path folder_;
+  const std::uint64_t begin_ns_ =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 };
 
 TEST_F(OtherUsers, keep_their_records_and_the_recording_goes_on_after_them) {
