@@ -134,6 +134,22 @@ class Layers(unittest.TestCase):
                 wrong, seen = violations(pathlib.Path(folder), [name])
                 self.assertEqual((len(wrong), seen), (0 if allowed else 1, 1))
 
+    def test_what_a_folder_of_cuda_defines_of_its_room_has_a_body_without_cuda(self):
+        """Else a build for the CPU alone does not link, which a build with CUDA does not show."""
+        seen = 0
+        for folder in ("calibrate", "bench", "doctor", "fleet", "profile"):
+            files = [file for file in (ROOT / folder).rglob("*") if file.suffix in SOURCES]
+            with_cuda = [file for file in files if "cuda" in file.relative_to(ROOT).parts]
+            rest = {file: file.read_text(encoding="utf-8") for file in files if file not in with_cuda}
+            classes = {name for text in rest.values() for name in re.findall(r"^(?:class|struct) (\w+)[^;{]*\{", text, re.MULTILINE)}
+            bodies = "\n".join(text for file, text in rest.items() if file.suffix == ".cpp")
+            for file in with_cuda:
+                for name, member in re.findall(r"^[\w:<>,&* ]*?\b(\w+)::(~?\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE):
+                    if name in classes:
+                        seen += 1
+                        self.assertIn(f"{name}::{member}(", bodies, f"{file.relative_to(ROOT)} has it alone")
+        self.assertGreater(seen, 0)
+
 
 if __name__ == "__main__":
     if "--write" in sys.argv:
