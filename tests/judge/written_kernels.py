@@ -11,12 +11,8 @@ from triton.language.extra import libdevice
 
 """
 
-_ELEMENTWISE = _HEAD + """@triton.jit
-def kernel(x, y, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    v = tl.load(x + at, mask=at < n)
-    tl.store(y + at, {expression}, mask=at < n)
-
+#: Between a kernel and its launch, for a result of the input's shape.
+_MODULE = """
 
 class ModelNew(nn.Module):
     def __init__(self, *words):
@@ -25,7 +21,14 @@ class ModelNew(nn.Module):
     def forward(self, x):
         x = x.contiguous()
         y = torch.empty_like(x)
-        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+"""
+
+_ELEMENTWISE = _HEAD + """@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + at, mask=at < n)
+    tl.store(y + at, {expression}, mask=at < n)
+""" + _MODULE + """        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
         return y
 """
 
@@ -33,16 +36,7 @@ _ROWS = _HEAD + """@triton.jit
 def kernel(x, y, n, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * n
     {body}
-
-
-class ModelNew(nn.Module):
-    def __init__(self, *words):
-        super().__init__()
-
-    def forward(self, x):
-        x = x.contiguous()
-        y = torch.empty_like(x)
-        n = x.shape[-1]
+""" + _MODULE + """        n = x.shape[-1]
         kernel[(x.numel() // n,)](x, y, n, BLOCK=min(triton.next_power_of_2(n), 8192), num_warps=8)
         return y
 """
