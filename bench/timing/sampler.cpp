@@ -11,7 +11,7 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr std::size_t samples_in_any_case = 3;
+constexpr std::int64_t samples_in_any_case = 3;
 constexpr std::size_t blocks_in_any_case = 2;
 
 /// One operation under one clock.
@@ -22,6 +22,7 @@ class Channel {
   /// Warm-up and batch length. `share_seconds`: of a block, by the budget.
   void begin(double share_seconds) {
     const double start = clock_.now();
+    if (options_.brief) share_seconds = 0.0;
     const double wanted = std::max(std::min(clock_.min_batch_seconds(), share_seconds / batches_of_a_block),
                                    clock_.shortest_batch_seconds());
     executions_ = batch_length(warm_up(start), wanted);
@@ -47,7 +48,7 @@ class Channel {
       return;
     }
     if (long_enough && narrow_enough()) return finish(StopReason::interval);
-    if (seconds_.size() < samples_in_any_case || block_sizes_.size() < blocks_in_any_case) return;
+    if (count() < samples_in_any_case || block_sizes_.size() < blocks_in_any_case) return;
     if (spent)
       finish(StopReason::budget);
     else if (count() >= options_.max_samples)
@@ -95,17 +96,23 @@ class Channel {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
   [[nodiscard]] bool narrow_enough() const {
-    if (count() < options_.min_samples) return false;
+    const std::int64_t min_samples = options_.brief ? samples_in_any_case : options_.min_samples;
+    const std::int64_t min_blocks = options_.brief ? samples_in_any_case : options_.min_blocks;
+    if (count() < min_samples) return false;
     const Samples samples = kept();
-    return static_cast<std::int64_t>(samples.seconds.size()) >= options_.min_samples &&
-           static_cast<std::int64_t>(samples.block_sizes.size()) >= options_.min_blocks &&
-           statistics::relative_half_width(samples.summary()) <= options_.target_half_width;
+    if (static_cast<std::int64_t>(samples.seconds.size()) < min_samples ||
+        static_cast<std::int64_t>(samples.block_sizes.size()) < min_blocks)
+      return false;
+    const Summary summary = samples.summary();
+    return options_.brief ? is_narrow_at_first(summary)
+                          : statistics::relative_half_width(summary) <= options_.target_half_width;
   }
 
   /// Equal blocks until the interval is first looked at; then longer ones, so that a noisy operation is looked at often
   /// enough to stop early and seldom enough to cost nothing.
   [[nodiscard]] std::int64_t next_block() const {
     const std::int64_t blocks = std::max<std::int64_t>(options_.min_blocks, 1);
+    if (options_.brief && !options_.exact_samples) return 1;
     if (options_.exact_samples) {
       const std::int64_t size = (*options_.exact_samples + blocks - 1) / blocks;
       return std::min(size, *options_.exact_samples - count());
@@ -121,12 +128,14 @@ class Channel {
 
   double warm_up(double start) {
     constexpr int max_runs = 100;
+    constexpr double brief_seconds = 0.2e-3;
+    const double longest = options_.brief ? brief_seconds : options_.budget_seconds / 10.0;
     double previous = timed(1);
     for (int run = 1;; ++run) {
       const double passed = clock_.now() - start;
       const bool long_enough =
           !(passed >= 0.0 && passed < options_.min_warm_up_seconds);  // a broken clock goes backwards
-      if (long_enough && (run >= max_runs || passed > options_.budget_seconds / 10.0)) break;
+      if (long_enough && (run >= max_runs || passed > longest)) break;
       const double current = timed(1);
       const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
       previous = current;
@@ -194,6 +203,13 @@ void for_each_open(std::vector<Channel>& channels, Action&& action) {
 }
 
 }  // namespace
+
+bool is_narrow_at_first(const Summary& seconds) {
+  constexpr double fraction = 0.05;
+  constexpr double absolute_seconds = 0.5e-6;
+  const auto& [low, high] = seconds.median_ci95;
+  return std::max(high - seconds.median, seconds.median - low) <= std::max(fraction * seconds.median, absolute_seconds);
+}
 
 Summary Samples::summary() const { return statistics::summarize(seconds, block_sizes); }
 

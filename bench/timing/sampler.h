@@ -20,7 +20,13 @@ struct SamplingOptions {
   std::int64_t min_blocks = 5;       ///< likewise
   std::int64_t max_samples = 2000;
   std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
+  /// A first look: batches are as short as a clock allows, each a block of its own, and a clock is done once its
+  /// interval is narrow (is_narrow_at_first) by three samples or more.
+  bool brief = false;
 };
+
+/// Whether a time is known within 5 % or 0.5 us, to either side.
+bool is_narrow_at_first(const Summary& seconds);
 
 /// What one clock gave.
 struct Samples {

@@ -233,6 +233,9 @@ OptionRows own_rows() {
        use::metrics(&RunOptions::metrics)},
       {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
+      {"--brief", "", "", "", other, once,
+       "Take samples as short as they can be, and stop at a point once its times are known within 5 % or 0.5 us.",
+       use::set(&RunOptions::brief)},
       {"--adaptive", "SIZES", "16", "", other, once,
        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",

@@ -36,6 +36,7 @@ bench::PointRunner::Settings runner_settings(const RunOptions& options) {
   settings.verify_every = options.verify_every;
   bench::SamplingOptions& sampling = settings.sampling;
   sampling.budget_seconds = options.time_budget_seconds;
+  sampling.brief = options.brief;
   if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;
   sampling.min_warm_up_seconds = options.google.min_warm_up_seconds;
   sampling.exact_samples = options.google.exact_iterations;

@@ -24,6 +24,7 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
   std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;
+  bool brief = false;                ///< as bench::SamplingOptions::brief
   std::string cache_state = "warm";  ///< or "cold"
   bool verify_every = false;         ///< check results after timing too, for each set of inputs
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out

@@ -30,7 +30,6 @@ REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
 _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two that a device has
 _SURE = 0.95
-_QUICK = 0.002  #: seconds of sampling after which short operations are mostly known
 _SHORT = 0.005  #: seconds of one call, as it was watched
 _LONG = 2.0
 _DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
@@ -47,14 +46,6 @@ def _arrays(things: Any) -> Iterator[Any]:
             yield each
         elif isinstance(each, (tuple, list, Mapping)):
             yield from _arrays(each)
-
-
-def _is_settled(point: Point) -> bool:
-    """Whether more samples of a call would say little more: the verdict is sure, and the interval of its time within 5 % or 0.5 us to either side."""
-    seconds, interval = point.seconds("call"), point.interval("call")
-    if seconds is None or interval is None or (point.confidence or 0.0) < _SURE:
-        return False
-    return max(interval[1] - seconds, seconds - interval[0]) <= max(0.05 * seconds, 0.5e-6)
 
 
 class _Lightweight(Mapping[str, Any]):
@@ -219,33 +210,29 @@ class GPUProfiler:
         return seconds(), result, work
 
     def _surest(self, call: Callable[[], Any], work: Work, seconds: float) -> Point:
-        """By a few short samples where those are sure already; without counters where more samples are: each takes longer than what comes before.
-        `seconds`: of one call. Of long ones the first samples are as few as the next."""
+        """By samples as few as the time needs to be known, where calls are short: more would not make the verdict surer, counters may.
+        `seconds`: of one call."""
         if self._metrics not in ("auto", None):
-            return self._measured(call, work, self._metrics)
-        if self._on_gpu() and self._time_budget > _QUICK and seconds < _SHORT:
-            point = self._measured(call, work, None, _QUICK)
-            if point.failure or _is_settled(point):
-                return point
-        point = self._measured(call, work, None)
+            return self._measured(call, work, self._metrics, False)
+        point = self._measured(call, work, None, seconds < _SHORT)
         if not self._on_gpu() or self._metrics is None or point.failure or (point.confidence or 0.0) >= _SURE:
             return point
         first = self.last_run
-        counted = self._measured(call, work, "core,units")
+        counted = self._measured(call, work, "core,units", False)
         if not counted.failure and any(name.endswith("_busy") for name in counted.counters):
             return counted
         self._metrics = None  # they cannot be read here
         self.last_run = first
         return point
 
-    def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None, time_budget: float | None = None) -> Point:
+    def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None, brief: bool) -> Point:
         def operation(state: Any) -> None:
             work.declare(state)
             state.measure(call)
 
         torch: Any = sys.modules.get("torch")
         with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []) if work.draws_random else nullcontext():
-            measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=time_budget or self._time_budget,
+            measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget, brief=brief,
                            drift_check=False, progress=False, metrics=metrics, check=self._check)
         self.last_run = measured
         point: Point = measured[0]

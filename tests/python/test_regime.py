@@ -90,29 +90,27 @@ def test_an_operation_that_raises_raises(profiler):
         profiler.profile_operation(3)
 
 
-def counted_point(confidence, interval=(10e-6, 10.2e-6), **counters):
+def counted_point(confidence, **counters):
     verdict = {"regime": "memory" if counters else "latency", "confidence": confidence}
-    timings = [{"clock": "call", "seconds": {"median": 10.1e-6, "median_ci95": interval}}]
-    return gpubench.Point({"measurement": {"counters": [{"name": name, "value": value} for name, value in counters.items()], "timings": timings}, "verdict": verdict})
+    return gpubench.Point({"measurement": {"counters": [{"name": name, "value": value} for name, value in counters.items()]}, "verdict": verdict})
 
 
-QUICK, WHOLE, COUNTED = (None, 0.002), (None, None), ("core,units", None)
+BRIEF, WHOLE, COUNTED = (None, True), (None, False), ("core,units", False)
 
 
-@pytest.mark.parametrize("metrics, points, asked, regime_of", [
-    ("auto", [counted_point(0.99)], [QUICK], "latency"),
-    ("auto", [counted_point(0.99, (10e-6, 12e-6)), counted_point(0.99)], [QUICK, WHOLE], "latency"),
-    ("auto", [counted_point(0.7), counted_point(0.99)], [QUICK, WHOLE], "latency"),
-    ("auto", [counted_point(0.7), counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [QUICK, WHOLE, COUNTED], "memory"),
-    ("auto", [counted_point(0.7), counted_point(0.7), counted_point(0.7)], [QUICK, WHOLE, COUNTED], "latency"),
-    (None, [counted_point(0.7), counted_point(0.7)], [QUICK, WHOLE], "latency"),
-    ("core", [counted_point(0.7)], [("core", None)], "latency")])
-def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, metrics, points, asked, regime_of):
+@pytest.mark.parametrize("metrics, seconds, points, asked, regime_of", [
+    ("auto", 1e-5, [counted_point(0.99)], [BRIEF], "latency"),
+    ("auto", 1.0, [counted_point(0.99)], [WHOLE], "latency"),
+    ("auto", 1e-5, [counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [BRIEF, COUNTED], "memory"),
+    ("auto", 1e-5, [counted_point(0.7), counted_point(0.7)], [BRIEF, COUNTED], "latency"),
+    (None, 1e-5, [counted_point(0.7)], [BRIEF], "latency"),
+    ("core", 1e-5, [counted_point(0.7)], [("core", False)], "latency")])
+def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, metrics, seconds, points, asked, regime_of):
     seen, left = [], list(points)
     monkeypatch.setattr(profiler, "_on_gpu", lambda: True)
-    monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics, budget=None: seen.append((metrics, budget)) or left.pop(0))
+    monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics, brief: seen.append((metrics, brief)) or left.pop(0))
     profiler._metrics, profiler.last_run = metrics, None
-    assert profiler._surest(None, None, 1e-5).regime == regime_of and seen == asked
+    assert profiler._surest(None, None, seconds).regime == regime_of and seen == asked
     if COUNTED in asked and not points[-1].counters:
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 

@@ -39,6 +39,21 @@ TEST(AdaptiveSampler, NoiseBeyondTheTargetRunsIntoTheBudget) {
   EXPECT_LT(clock.now(), 0.1 + 0.01);
 }
 
+TEST(AdaptiveSampler, AFirstLookEndsOnceATimeIsKnownWithinAFewPercent) {
+  SamplingOptions options;
+  options.brief = true;
+  options.budget_seconds = 0.05;
+  const auto of_two_levels = [&](double one, double other) {
+    FakeClock clock([=](std::int64_t batch) { return batch / 2 % 2 == 0 ? one : other; });
+    return AdaptiveSampler(options).sample(clock);
+  };
+  const Samples few = of_two_levels(1e-3, 1.01e-3);
+  EXPECT_EQ(few.stop_reason, StopReason::interval);
+  EXPECT_EQ(few.block_sizes, (std::vector<std::int64_t>{1, 1, 1}));
+  EXPECT_EQ(of_two_levels(1e-7, 2e-7).seconds.size(), 3U) << "0.1 us apart";
+  EXPECT_EQ(of_two_levels(1e-3, 1.3e-3).stop_reason, StopReason::budget);
+}
+
 TEST(AdaptiveSampler, ASlowOperationStillGetsThreeSamples) {
   FakeClock clock([](std::int64_t) { return 5.0; });
   const Samples samples = AdaptiveSampler({}).sample(clock);
