@@ -154,7 +154,7 @@ void CountingRunner::count(Declaration& declared, const Batch& batch, Measuremen
     timing->forbid_capture(only_as_called ? "captured it is another operation" : "");
     replay.grids = [timing, &batch] { return timing->launched_by(batch).grids; };
     replay.known_kernel = [timing] { return timing->known_kernel(); };
-    replay.clock_notes = [timing] { return timing->clock_notes(); };
+    replay.clock_notes = [gpu = device_.gpu()] { return gpu->clock_notes(); };
   }
   pass_->fill(measurement, replay);
 }

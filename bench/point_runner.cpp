@@ -19,7 +19,6 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
-#include "gpu/devices.h"
 
 namespace gpubench::bench {
 namespace {
@@ -131,13 +130,11 @@ std::string no_time(TimingMode clock, const std::string& reason) {
 
 }  // namespace
 
-OpenDevice::OpenDevice(Device device, bool cold, std::shared_ptr<LaunchCosts> launch_costs)
-    : device_(std::move(device)), cold_(cold) {
+OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), cold_(cold) {
   if (const auto reason = why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
   if (device_.kind == DeviceKind::cpu) return;
   gpu_ = open_gpu(device_);
-  timing_ =
-      std::make_unique<GpuTiming>(*gpu_, launch_costs ? std::move(launch_costs) : std::make_shared<LaunchCosts>());
+  timing_ = std::make_unique<GpuTiming>(*gpu_);
 }
 
 void OpenDevice::begin(const Declaration& declared) {
@@ -156,6 +153,24 @@ void OpenDevice::begin(const Declaration& declared) {
 void OpenDevice::execute(const Batch& batch) {
   batch(gpu_ ? gpu_->stream() : nullptr, 1);
   if (gpu_) gpu_->synchronize();
+}
+
+void OpenDevice::add_conditions(DeviceConditions& conditions) {
+  constexpr double valid_seconds = 20e-3;
+  const double now = gpu_->now();
+  const DeviceConditions* const last = &conditions_.value(now, valid_seconds, [&] { return gpu_->conditions(); });
+  if (conditions.readings == 0 || conditions_.is_of(now)) add_reading(conditions, *last);
+}
+
+void OpenDevice::add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions) {
+  constexpr double valid_seconds = 0.15;  // NVML takes a sample every sixth of a second or less often
+  const DeviceConditions& share = share_.value(gpu_->now(), valid_seconds, [&] {
+    DeviceConditions fresh;
+    gpu_->add_share(since, fresh);
+    return fresh;
+  });
+  conditions.gpu_share = share.gpu_share;
+  conditions.gpu_share_absent_reason = share.gpu_share_absent_reason;
 }
 
 void OpenDevice::reset(const Declaration& declared) {
@@ -302,7 +317,10 @@ void fail(Measurement& measurement, FailureKind kind, const std::string& message
 }
 
 PointRunner::PointRunner(Device device, Settings settings)
-    : device_(std::move(device), settings.cold, settings.launch_costs), settings_(std::move(settings)) {
+    : PointRunner(std::make_shared<OpenDevice>(std::move(device), settings.cold), std::move(settings)) {}
+
+PointRunner::PointRunner(std::shared_ptr<OpenDevice> device, Settings settings)
+    : device_(std::move(device)), settings_(std::move(settings)) {
   const bool as_called = asks_for(TimingMode::call);
   for (const TimingMode clock : {TimingMode::stream, TimingMode::device})
     if (!asks_for(clock) && (as_called || clock == TimingMode::stream)) settings_.clocks.push_back(clock);
@@ -310,14 +328,14 @@ PointRunner::PointRunner(Device device, Settings settings)
 
 Measurement PointRunner::run(const PointCall& call) {
   current_ = Measurement{};
-  current_.device = device_.device().id;
-  current_.cache_state = device_.is_cold() ? "cold" : "warm";
+  current_.device = device_->device().id;
+  current_.cache_state = device_->is_cold() ? "cold" : "warm";
   sampling_ = settings_.sampling;
   if (call.iterations > 1) sampling_.exact_samples = call.iterations;
   sampling_.min_seconds = std::max(sampling_.min_seconds, call.min_seconds);
   sampling_.min_warm_up_seconds = std::max(sampling_.min_warm_up_seconds, call.min_warm_up_seconds);
   const double start = steady_seconds();
-  call_operation(call, current_, device_.is_lost(), [&](Declaration& declared, const Batch& batch) {
+  call_operation(call, current_, device_->is_lost(), [&](Declaration& declared, const Batch& batch) {
     current_.set_up_seconds = steady_seconds() - start;
     measure(declared, batch);
   });
@@ -327,14 +345,14 @@ Measurement PointRunner::run(const PointCall& call) {
 }
 
 void PointRunner::measure(Declaration& declared, const Batch& batch) {
-  device_.begin(declared);
+  device_->begin(declared);
   if (declared.fill_inputs && !declared.check)
     throw std::logic_error("state.inputs needs state.verify: nothing else looks at the results");
   if (declared.fill_inputs) declared.fill_inputs(0);
-  device_.execute(declared, batch);
+  device_->execute(declared, batch);
   declared.buffers.mark_kept();  // what a check asks for after this is not the operation's
   current_.verified = verify(declared);
-  if (device_.gpu() == nullptr)
+  if (device_->gpu() == nullptr)
     time_on_host(declared, batch);
   else
     time_on_gpu(declared, batch);
@@ -352,7 +370,7 @@ void PointRunner::verify_after_timing(const Declaration& declared, const Batch& 
     first = last = std::uniform_int_distribution<std::int64_t>(1, sets - 1)(random_);
   for (std::int64_t set = last; set >= first; --set) {
     if (declared.fill_inputs) declared.fill_inputs(set);
-    device_.execute(declared, batch);
+    device_->execute(declared, batch);
     try {
       (void)verify(declared);
     } catch (const WrongResult& error) {
@@ -369,17 +387,18 @@ void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer)
   timing.samples_clock_hz = samples.clocks_hz;
   if (samples.clocks_hz.empty()) return;
   current_.clock_hz = statistics::median(samples.clocks_hz);
-  current_.clock_hz_source = device_.device().kind == DeviceKind::gpu
+  current_.clock_hz_source = device_->device().kind == DeviceKind::gpu
                                  ? "median over samples, each by the cycle and nanosecond counters of the "
                                    "multiprocessors"
                                  : "median over samples, each by a chain of dependent additions right after it";
 }
 
 DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declared, const Batch& batch,
-                                    const ColdCache* cold) {
-  Gpu& gpu = *device_.gpu();
+                                    const ColdCache* cold, std::optional<CapturedExecution> captured) {
+  Gpu& gpu = *device_->gpu();
   const bool as_called = clock == TimingMode::call && declared.calls;
   TimedExecutions executions{as_called ? declared.calls : batch};
+  executions.captured = std::move(captured);
   const bool resets = declared.reset != nullptr;
   if (resets)
     executions.before = [&gpu, &declared, flushes = cold != nullptr] {
@@ -388,33 +407,33 @@ DeviceTiming PointRunner::timer_for(TimingMode clock, const Declaration& declare
     };
   else if (cold != nullptr)
     executions.rotation = &cold->rotation();
-  DeviceTiming timing = device_.timing()->timing(clock, std::move(executions));
+  DeviceTiming timing = device_->timing()->timing(clock, std::move(executions));
   if (cold != nullptr && timing.timer)
     timing.timer = std::make_unique<ColdTimer>(std::move(timing.timer), *cold, clock == TimingMode::device || resets);
   return timing;
 }
 
 void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
-  Gpu& gpu = *device_.gpu();
+  Gpu& gpu = *device_->gpu();
   const bool as_called = asks_for(TimingMode::call);
-  const bool waits = as_called && !declared.reset && device_.timing()->waits_for_gpu(batch);
-  device_.timing()->forbid_capture(waits ? "it waits for the GPU before it returns" : "");
-  const LaunchedKernels launched = device_.timing()->launched_by(batch);
+  const bool waits = as_called && !declared.reset && device_->timing()->waits_for_gpu(batch);
+  device_->timing()->forbid_capture(waits ? "it waits for the GPU before it returns" : "");
+  const LaunchedKernels launched = device_->timing()->launched_by(batch);
   if (launched.nothing)
     throw std::runtime_error(
         "it enqueued nothing on the stream that state.measure hands to it; launch all its work on that stream");
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   if (launched.only_command) current_.kernels = {*launched.only_command};
-  const auto cold = device_.make_cold(declared, batch);
+  const auto cold = device_->make_cold(declared, batch);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;
   for (const TimingMode clock : asked) {
     try {
-      chosen.push_back(timer_for(clock, declared, batch, cold.get()));
+      chosen.push_back(timer_for(clock, declared, batch, cold.get(), launched.captured));
     } catch (const GpuError& error) {
       // The point keeps its other times, unless the GPU is lost for what comes after.
-      if (chosen.empty() || device_.is_lost()) throw;
+      if (chosen.empty() || device_->is_lost()) throw;
       chosen.emplace_back().reason = error.what();
     }
     if (!chosen.front().timer) throw GpuError(no_time(clock, chosen.front().reason));
@@ -425,15 +444,8 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
 
   DeviceConditions conditions;
   const auto start = std::chrono::system_clock::now();
-  // The driver takes milliseconds for a new reading.
-  constexpr double between_readings = 10e-3;
-  double last_reading = gpu.now() - 2.0 * between_readings;
-  auto samples = AdaptiveSampler(sampling_, [&] {
-                   if (gpu.now() - last_reading < between_readings) return;
-                   add_reading(conditions, gpu.conditions());
-                   last_reading = gpu.now();
-                 }).sample(timers);
-  gpu.add_share(start, conditions);
+  auto samples = AdaptiveSampler(sampling_, [&] { device_->add_conditions(conditions); }).sample(timers);
+  device_->add_share(start, conditions);
   current_.conditions = std::move(conditions);
   if (samples.front().failure) std::rethrow_exception(samples.front().failure);
   const auto failed = std::ranges::find_if(samples, [](const Samples& each) { return each.failure != nullptr; });
@@ -444,7 +456,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
-  if (as_called) current_.bare_launch_seconds = device_.timing()->bare_launch_seconds();
+  if (as_called) current_.bare_launch_seconds = device_->timing()->bare_launch_seconds();
   add_primary_timing(samples.front(), *chosen.front().timer);
   current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
   if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
@@ -461,7 +473,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
 }
 
 void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
-  const auto cold = device_.make_cold(declared, batch);
+  const auto cold = device_->make_cold(declared, batch);
   std::unique_ptr<Timer> timer = host_timer(declared, batch, cold.get());
   if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.reset != nullptr);
   const LoadReading before = read_load();
@@ -477,11 +489,11 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
 
 void PointRunner::time_variants(const Declaration& declared) {
   const auto sample = [&](const detail::OfferedVariant& offered) {
-    const bool on_host = device_.gpu() == nullptr;
+    const bool on_host = device_->gpu() == nullptr;
     if (offered.device != declared.device)
       throw std::logic_error(on_host ? "a variant for a stream cannot be timed on the host"
                                      : "a variant without a stream cannot be timed on a GPU");
-    device_.execute(declared, offered.batch);
+    device_->execute(declared, offered.batch);
     if (on_host) return AdaptiveSampler(sampling_, pause).sample(*host_timer(declared, offered.batch, nullptr));
     auto timing = timer_for(TimingMode::stream, declared, offered.batch, nullptr);
     if (!timing.timer) throw std::runtime_error(timing.reason);
@@ -490,12 +502,12 @@ void PointRunner::time_variants(const Declaration& declared) {
   for (const auto& offered : declared.variants) {
     Variant variant{offered.kind, offered.remaining_fraction, std::nullopt, ""};
     try {
-      if (device_.is_cold()) throw std::runtime_error("variants are not timed with cold caches");
+      if (device_->is_cold()) throw std::runtime_error("variants are not timed with cold caches");
       const auto samples = sample(offered);
       if (samples.failure) std::rethrow_exception(samples.failure);
       variant.seconds = samples.summary();
     } catch (const GpuError&) {
-      if (device_.is_lost()) throw;
+      if (device_->is_lost()) throw;
       variant.reason = "the variant failed on the GPU";
     } catch (...) {
       variant.reason = current_exception_text();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,6 +14,7 @@
 #include "bench/timing/gpu_timing.h"
 #include "bench/timing/sampler.h"
 #include "core/model/device.h"
+#include "gpu/devices.h"
 
 namespace gpubench::bench {
 
@@ -38,8 +40,7 @@ inline constexpr const char* skipped_by_operation = "the operation called SkipWi
 class OpenDevice {
  public:
   /// Opens a GPU. Throws GpuError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
-  /// `launch_costs`: what this process knows of launches on it; null: nothing.
-  OpenDevice(Device device, bool cold, std::shared_ptr<LaunchCosts> launch_costs = nullptr);
+  OpenDevice(Device device, bool cold);
   /// A GPU that is lost keeps its handles: they may be of a context that is gone.
   ~OpenDevice() {
     if (!is_lost()) return;
@@ -48,6 +49,11 @@ class OpenDevice {
   }
   OpenDevice& operator=(OpenDevice&&) = delete;  ///< not copied, not moved
 
+  /// Makes it this thread's again, between `rest` and the next one. False where it cannot be used any more.
+  [[nodiscard]] bool resume() { return !gpu_ || resume_gpu(*gpu_); }
+  void rest() {
+    if (gpu_) gpu_->rest();
+  }
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] bool is_cold() const { return cold_; }
   /// Null on the host.
@@ -66,6 +72,11 @@ class OpenDevice {
   void execute(const detail::Declaration& declared, const Batch& batch);
   /// One reset, and the wait for its end; nothing where there is none.
   void reset(const detail::Declaration& declared);
+  /// Adds a reading of a GPU's conditions, at most once in 20 ms: the driver takes milliseconds for a new one. The
+  /// first may be as old.
+  void add_conditions(DeviceConditions& conditions);
+  /// As Gpu::add_share, of a short while ago where it was asked for then.
+  void add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions);
   /// What keeps caches cold for an operation that has run before; null where they are to be warm.
   std::unique_ptr<ColdCache> make_cold(detail::Declaration& declared, const Batch& batch);
 
@@ -75,6 +86,8 @@ class OpenDevice {
   std::unique_ptr<Gpu> gpu_;
   std::unique_ptr<GpuTiming> timing_;
   std::optional<HostFlush> host_flush_;  ///< made when first needed
+  Lasting<DeviceConditions> conditions_;
+  Lasting<DeviceConditions> share_;
 };
 
 /// A result that the check refused; it ends the point.
@@ -111,14 +124,14 @@ class PointRunner {
     bool cold = false;
     /// Results are checked after timing too, for each set of inputs.
     bool verify_every = false;
-    /// What this process knows of launches on the device, where it has measured there before.
-    std::shared_ptr<LaunchCosts> launch_costs = nullptr;
   };
   PointRunner(Device device, Settings settings);
+  /// On one that is open, and may have been so for earlier points; as cold as that.
+  PointRunner(std::shared_ptr<OpenDevice> device, Settings settings);
 
   /// What an operation throws becomes the measurement's failure. The name is left empty.
   Measurement run(const PointCall& call);
-  [[nodiscard]] bool gpu_lost() { return device_.is_lost(); }
+  [[nodiscard]] bool gpu_lost() { return device_->is_lost(); }
 
  private:
   void measure(detail::Declaration& declared, const Batch& batch);
@@ -127,15 +140,16 @@ class PointRunner {
   void time_variants(const detail::Declaration& declared);
   /// Checks again what the operation gives after it was timed. Throws WrongResult.
   void verify_after_timing(const detail::Declaration& declared, const Batch& batch);
+  /// `captured`: one execution of `batch`, where that was captured before.
   DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const Batch& batch,
-                         const ColdCache* cold);
+                         const ColdCache* cold, std::optional<CapturedExecution> captured = std::nullopt);
   [[nodiscard]] bool asks_for(TimingMode clock) const {
     return std::ranges::find(settings_.clocks, clock) != settings_.clocks.end();
   }
   /// Of the first clock, with its samples and the clock rate that they saw.
   void add_primary_timing(const Samples& samples, const Timer& timer);
 
-  OpenDevice device_;
+  std::shared_ptr<OpenDevice> device_;
   Settings settings_;
   SamplingOptions sampling_;  ///< of the point that runs
   Measurement current_;

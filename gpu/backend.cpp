@@ -50,6 +50,12 @@ std::unique_ptr<Gpu> open_gpu(const Device& device) {
   return gpu;
 }
 
+bool resume_gpu(Gpu& gpu) {
+  if (!gpu.resume()) return false;
+  in_use = &backend_of(gpu.device());
+  return true;
+}
+
 std::vector<Device> gpus() {
   std::vector<Device> found;
   for (const Backend* const backend : all())

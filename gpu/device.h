@@ -35,6 +35,10 @@ class Gpu {
   Gpu& operator=(Gpu&&) = delete;  ///< not copied, not moved
 
   [[nodiscard]] const Device& device() const { return device_; }
+  /// Selects it for this thread again, which may be another one. False once it is lost: then open it anew.
+  [[nodiscard]] virtual bool resume() { return !lost(); }
+  /// Until then its stream is no thread's working one.
+  virtual void rest() {}
   [[nodiscard]] virtual Stream stream() const = 0;
   /// Waits for the stream.
   virtual void wait() = 0;
@@ -60,7 +64,7 @@ class Gpu {
   virtual void block_while(const std::function<void()>& enqueue) = 0;
   /// After a synchronisation: throws when the last block ended by itself.
   virtual void check_blocked() = 0;
-  /// Notes of their own. Waits for the stream.
+  /// Notes that all who ask for them share, one sample after the other. The first time waits for the stream.
   virtual ClockNotes clock_notes() = 0;
 
   /// An empty kernel of one block of 32 threads.

@@ -27,6 +27,8 @@ std::vector<Device> choose_devices(const std::string& wanted);
 
 /// Opens a GPU by its id. Throws GpuError when it cannot be used or this build has nothing for it.
 std::unique_ptr<Gpu> open_gpu(const Device& device);
+/// Selects one that is open, as opening it does: Gpu::resume.
+[[nodiscard]] bool resume_gpu(Gpu& gpu);
 
 /// The GPUs that the vendors' runtimes show.
 std::vector<Device> gpus();

@@ -11,7 +11,7 @@
 #include "core/model/run.h"
 
 namespace gpubench::bench {
-struct LaunchCosts;
+class OpenDevice;
 }
 
 namespace gpubench {
@@ -23,10 +23,10 @@ struct Embedding {
   /// Gets a finished run, in place of the terminal. Where it is set a signal is thrown, as Interrupted, and never ends
   /// the process.
   std::function<void(Run run)> finished;
-  /// What runs of this process have measured of launches, by device, and what they have found: later ones need not.
+  /// What runs of this process have opened, measured and found: later ones need not.
   struct Known {
-    std::map<std::string, std::shared_ptr<bench::LaunchCosts>> launch_costs;
-    std::string devices_of;  ///< as --device has it
+    std::map<std::string, std::shared_ptr<bench::OpenDevice>> open;  ///< GPUs with warm caches, by device
+    std::string devices_of;                                          ///< as --device has it
     std::vector<Device> devices;
     double devices_time = 0.0;  ///< by the steady clock
   };

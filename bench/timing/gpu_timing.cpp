@@ -16,6 +16,8 @@ namespace {
 /// A stream takes some 1000 launches before the host has to wait. Chains of so many nodes an execution fit twice.
 constexpr std::int64_t max_held_nodes = 20;
 constexpr std::int64_t max_held_launches = 800;
+/// What does not depend on the operation holds for so long: the host's clock may change.
+constexpr double known_for_seconds = 10.0;
 
 /// One execution behind each flush: what is left where buffers do not rotate.
 bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->rotation.copies == 0; }
@@ -58,7 +60,7 @@ class StreamTimer final : public Timer {
         blocked_(blocked),
         before_(std::move(before)),
         longest_(before_ ? 1 : longest) {
-    if (before_ || blocked_) time_nothing();
+    if (before_) nothing_seconds_ = seconds_of_nothing();
   }
 
   /// Replays of a graph of so many launches.
@@ -67,6 +69,13 @@ class StreamTimer final : public Timer {
     replayed_launches_ = launches;
   }
 
+  /// What events around nothing show. To be taken off each time where the stream is held.
+  double seconds_of_nothing() {
+    std::vector<double> seconds(9);
+    for (double& each : seconds) each = run(0);
+    return statistics::median(seconds);
+  }
+  void take_off(double nothing_seconds) { nothing_seconds_ = nothing_seconds; }
   double time(std::int64_t executions) override { return run(executions) - nothing_seconds_; }
   /// An event pair around nothing costs 1 to 6 us, below 0.5 % of 2 ms. In a held stream some 0.1 us is left of it.
   [[nodiscard]] double min_batch_seconds() const override { return before_ ? 0.0 : blocked_ ? 0.3e-3 : 2e-3; }
@@ -93,11 +102,6 @@ class StreamTimer final : public Timer {
   }
 
  private:
-  void time_nothing() {
-    std::vector<double> seconds(9);
-    for (double& each : seconds) each = run(0);
-    nothing_seconds_ = statistics::median(seconds);
-  }
   double run(std::int64_t executions) {
     if (before_) before_();
     if (blocked_)
@@ -225,7 +229,13 @@ Batch replays_of(std::shared_ptr<Graph> graph) {
 
 }  // namespace
 
-DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
+CapturedExecution GpuTiming::captured(const Batch& batch) {
+  CapturedExecution result{capture(batch, 1), {}};
+  if (result.graph) result.content = result.graph->content();
+  return result;
+}
+
+DeviceTiming GpuTiming::device_timing(Batch batch, const CapturedExecution& captured, const ColdExecutions* cold) {
   DeviceTiming timing;
   if (!why_no_capture_.empty()) {  // a held stream would not let it return
     timing.reason = why_no_capture_;
@@ -233,12 +243,11 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   }
   // Single executions need no estimate, and one that is reset before each must not run without that.
   const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
-  const auto graph = capture(batch, 1);
+  const auto& [graph, content] = captured;
   bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
-    const GraphContent content = graph->content();
     nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
     if (nodes == 0) {
       timing.reason = "the operation enqueues nothing on its stream";
@@ -273,12 +282,13 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const ColdExecutions* cold) {
   return timing;
 }
 
-std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()> before) {
+std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, const CapturedExecution& captured,
+                                               std::function<void()> before) {
   const auto whole = [&](Stream on, std::int64_t executions) {
-    if (before) before();
+    before();
     batch(on, executions);
   };
-  std::shared_ptr<Graph> graph = capture(whole, 1);
+  const std::shared_ptr<Graph> graph = before ? capture(whole, 1) : captured.graph;
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
   if (!graph) return std::make_unique<StreamTimer>(gpu_, std::move(batch), std::move(before));
   if (before) {
@@ -290,15 +300,16 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, std::function<void()
   // A stream takes some 1000 launches before the host has to wait; 400 of nothing take half a millisecond.
   constexpr std::int64_t max_launches = 400;
   constexpr std::int64_t max_launches_of_one = 800;
-  const GraphContent content = graph->content();
-  const auto launches = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
+  const auto launches = static_cast<std::int64_t>(captured.content.kernels.size()) + captured.content.other_nodes;
   if (launches > max_launches_of_one) return std::make_unique<StreamTimer>(gpu_, replays_of(graph), launches);
   const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
-  return std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr, true, longest);
+  auto timer = std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr, true, longest);
+  timer->take_off(nothing_seconds_.value(gpu_.now(), known_for_seconds, [&] { return timer->seconds_of_nothing(); }));
+  return timer;
 }
 
 DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
-  auto& [batch, before, rotation] = executions;
+  auto& [batch, before, rotation, known] = executions;
   DeviceTiming result;
   const bool is_loop = mode == TimingMode::call || mode == TimingMode::graph;
   if (is_loop && (before || rotation != nullptr)) {
@@ -308,9 +319,16 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   }
   if (mode == TimingMode::call) {
     result.timer = std::make_unique<CallTimer>(gpu_, std::move(batch), mode);
-  } else if (mode == TimingMode::graph) {
-    if (std::shared_ptr<Graph> graph = capture(batch, 1))
-      result.timer = std::make_unique<CallTimer>(gpu_, replays_of(std::move(graph)), mode);
+    return result;
+  }
+  if (mode == TimingMode::latency) {
+    result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(batch), std::move(before));
+    return result;
+  }
+  const CapturedExecution execution = known ? *std::move(known) : captured(batch);
+  if (mode == TimingMode::graph) {
+    if (execution.graph)
+      result.timer = std::make_unique<CallTimer>(gpu_, replays_of(execution.graph), mode);
     else
       result.reason = !why_no_capture_.empty()
                           ? why_no_capture_
@@ -318,11 +336,10 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
                             "works on other streams";
     return result;
   }
-  if (mode == TimingMode::latency)
-    result.timer = std::make_unique<LatencyTimer>(gpu_, std::move(batch), std::move(before));
-  else if (mode == TimingMode::stream)
-    result.timer = stream_timer(std::move(batch), std::move(before));
-  if (result.timer) return result;
+  if (mode == TimingMode::stream) {
+    result.timer = stream_timer(std::move(batch), execution, std::move(before));
+    return result;
+  }
   ColdExecutions cold;
   const bool is_cold = before || rotation != nullptr;
   if (before) {
@@ -336,7 +353,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
     cold.rotation = *rotation;
     cold.flush = [&gpu = gpu_] { gpu.flush_cache(); };
   }
-  return device_timing(std::move(batch), is_cold ? &cold : nullptr);
+  return device_timing(std::move(batch), execution, is_cold ? &cold : nullptr);
 }
 
 bool GpuTiming::waits_for_gpu(const Batch& batch) {
@@ -363,30 +380,30 @@ bool GpuTiming::waits_for_gpu(const Batch& batch) {
 }
 
 Estimate GpuTiming::bare_launch_seconds() {
-  constexpr double valid_seconds = 10.0;
-  const double now = gpu_.now();
-  if (costs_->bare_launch_seconds && now - costs_->bare_launch_time < valid_seconds)
-    return *costs_->bare_launch_seconds;
-  CallTimer timer(
-      gpu_,
-      [&gpu = gpu_](Stream stream, std::int64_t executions) {
-        for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
-      },
-      TimingMode::call);
-  constexpr int launches = 500;
-  std::vector<double> seconds(9);
-  for (double& each : seconds) each = timer.time(launches) / launches;
-  const Summary summary = statistics::summarize(seconds);
-  costs_->bare_launch_time = now;
-  return costs_->bare_launch_seconds.emplace(Estimate{summary.median, summary.median_ci95});
+  return bare_launch_seconds_.value(gpu_.now(), known_for_seconds, [&] {
+    CallTimer timer(
+        gpu_,
+        [&gpu = gpu_](Stream stream, std::int64_t executions) {
+          for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
+        },
+        TimingMode::call);
+    constexpr int launches = 500;
+    std::vector<double> seconds(9);
+    for (double& each : seconds) each = timer.time(launches) / launches;
+    const Summary summary = statistics::summarize(seconds);
+    return Estimate{summary.median, summary.median_ci95};
+  });
 }
 
 LaunchedKernels GpuTiming::launched_by(const Batch& batch) {
-  const auto graph = capture(batch, 1);
-  if (!graph) return {};
-  const GraphContent content = graph->content();
-  return {launches_of(content, gpu_.device().units), common_grid_of(content),
-          content.kernels.empty() && content.other_nodes == 0, grids_of(content), content.only_command};
+  CapturedExecution execution = captured(batch);
+  if (!execution.graph) return {};
+  const GraphContent& content = execution.content;
+  LaunchedKernels launched{launches_of(content, gpu_.device().units), common_grid_of(content),
+                           content.kernels.empty() && content.other_nodes == 0, grids_of(content),
+                           content.only_command};
+  launched.captured = std::move(execution);
+  return launched;
 }
 
 std::function<void()> GpuTiming::chain(const Batch& batch, std::int64_t executions) {
@@ -409,11 +426,6 @@ KnownKernel GpuTiming::known_kernel() {
           },
           [batch, this](std::int64_t executions) { return chain(batch, executions); },
           overheads_.device_seconds(batch)};
-}
-
-ClockNotes GpuTiming::clock_notes() {
-  if (!clock_notes_) clock_notes_ = gpu_.clock_notes();
-  return *clock_notes_;
 }
 
 }  // namespace gpubench::bench

@@ -17,6 +17,12 @@ struct DeviceTiming {
   std::optional<Estimate> kernel_overhead_seconds;  ///< what its kernels cost before and after their work; taken off
 };
 
+/// An execution that was captured, for all that look at it.
+struct CapturedExecution {
+  std::shared_ptr<Graph> graph;  ///< null where it cannot be captured
+  GraphContent content;
+};
+
 /// What one execution launches; absent where it cannot be captured.
 struct LaunchedKernels {
   std::optional<Launches> launches;
@@ -25,6 +31,7 @@ struct LaunchedKernels {
   /// Of each kernel in the order of launches; `blocks_per_multiprocessor` is 0 where the driver does not tell.
   std::vector<Grid> grids = {};
   std::optional<KernelGroup> only_command = std::nullopt;  ///< where it is one copy or memset
+  CapturedExecution captured = {};
 };
 
 /// A short kernel that reads from L2, as an operation of that kernel would be run and timed.
@@ -39,6 +46,8 @@ struct TimedExecutions {
   Batch batch;
   std::function<void()> before = {};         ///< enqueues what precedes each execution, untimed: a reset, a flush
   const BufferRotation* rotation = nullptr;  ///< for `device`: caches are cold, each chain follows a flush
+  /// One execution of `batch`, where that was captured before.
+  std::optional<CapturedExecution> captured = std::nullopt;
 };
 
 /// How executions are kept cold.
@@ -50,12 +59,30 @@ struct ColdExecutions {
   std::string note = {};  ///< added to the method
 };
 
+/// What is measured anew once in some seconds.
+template <class Value>
+class Lasting {
+ public:
+  template <class Measure>
+  const Value& value(double now, double valid_seconds, Measure&& measure) {
+    if (!value_ || now - time_ >= valid_seconds) {
+      value_ = measure();
+      time_ = now;
+    }
+    return *value_;
+  }
+  /// Whether it was measured at that moment.
+  [[nodiscard]] bool is_of(double time) const { return value_ && time_ == time; }
+
+ private:
+  std::optional<Value> value_;
+  double time_ = 0.0;
+};
+
 /// Timers for one GPU, which must outlive them. All members throw GpuError.
 class GpuTiming {
  public:
-  /// `costs`: what is known of launches, and is added to.
-  explicit GpuTiming(Gpu& gpu, std::shared_ptr<LaunchCosts> costs = std::make_shared<LaunchCosts>())
-      : gpu_(gpu), costs_(std::move(costs)), overheads_(gpu, costs_) {}
+  explicit GpuTiming(Gpu& gpu) : gpu_(gpu), overheads_(gpu) {}
 
   /// By one of the GPU's modes: `stream`, back to back, the stream filled ahead where it can be; `device`, alone,
   /// launches taken off; `latency`, on the host, one by one, from launch to finished; `call`, on the host, back to
@@ -76,8 +103,6 @@ class GpuTiming {
   std::function<void()> chain(const Batch& batch, std::int64_t executions);
   /// The harness's own, timed when this is called.
   KnownKernel known_kernel();
-  /// Notes that all callers share.
-  ClockNotes clock_notes();
 
  private:
   /// Times by differences of graphs of two lengths where the operation can be captured, else of batches in a blocked
@@ -85,22 +110,23 @@ class GpuTiming {
   /// Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first. With
   /// cold caches each chain follows a flush. Where buffers do not rotate, chains are of one execution and of none, and
   /// the overhead is that of idle kernels in their place.
-  DeviceTiming device_timing(Batch batch, const ColdExecutions* cold);
+  DeviceTiming device_timing(Batch batch, const CapturedExecution& captured, const ColdExecutions* cold);
   /// Two events around a batch that was enqueued while the stream was blocked, less two events around nothing. So the
   /// GPU never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not
   /// blocked for an operation that cannot be captured: that time is the slower of host and GPU. One of very many
   /// launches is replayed as a graph. Executions each follow what `before`, if any, enqueues, untimed.
-  std::unique_ptr<Timer> stream_timer(Batch batch, std::function<void()> before);
+  std::unique_ptr<Timer> stream_timer(Batch batch, const CapturedExecution& captured, std::function<void()> before);
 
   std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) {
     return why_no_capture_.empty() ? gpu_.capture(batch, executions) : nullptr;
   }
+  CapturedExecution captured(const Batch& batch);
 
   Gpu& gpu_;
   std::string why_no_capture_;
-  std::shared_ptr<LaunchCosts> costs_;
   KernelOverheads overheads_;
-  std::optional<ClockNotes> clock_notes_;
+  Lasting<Estimate> bare_launch_seconds_;
+  Lasting<double> nothing_seconds_;  ///< events around nothing in a held stream
 };
 
 }  // namespace gpubench::bench

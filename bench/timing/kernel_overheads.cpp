@@ -93,8 +93,8 @@ void KernelOverheads::forget_if_changed() {
   constexpr std::int64_t short_length = 10;
   constexpr double valid_seconds = 1.0;
   const double time = gpu_.now();
-  if (time - costs_->watched_time < valid_seconds) return;
-  costs_->watched_time = time;
+  if (time - watched_time_ < valid_seconds) return;
+  watched_time_ = time;
   if (!watched_) {
     idle_batch(gpu_, one_block(), 1)(gpu_.stream(), 1);  // loads the kernel
     watched_ = idle_timer(one_block(), ChainKind::graphs, nullptr, 1);
@@ -103,26 +103,25 @@ void KernelOverheads::forget_if_changed() {
   std::vector<double> seconds(samples);
   for (double& each : seconds) each = slope(*watched_, short_length);
   const double now = statistics::median(seconds);
-  if (std::abs(now - costs_->watched_seconds) <= noticeable_seconds) return;
-  costs_->overheads.clear();
-  costs_->watched_seconds = now;
+  if (std::abs(now - watched_seconds_) <= noticeable_seconds) return;
+  known_.clear();
+  watched_seconds_ = now;
 }
 
 Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind kind,
                              const std::function<void()>& flush) {
   forget_if_changed();
-  auto& known = costs_->overheads;
-  const auto found = std::ranges::find_if(
-      known, [&](const LaunchCosts::Overhead& one) { return one.kind == kind && one.shapes == shapes; });
-  if (found != known.end()) return found->seconds;
+  const auto found =
+      std::ranges::find_if(known_, [&](const Known& one) { return one.kind == kind && one.shapes == shapes; });
+  if (found != known_.end()) return found->seconds;
   idle_batch(gpu_, shapes, 1)(gpu_.stream(), 1);  // loads the kernel, and shows that these shapes can be launched
   const auto once = idle_timer(shapes, kind, flush, idle_cycles);
   const auto twice = idle_timer(shapes, kind, flush, 2 * idle_cycles);
   const std::int64_t short_length = is_one_by_one(kind) ? 0 : 10;
   constexpr std::size_t max_known = 1000;  // a process may go on for days
-  if (known.size() >= max_known) known.clear();
-  known.push_back({shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(gpu_, shapes))});
-  return known.back().seconds;
+  if (known_.size() >= max_known) known_.clear();
+  known_.push_back({shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(gpu_, shapes))});
+  return known_.back().seconds;
 }
 
 Estimate KernelOverheads::device_seconds(const Batch& batch) {

@@ -18,21 +18,6 @@ namespace gpubench::bench {
 /// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
 enum class ChainKind { graphs, launches, single, behind_kernel };
 
-/// What has been measured of launches on one GPU in this process. Plain values, which outlive the GPU's handles: later
-/// timings of the process need not measure them again.
-struct LaunchCosts {
-  struct Overhead {
-    std::vector<LaunchShape> shapes;
-    ChainKind kind;
-    Estimate seconds;
-  };
-  std::vector<Overhead> overheads;
-  double watched_seconds = 0.0;  ///< what an empty kernel took in a graph when they were measured
-  double watched_time = -1e9;    ///< when that was last looked at, by the GPU's host clock
-  std::optional<Estimate> bare_launch_seconds;
-  double bare_launch_time = 0.0;  ///< when, by the GPU's host clock
-};
-
 /// The idle kernels that stand for an operation, and how that is said.
 struct Substitute {
   std::vector<LaunchShape> shapes;  ///< empty when nothing can be taken off
@@ -46,7 +31,7 @@ std::vector<LaunchShape> one_block();
 /// again when the cost of one shape has changed, as it does once a process uses a second stream (gpu/cuda/handles.h).
 class KernelOverheads {
  public:
-  KernelOverheads(Gpu& gpu, std::shared_ptr<LaunchCosts> costs) : gpu_(gpu), costs_(std::move(costs)) {}
+  explicit KernelOverheads(Gpu& gpu) : gpu_(gpu) {}
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws GpuError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
   /// Of one execution of kernels that can be captured, without their overhead, as GpuTiming has it.
@@ -57,9 +42,17 @@ class KernelOverheads {
                                                        const std::function<void()>& flush, long long cycles) const;
   void forget_if_changed();
 
+  struct Known {
+    std::vector<LaunchShape> shapes;
+    ChainKind kind;
+    Estimate seconds;
+  };
+
   Gpu& gpu_;
-  std::shared_ptr<LaunchCosts> costs_;
+  std::vector<Known> known_;
   std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
+  double watched_seconds_ = 0.0;         ///< what one of them took when the known were measured
+  double watched_time_ = -1e9;           ///< when that was last looked at, by the GPU's host clock
 };
 
 }  // namespace gpubench::bench

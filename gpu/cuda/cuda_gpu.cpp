@@ -43,6 +43,12 @@ class CudaGpu final : public Gpu {
   CudaGpu(const Device& device, int index)
       : Gpu(device), selected_(index), index_(index), nvml_(pci_bus_id(index)), context_id_(context_id()) {}
 
+  [[nodiscard]] bool resume() override {
+    if (lost()) return false;
+    working_.emplace(stream_.get(), index_);
+    return true;
+  }
+  void rest() override { working_.reset(); }
   [[nodiscard]] Stream stream() const override { return stream_.get(); }
   void wait_for_all() override { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); }
   void settle() override {
@@ -73,8 +79,8 @@ class CudaGpu final : public Gpu {
     if (blocker_) blocker_->check();
   }
   ClockNotes clock_notes() override {
-    const auto clock = std::make_shared<SmClock>(stream_.get());
-    return {[clock] { clock->begin(); }, [clock] { clock->end(); }, [clock] { return clock->hertz(); }};
+    if (!clock_) clock_.emplace(stream_.get());
+    return {[this] { clock_->begin(); }, [this] { clock_->end(); }, [this] { return clock_->hertz(); }};
   }
   Batch short_reads() override {
     // A quarter of a megabyte, read by 64 blocks in half a microsecond.
@@ -139,8 +145,9 @@ class CudaGpu final : public Gpu {
   Selected selected_;
   int index_;
   OwnedStream stream_;
-  WorkingStream working_{stream_.get(), index_};
-  std::optional<StreamBlocker> blocker_;  ///< made when first needed, as is the next
+  std::optional<WorkingStream> working_{std::in_place, stream_.get(), index_};
+  std::optional<StreamBlocker> blocker_;  ///< made when first needed, as are the next two
+  std::optional<SmClock> clock_;
   std::optional<CacheFlush> flush_;
   Nvml nvml_;
   unsigned long long context_id_;

@@ -28,8 +28,8 @@ void flush_stdout() {
 }  // namespace
 
 Embedding& embedding() {
-  static Embedding own;
-  return own;
+  static auto* const own = new Embedding;  // for ever: a GPU that stays open is not closed behind the driver's end
+  return *own;
 }
 
 void write_error_stream(std::string_view text) {

@@ -59,6 +59,18 @@ std::jthread hang_notice(const std::string& name, double seconds, ProgressLine& 
   });
 }
 
+/// In an embedding a GPU stays open for the next run: its stream, memory, events and what launches on it cost.
+std::shared_ptr<bench::OpenDevice> open_device(const Device& device, bool cold) {
+  if (!embedding().finished || cold || device.kind == DeviceKind::cpu)
+    return std::make_shared<bench::OpenDevice>(device, cold);
+  auto& kept = embedding().known.open[device.id];
+  if (!kept || kept->device() != device || !kept->resume()) {
+    kept.reset();  // before another takes its place
+    kept = std::make_shared<bench::OpenDevice>(device, cold);
+  }
+  return {kept.get(), [kept](bench::OpenDevice* open) { open->rest(); }};
+}
+
 /// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again, others only
 /// where that is wanted.
 void measure(const Plan& plan, bool measures_unknown, const Calibration& calibration, const RunOptions& options,
@@ -68,10 +80,7 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
   std::optional<bench::PointRunner> runner;
   if (measures_unknown) {
     bench::PointRunner::Settings settings = runner_settings(options);
-    auto& costs = embedding().known.launch_costs[plan.device.id];
-    if (!costs) costs = std::make_shared<bench::LaunchCosts>();
-    settings.launch_costs = costs;
-    runner.emplace(plan.device, std::move(settings));
+    runner.emplace(open_device(plan.device, settings.cold), std::move(settings));
   }
   const bool in_order = !options.google.interleaves_at_random();
   // As known before this run: what it measures itself may be measured again, for longer.
