@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 
@@ -50,6 +53,24 @@ std::optional<std::string> changed(std::string_view what, const T& then, const T
   return fmt::format("{} was {}, now {}", what, then, now);
 }
 
+/// Reads a file once as long as it stays as it is: a process may measure again and again.
+Calibration read_if_changed(const std::filesystem::path& file) {
+  struct Read {
+    std::filesystem::file_time_type time;
+    std::uintmax_t size;
+    Calibration calibration;
+  };
+  static std::mutex mutex;
+  static std::map<std::filesystem::path, Read> all;
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(file, error);
+  const auto size = std::filesystem::file_size(file, error);
+  const std::lock_guard lock(mutex);
+  const auto found = all.find(file);
+  if (found != all.end() && found->second.time == time && found->second.size == size) return found->second.calibration;
+  return (all[file] = {time, size, storage::read_calibration(file)}).calibration;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> cache_directory() {
@@ -85,7 +106,7 @@ Cached load_cached(const Device& device) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return {std::nullopt, "none is stored yet"};
   try {
-    Calibration calibration = storage::read_calibration(file);
+    Calibration calibration = read_if_changed(file);
     if (auto reason = why_not_fitting(calibration, device)) return {std::nullopt, *reason};
     if (auto reason = why_not_acceptable(calibration))
       return {std::nullopt, fmt::format("{}: {}", file.string(), *reason)};

@@ -58,7 +58,8 @@ std::string loaded_libraries() {
         const std::string name = file.filename().string();
         std::error_code none;
         if (std::ranges::any_of(wanted, [&](std::string_view head) { return name.starts_with(head); }))
-          static_cast<std::set<std::string>*>(found)->insert(std::filesystem::canonical(file, none).filename().string());
+          static_cast<std::set<std::string>*>(found)->insert(
+              std::filesystem::canonical(file, none).filename().string());
         return 0;
       },
       &names);
@@ -94,11 +95,12 @@ Context gather_context(const std::string& program, const std::vector<std::string
     context.host = names.nodename;
     context.environment["kernel"] = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
-  context.environment["os"] = operating_system();
-  context.environment["cpu"] = bench::host_device().name;
+  // Of this process, and the same in each of its runs.
+  static const std::string system = operating_system(), processor = bench::host_device().name;
+  context.environment["os"] = system;
+  context.environment["cpu"] = processor;
   context.environment["compiler"] = GPUBENCH_COMPILER;
   context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
-  // Of this process, and the same in each of its runs.
   static const std::map<std::string, std::string> identity = code_identity("/proc/self/exe");
   static const std::string flags = compiler_flags("/proc/self/exe");
   context.environment.insert(identity.begin(), identity.end());

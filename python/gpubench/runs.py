@@ -224,13 +224,17 @@ class Run(Sequence[Point]):
         """All of it, as in the file."""
         return cast("dict[str, Any]", json.loads(self._core.to_json()))
 
+    @functools.cached_property
+    def _points(self) -> list[Mapping[str, Any]]:
+        return cast("list[Mapping[str, Any]]", json.loads(self._core.points_to_json())["points"])
+
     @property
     def points(self) -> list[Point]:
         """In the order they were measured."""
-        return [Point(each) for each in self.data.get("points", ())]
+        return list(map(Point, self._points))
 
     def __len__(self) -> int:
-        return len(self.data.get("points", ()))
+        return len(self._points)
 
     @overload
     def __getitem__(self, index: int | str) -> Point: ...

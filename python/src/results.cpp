@@ -136,6 +136,14 @@ void bind_run(nb::module_& module) {
       .def(
           "to_json", [](const Run& run) { return storage::to_json(run); }, Release())
       .def(
+          "points_to_json",
+          [](const Run& run) {
+            Run alone;
+            alone.points = run.points;
+            return storage::to_json(alone);
+          },
+          Release(), "A run of its points alone.")
+      .def(
           "write",
           [](const Run& run, const std::string& file, const std::string& chart) { reports::write(run, file, chart); },
           "file"_a, "chart"_a = "", Release())
