@@ -126,23 +126,26 @@ def prepare() -> None:
     watch(lambda: sys.modules["torch"].ones(1) + 1)
 
 
-def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
-    """Calls a function once. Returns its result, and what PyTorch's operators in it did."""
+@functools.cache
+def _watcher() -> Any:
+    """The class of what watches operators, with PyTorch's own in it."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 
-    work = Work()
-
     class Watch(TorchDispatchMode):  # type: ignore[misc,no-untyped-call]
+        def __init__(self, work: Work) -> None:
+            super().__init__()
+            self.work = work
+
         def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             keywords = kwargs or {}
             result = operator(*args, **keywords)
-            self.note(operator, args, keywords, result)
+            self.note(self.work, operator, args, keywords, result)
             return result
 
         @staticmethod
-        def note(operator: Any, args: Any, keywords: Any, result: Any) -> None:
+        def note(work: Work, operator: Any, args: Any, keywords: Any, result: Any) -> None:
             schema = operator._schema
             name = schema.name.split("::")[-1]
             outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor)]
@@ -185,6 +188,12 @@ def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
                 pipe = _matrix_pipe(torch, floating.dtype, name, outputs[0].is_cuda) if matrix else pipe_of(floating.dtype)
                 work.flops[pipe] = work.flops.get(pipe, 0) + flops
 
-    with Watch():  # type: ignore[no-untyped-call]
+    return Watch
+
+
+def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
+    """Calls a function once. Returns its result, and what PyTorch's operators in it did."""
+    work = Work()
+    with _watcher()(work):
         result = function()
     return result, work

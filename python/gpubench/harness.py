@@ -2,6 +2,8 @@
 """Operations written in Python, measured as those of C++ are."""
 from __future__ import annotations
 
+import atexit
+import ctypes
 import gc
 import inspect
 import itertools
@@ -196,6 +198,38 @@ def _streams() -> tuple[Any, Any]:
     return torch and torch.cuda.current_stream(), cupy and cupy.cuda.get_current_stream()
 
 
+_KEPT_BYTES = 64 << 20
+_pools: dict[int, tuple[Any, int]] = {}  #: by device, with what PyTorch had reserved before
+atexit.register(_pools.clear)
+
+
+def _reserved_bytes(torch: Any) -> int:
+    return int(torch.cuda.memory_stats_as_nested_dict().get("reserved_bytes", {}).get("all", {}).get("current", 0))
+
+
+@contextmanager
+def _memory_pool(torch: Any) -> Iterator[Any]:
+    """One of this process for what is timed: to take memory for each run, and to give it back, takes a millisecond. A large one is given back."""
+    device = torch.cuda.current_device()
+    if device not in _pools:
+        _pools[device] = torch.cuda.MemPool(), _reserved_bytes(torch)
+    try:
+        yield _pools[device][0]
+    finally:
+        if _reserved_bytes(torch) - _pools[device][1] > _KEPT_BYTES:
+            del _pools[device]
+
+
+def _lose_pools() -> None:
+    """In a forked process PyTorch must not give them back: CUDA does not work there."""
+    for pool, _ in _pools.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
+    _pools.clear()
+
+
+os.register_at_fork(after_in_child=_lose_pools)
+
+
 @contextmanager
 def _frameworks(on_gpu: bool, timed: bool = True, own: tuple[Any, Any] | None = None) -> Iterator[Callable[..., Stream]]:
     """While it lasts, frameworks launch on the stream that the yielded function was last called with. What is `timed` takes PyTorch's memory from
@@ -206,14 +240,13 @@ def _frameworks(on_gpu: bool, timed: bool = True, own: tuple[Any, Any] | None = 
         return
     torch, cupy = _torch(), sys.modules.get("cupy")
     with ExitStack() as undo:
-        own_pool: Any = None
+        # What a graph writes to is nobody else's.
+        own_pool = undo.enter_context(_memory_pool(torch)) if timed and hasattr(getattr(torch, "cuda", None), "use_mem_pool") else None
         apart = undo.enter_context(ExitStack())
         entered = False
         if torch is not None:
             torch.cuda.synchronize()  # inputs were made on another stream
             undo.callback(torch.cuda.set_stream, torch.cuda.current_stream())
-            if timed and hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
-                own_pool = torch.cuda.MemPool()
             undo.callback(torch.cuda.synchronize)
         if cupy is not None:
             cupy.cuda.Device().synchronize()

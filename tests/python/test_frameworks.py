@@ -34,6 +34,19 @@ def test_streams_are_taken_by_the_protocol_or_by_their_attributes():
         handle_of("stream")
 
 
+def test_little_memory_of_pytorch_is_kept_for_the_next_run():
+    reserved = [0]
+    cuda = types.SimpleNamespace(current_device=lambda: 7, MemPool=object,
+                                 memory_stats_as_nested_dict=lambda: {"reserved_bytes": {"all": {"current": reserved[0]}}})
+    seen = []
+    for more in (2 << 20, 70 << 20, 0):
+        with harness._memory_pool(types.SimpleNamespace(cuda=cuda)) as pool:
+            seen.append(pool)
+            reserved[0] += more
+    del harness._pools[7]
+    assert seen[0] is seen[1] and seen[1] is not seen[2]
+
+
 @pytest.mark.gpu
 class TestCudaCore:
     """A kernel compiled and launched by cuda.core, on the stream that it is handed."""
