@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints figures of docs/results/h200/profile.md, a line a program: figures.py GPUBENCH models [NAME:train|infer...], or GPUBENCH graphs [NAME...].
-Needs a GPU, and what programs/models.py does."""
+Needs a GPU, and what programs/models.py does. Of on-demand.md: GPUBENCH triggers UNRULY_PROGRAM COUNT SECONDS, or fewer in so long."""
+import contextlib
 import json
+import os
 import pathlib
+import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent / "programs"
 
@@ -35,10 +41,13 @@ TEN = ("resnet18:train", "gpt2:train", "gcn:train", "bert:infer", "llama:infer",
 
 
 def models(gpubench, names):
-    print("| model | a step | sum of its parts | without a verdict, of the step | GPU time with a verdict | in a module | recorded |\n|---|---:|---:|---:|---:|---:|---:|")
+    print("| model | a step | sum of its parts | without a verdict, of the step | GPU time with a verdict | in a module | recorded | program and report |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|")
     for each in names or TEN:
         name, mode = each.split(":")
+        start = time.monotonic()
         done, run = profiled(gpubench, str(HERE / "models.py"), name, mode)
+        whole = time.monotonic() - start
         if run is None or not run["program"].get("steps"):
             why = run["program"].get("steady_reason", "") if run else (done.stderr.splitlines() or [""])[-1][:200]
             print(f"| {name}, {mode} | no steps: code {done.returncode}, {why} |", flush=True)
@@ -47,7 +56,7 @@ def models(gpubench, names):
         total, unknown = (sum(part["seconds"] for part in step["parts"] if kinds is None or part["kind"] in kinds) for kinds in (None, ("no-verdict", "unknown")))
         judged, ranged, _ = shares(run)
         print(f"| {name}, {mode} | {step['seconds'] * 1e3:.2f} ms | {100 * total / step['seconds']:.2f} % | {100 * unknown / step['seconds']:.1f} % | {judged:.1f} % | {ranged:.1f} % | "
-              f"{run['program']['wall_seconds']:.1f} s |", flush=True)
+              f"{run['program']['wall_seconds']:.1f} s | {whole:.1f} s |", flush=True)
 
 
 def graphs(gpubench, names):
@@ -62,5 +71,69 @@ def graphs(gpubench, names):
         print(f"| {name} | {ranged:.1f} % | {inner:.1f} % | {judged:.1f} % | {top} |", flush=True)
 
 
+class Server:
+    """A program that --on-demand started."""
+
+    def __init__(self, gpubench, *program):
+        self.process = subprocess.Popen([gpubench, "profile", "--on-demand", "--", *program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.number = int(re.search(r"process (\d+) waits", self.process.stderr.readline()).group(1))
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                self.connection().close()
+                return
+            time.sleep(0.05)
+        raise RuntimeError("it does not listen")
+
+    def connection(self):
+        each = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        each.settimeout(30)
+        each.connect("\0gpubench-profile-" + str(self.number))
+        return each
+
+    def ask(self, folder, seconds):
+        """The answers to a request without a report."""
+        with contextlib.closing(self.connection()) as each:
+            each.send(json.dumps({"folder": str(folder), "duration_seconds": seconds}).encode())
+            answers = []
+            while not answers or answers[-1] == "recording":
+                answers.append(each.recv(65536).decode())
+            return answers
+
+    def resident_bytes(self):
+        return int(pathlib.Path(f"/proc/{self.number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def end(self):
+        if self.process.stdout.closed:
+            return None
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, [(float(line.split()[0]), int(line.split()[1])) for line in out.splitlines() if line != "done"], err
+
+
+def triggers(gpubench, words):
+    """Memory of a server after 1, 2, 5, 10, 20, ... triggers of 20 ms."""
+    unruly, count, seconds = words[0], int(words[1]), float(words[2])
+    server, until = Server(gpubench, unruly, "serve", str(int(seconds) + 60)), time.monotonic() + seconds
+    marks = {digit * 10**power for digit in (1, 2, 5) for power in range(7)}
+    print("| triggers | resident, MiB | seconds |\n|---:|---:|---:|")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.monotonic()
+            for number in range(1, count + 1):
+                answers = server.ask(folder, 0.02)
+                late = time.monotonic() > until
+                if number in marks or number == count or late or answers != ["recording", "done"]:
+                    print(f"| {number} | {server.resident_bytes() / 2**20:.1f} | {time.monotonic() - start:.1f} |", flush=True)
+                for each in pathlib.Path(folder).iterdir():
+                    each.unlink() if each.is_file() else shutil.rmtree(each)
+                if answers != ["recording", "done"]:
+                    print(f"the answer was {answers}")
+                    break
+                if late:
+                    break
+    finally:
+        server.process.terminate()
+        server.end()
+
+
 if __name__ == "__main__":
-    {"models": models, "graphs": graphs}[sys.argv[2]](sys.argv[1], sys.argv[3:])
+    {"models": models, "graphs": graphs, "triggers": triggers}[sys.argv[2]](sys.argv[1], sys.argv[3:])

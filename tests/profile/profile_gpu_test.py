@@ -4,13 +4,10 @@
 and names of tests, else all.
 
 Exit code 77: skipped, because there is no CUDA device."""
-import contextlib
 import importlib.util
 import json
 import os
 import pathlib
-import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -97,47 +94,9 @@ class OfTorch(Case):
                 self.assertGreater(launches(run, ""), 200, words)
 
 
-class Server:
-    """A program that --on-demand started."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([GPUBENCH, "profile", "--on-demand", "--", UNRULY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.number = int(re.search(r"process (\d+) waits", self.process.stderr.readline()).group(1))
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                self.connection().close()
-                return
-            time.sleep(0.05)
-        raise RuntimeError("it does not listen")
-
-    def connection(self):
-        each = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        each.settimeout(30)
-        each.connect("\0gpubench-profile-" + str(self.number))
-        return each
-
-    def ask(self, folder, seconds):
-        """The answers to a request without a report."""
-        with contextlib.closing(self.connection()) as each:
-            each.send(json.dumps({"folder": str(folder), "duration_seconds": seconds}).encode())
-            answers = []
-            while not answers or answers[-1] == "recording":
-                answers.append(each.recv(65536).decode())
-            return answers
-
-    def resident_bytes(self):
-        return int(pathlib.Path(f"/proc/{self.number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-
-    def end(self):
-        if self.process.stdout.closed:
-            return None
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, [(float(line.split()[0]), int(line.split()[1])) for line in out.splitlines() if line != "done"], err
-
-
 class OnDemand(Case):
     def server(self, *arguments):
-        server = Server(*arguments)
+        server = figures.Server(GPUBENCH, UNRULY, *arguments)
         self.addCleanup(server.end)
         self.addCleanup(server.process.terminate)
         return server

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers.
 With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not.
-With --hundred it prints how long a hundred further profiles of ten small operators take, and how often the interval holds the loop's time."""
+With --hundred it prints how long a hundred further profiles of ten small operators take, and how near each is to loops before and after; with --where
+what functions of Python take of that."""
 import itertools
 import statistics
 import sys
@@ -152,18 +153,43 @@ def hundred(profiler, rounds=10):
     rows = list(small_operators())
     for _, function, *arguments in rows:
         profiler.profile_operation(function, *arguments)  # the first one sets up
-    took = held = 0
+    start = time.perf_counter()
     for _ in range(rounds):
         for _, function, *arguments in rows:
-            def call(function=function, arguments=arguments):
-                return function(*arguments)
+            profiler.profile_operation(function, *arguments)
+    print(f"{rounds * len(rows)} profiles, one after the other: {time.perf_counter() - start:.2f} s\n\n"
+          "| operator | ms a profile, each | interval meets loops | off from them, us | within 2 %, 0.3 us or between them | samples | verdicts |\n|---|---|---:|---|---:|---|---|")
+    for name, function, *arguments in rows:
+        took, off, samples, verdicts, held, well = [], [], [], [], 0, 0
+        def call(function=function, arguments=arguments):
+            return function(*arguments)
+        for _ in range(rounds):
             before, start = loop_seconds(call, rounds=3, seconds=0.01), time.perf_counter()
             told = profiler.profile_operation(function, *arguments)
-            took += time.perf_counter() - start
-            loops = sorted(each * 1e3 for each in (before, loop_seconds(call, rounds=3, seconds=0.01)))
-            held += told["runtime_ms_interval"][0] <= loops[1] and loops[0] <= told["runtime_ms_interval"][1]
-    count = rounds * len(rows)
-    print(f"{count} profiles: {1e3 * took / count:.1f} ms each; of {held} the interval meets the loops before and after")
+            took.append(1e3 * (time.perf_counter() - start))
+            low, high = sorted(1e6 * each for each in (before, loop_seconds(call, rounds=3, seconds=0.01)))
+            us, (from_us, to_us) = told["runtime_ms"] * 1e3, (each * 1e3 for each in told["runtime_ms_interval"])
+            held += from_us <= high and low <= to_us
+            off.append(max(low - us, us - high, 0.0) * (1 if us > high else -1))
+            well += abs(off[-1]) <= max(0.02 * low, 0.3)
+            samples.append(max(each["seconds"]["count"] for each in profiler.last_run[0].data["measurement"]["timings"] if each.get("seconds")))
+            verdicts.append(f"{told['regime'].split('_')[0].lower()} {told['confidence'] or 0:.2f}")
+        print(f"| {name} | {' '.join(f'{each:.1f}' for each in took)} | {held} | {' '.join(f'{each:+.1f}' for each in off)} | {well} | {' '.join(map(str, samples))} | "
+              f"{', '.join(sorted(set(verdicts)))} |", flush=True)
+
+
+def where(profiler, rounds=10):
+    """What Python sees of the same hundred."""
+    import cProfile
+    import pstats
+    rows = list(small_operators())
+    for _, function, *arguments in rows:
+        profiler.profile_operation(function, *arguments)
+    with cProfile.Profile() as seen:
+        for _ in range(rounds):
+            for _, function, *arguments in rows:
+                profiler.profile_operation(function, *arguments)
+    pstats.Stats(seen).sort_stats("tottime").print_stats(30)
 
 
 def main():
@@ -171,6 +197,8 @@ def main():
     with torch.no_grad():
         if "--hundred" in sys.argv:
             return hundred(GPUProfiler("cuda:0", verbose=False, metrics=None))
+        if "--where" in sys.argv:
+            return where(GPUProfiler("cuda:0", verbose=False, metrics=None))
         if "--deviating" in sys.argv:
             return deviating(profiler, time.monotonic() + float(sys.argv[-1]))
         print("| call | loop before, after, us | `runtime_ms`, us | off by | graph | device | GPU busy | verdict | confidence |\n|---|---|---|---|---|---|---|---|---|")
