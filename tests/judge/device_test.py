@@ -70,6 +70,28 @@ class Judged(unittest.TestCase):
         self.assertIn("activity records", " ".join(self.notes))
         self.assertNotIn("copied between", " ".join(self.notes))
 
+    def test_processes_of_later_rounds_compile_before_timing(self):
+        order = []
+        for owner, name in ((trial.Trial, "warm_up"), (trial.Trial, "time")):
+            def noted(*words, usual=getattr(owner, name), name=name):
+                order.append(name)
+                return usual(*words)
+
+            patch = mock.patch.object(owner, name, noted)
+            patch.start()
+            self.addCleanup(patch.stop)
+        result = self.judged("def candidate(x, y):\n    return y + x * 3\n", rounds=3)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertEqual(order, ["warm_up", "warm_up", "time"])
+
+    def test_judges_take_turns_by_the_gpu_that_they_see_as_their_first(self):
+        class Second(FakeDevice):
+            turns_of = "GPU-2"
+
+        with mock.patch.object(trial, "Turns", wraps=trial.Turns) as turns:
+            self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Second)
+        self.assertEqual(turns.call_args[0][0], "GPU-2")
+
     def test_outputs_that_are_far_larger_than_inputs(self):
         problem = """
 import numpy as np

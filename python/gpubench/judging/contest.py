@@ -180,11 +180,22 @@ class Judge:
         result.seconds_taken += time.monotonic() - start
 
     def _start_all(self, trial: Trial, file: Path, memory: Memory | None, time_it: bool) -> list[Side]:
-        """On a GPU all processes of a candidate at once, as each takes seconds to load its libraries; else the first one."""
+        """On a GPU all processes of a candidate at once, as each takes seconds to load its libraries and to compile; else the first one."""
         count = trial.processes_of_candidate if memory is not None and time_it else 1
         if count == 1:
             return [self._start(trial, file, memory)]
-        started = [trial.starters.submit(self._start, trial, file, memory, place == count - 1 and trial.records_candidates) for place in range(count)]
+
+        def start(place: int) -> Side:
+            side = self._start(trial, file, memory, place == count - 1 and trial.records_candidates)
+            if place:  # the first call of the first one is checked
+                try:
+                    trial.warm_up(side)
+                except BaseException:
+                    side.close()
+                    raise
+            return side
+
+        started = [trial.starters.submit(start, place) for place in range(count)]
         troubles = [each.exception() for each in started if each.exception() is not None]
         if troubles:
             for each in started:

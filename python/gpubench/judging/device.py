@@ -45,12 +45,14 @@ class Device:
     """The first GPU, by PyTorch. Throws accelerator.Refused where memory cannot be shared."""
 
     name = "cuda:0"
+    turns_of = "cuda:0"  #: what judges of this GPU take turns by: processes may see different GPUs as their first
     accelerator_file = str(Path(accelerator.__file__))
 
     def __init__(self) -> None:
         import torch
         self._torch: Any = torch
         self.accelerator = accelerator.Accelerator()
+        self.turns_of = str(getattr(torch.cuda.get_device_properties(0), "uuid", self.name))
         self._scratch = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
         self._nap_cycles = 2_000_000  # about a millisecond
         Block(self, 1).close()

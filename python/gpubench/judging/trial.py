@@ -93,7 +93,7 @@ class Trial:
         self._calibration, self._why_no_calibration = settings.calibration, ""
         if self._calibration is None:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
-        self.turns = Turns(self.device, self._note, 5.0 * settings.limits.seconds)
+        self.turns = Turns(self.gpu.turns_of if self.gpu is not None else self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
         self._memories: list[Memory] = []
@@ -218,6 +218,17 @@ class Trial:
     def start(self, side: Side, memory: Memory | None = None) -> None:
         """Starts the process of a candidate. Throws Trouble where it does not load."""
         side.start(*self._sizes, memory)
+
+    def warm_up(self, side: Side) -> None:
+        """A first call loads and compiles for seconds: in the processes of later rounds at once, before anybody waits for their times. Its result is no
+        matter here, and may be another's, as several write it. Throws Trouble."""
+        if self.gpu is None or self.problem.mutable:
+            return
+        probe = self.probes[0]
+        side.place(probe.skeleton, probe.specs, probe.outputs, 1)
+        side.fill(0, probe.arrays)
+        self.gpu.synchronize()
+        side.process.run()
 
     def time(self, started: Sequence[Side], result: Result, again: Callable[[], Side]) -> None:
         """In turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started; every call is fresh, and
