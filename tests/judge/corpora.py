@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Honest candidates of problems that others wrote: corpora.py FOLDER [--seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--match=REGEX] [--out=FILE]
+"""Honest candidates of problems that others wrote: corpora.py FOLDER... [--seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--shard=I/N] [--out=FILE]
 
-FOLDER is KernelBench's, or `problems` of gpu-mode/reference-kernels. KernelBench's models are candidates of themselves as they are (eager), under torch.compile
-(compiled) and channels-last, beside kernels written by hand (triton, cuda); of GPU MODE's problems, the submissions that their folders hold, those in a folder `wrong` expected to be so.
-Sizes over --cap, or so that all inputs together have no more than --elements, are halved. Prints a line each, and the counts."""
+A FOLDER is KernelBench's, or `problems` of gpu-mode/reference-kernels. KernelBench's models are candidates of themselves as they are (eager), under
+torch.compile (compiled) and channels-last, beside kernels written by hand (triton; cuda, by CuPy; inline, CUDA by PyTorch's load_inline); of GPU MODE's
+problems, the submissions that their folders hold, those in a folder `wrong` expected to be so. Sizes over --cap, or so that all inputs together have no more
+than --elements, are halved. Prints a line each, and the counts; --out gets a line of JSON each as soon as it is known."""
 import argparse
 import json
 import re
@@ -27,7 +28,17 @@ from gpubench.judging import Settings, trial
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.process import Limits
-trial._GPU_BATCH_BYTES = 1 << 30
+trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 30, 0.01
+usual, nurseries = trial.nursery, {}
+
+def nursery(imports):  # one for all problems: it loads libraries for seconds
+    known = nurseries.get(tuple(imports))
+    if known is None or known._process.poll() is not None:
+        known = nurseries[tuple(imports)] = usual(imports)
+        known.close = lambda: None
+    return known
+
+trial.nursery = nursery
 settings = Settings(time_budget=0.3, rounds=1, min_blocks=2, cold=False, limits=Limits(seconds=float(sys.argv[1])))
 for line in sys.stdin:
     problem, *files = map(Path, json.loads(line))
@@ -106,7 +117,7 @@ def kernelbench(folder: Path, words) -> list:
         candidates = {}
         for kind in kinds:
             new = re.sub(r"\bModel\b(?!\.)", "ModelNew", text)
-            if kind in ("triton", "cuda"):
+            if kind in ("triton", "cuda", "inline"):
                 if kind in WRITTEN.get(file.stem, {}):
                     candidates[kind] = WRITTEN[file.stem][kind]
                 continue
@@ -143,6 +154,15 @@ def without_gpu(folder: Path) -> None:
         file.write_text(re.sub(r"""(["'])cuda(:0)?\1""", '"cpu"', file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def in_turn(jobs: list) -> list:
+    """Of each group as many as of the others at any time, so that those that time suffices for are of all."""
+    groups: dict = {}
+    for job in jobs:
+        groups.setdefault(job[0].split("/")[0], []).append(job)
+    placed = [((place + 0.5) / len(some), job) for some in groups.values() for place, job in enumerate(some)]
+    return [job for _, job in sorted(placed, key=lambda each: each[0])]
+
+
 class Worker:
     """One process that judges."""
 
@@ -173,7 +193,7 @@ class Worker:
         return results, [], "the judge's process has ended, or was over its limit"
 
 
-def run(job, words, end, worker) -> list:
+def run(job, words, end, worker, keep) -> list:
     name, text, candidates = job
     if time.monotonic() > end:
         return []
@@ -190,9 +210,10 @@ def run(job, words, end, worker) -> list:
         if words.cpu:
             without_gpu(Path(folder))
         begin = time.monotonic()
-        results, notes, why = worker().judged([str(problem), *map(str, files)], words.limit)
+        results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end + words.grace - begin))
     for each in results:
         each["name"] = f"{name} {Path(each['candidate']).stem}"
+        keep(each)
         why = f" {each['reason']}: {each['text'][:300]}" if each["reason"] else ""
         speedup = "" if each["speedup"] is None else f" {each['speedup']['value']:.3f}"
         print(f"{each['name']}: {each['verdict']}{why}{speedup} {each['seconds_taken']:.1f} s", flush=True)
@@ -205,23 +226,26 @@ def run(job, words, end, worker) -> list:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--grace", type=float, default=20.0, help="seconds for what has begun before --seconds are over")
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--time-limit", type=float, default=90.0)
     parser.add_argument("--elements", type=float, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--cap", type=int, default=0)
-    parser.add_argument("--kinds", default="eager,compiled,channels_last,triton,cuda", type=lambda text: text.split(","))
+    parser.add_argument("--kinds", default="eager,compiled,channels_last,triton,cuda,inline", type=lambda text: text.split(","))
     parser.add_argument("--match", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--shard", default="0/1", type=lambda text: tuple(map(int, text.split("/"))), help="I/N: each Nth problem from the Ith")
     parser.add_argument("--written", action="store_true", help="those alone for which a kernel was written")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
-    form = kernelbench if (words.folder / "level1").is_dir() else gpu_mode
-    jobs = [each for each in form(words.folder, words) if re.search(words.match, each[0]) and (not words.written or {"triton", "cuda"} & set(each[2]))][::words.every]
+    jobs = [job for folder in words.folders for job in (kernelbench if (folder / "level1").is_dir() else gpu_mode)(folder, words)]
+    jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
+    jobs = in_turn(jobs[::words.every])[words.shard[0]::words.shard[1]]
     begin = time.monotonic()
     own = threading.local()
 
@@ -230,14 +254,17 @@ def main() -> None:
             own.worker = Worker(words.time_limit)
         return own.worker
 
+    def keep(result) -> None:
+        if words.out:
+            with words.out.open("a", encoding="utf-8") as stream:  # a line at once
+                stream.write(json.dumps({"part": "honest", **result}) + "\n")
+
     with ThreadPoolExecutor(words.jobs) as pool:
-        results = [each for some in pool.map(lambda job: run(job, words, begin + words.seconds, worker), jobs) for each in some]
+        results = [each for some in pool.map(lambda job: run(job, words, begin + words.seconds, worker, keep), jobs) for each in some]
     counts = {}
     for each in results:
         counts[each["verdict"]] = counts.get(each["verdict"], 0) + 1
     print(f"{counts} in {time.monotonic() - begin:.0f} s")
-    if words.out:
-        words.out.write_text(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the judge on a GPU, for docs/results: figures.py regime [FIRST] | stages | ranking [SECONDS COUNT STEP]
+"""Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found [SECONDS STEP] | ranking [SECONDS COUNT STEP] | table FILE...
 
-regime: the device's time beside that of gpubench.regime, with inputs that stay and inputs that change. stages: where the seconds of a candidate go.
-ranking: COUNT candidates that are longer by a STEP each, again and again. Honest candidates are corpora.py's."""
+regime: the device's time of softmax and matmul beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
+call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
+often the reference itself. ranking: COUNT candidates that are longer by a STEP each, again and again. Both time as the judge does, in five processes of each
+side, but by the shortest rounds, with inputs that were made before and without a look at outputs; processes start anew after some repetitions.
+table: what the JSON lines of these and of corpora.py and exploits_test.py say together. Honest candidates are corpora.py's."""
+import contextlib
+import itertools
+import json
+import math
+import re
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from gpubench.judging import Settings
+from gpubench.judging import Settings, timing, trial
 from gpubench.judging.adapters import problem_of
-from gpubench.judging.contest import Judge
+from gpubench.judging.contest import Judge, rank
+from gpubench.judging.side import Side
+from gpubench.judging.verdict import Result
+
+
+def say(part, **what):
+    """A line of JSON."""
+    print(json.dumps({"part": part, **what}), flush=True)
 
 
 def us(seconds):
@@ -88,55 +104,82 @@ def delays(step, count):
     return [None, *found]
 
 
-def ranking(seconds=60.0, count=4.0, step=0.02):
-    """Candidates that differ by a step each, again and again: whether a step is found, and whether their order stays."""
-    import json
-    import os
+class Repeated:
+    """Products of 2048: the reference's processes stay, those of candidates are timed as often as wanted."""
 
-    from gpubench.judging import rank, timing
-    kept = []
-    usual = timing.take_turns
-    from gpubench.judging import trial
+    def __init__(self, folder, cycles, blocks):
+        trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 30, 0.01
+        (folder / "matmul.py").write_text(MATMUL)
+        self._files = [folder / f"slower_{i}.py" for i in range(len(cycles))]
+        for file, each in zip(self._files, cycles):
+            file.write_text(DELAYED.format("" if each is None else _CLOCK.format(each)))
+        settings = Settings(time_budget=1e-3, min_blocks=blocks, records=False)
+        self._judge = Judge(problem_of(folder / "matmul.py"), settings)
+        self.trial = trial.Trial(self._judge.problem, settings)
+        self._memory = self.trial.memory()
+        self._pool = None
+        Side.outputs, Side.changed_input = lambda *_: [], lambda *_: None  # from now on timing alone
 
-    def keeping(*words, **more):
-        times = usual(*words, **more)
-        kept[-1]["rounds"].append([[*each.reference, *each.candidate, *each.nothing, *each.empty] for each in times.blocks])
-        return times
+    def start(self, which):
+        """Processes of one candidate."""
+        started = [self.trial.starters.submit(self._judge._start, self.trial, self._files[which], self._memory) for _ in self.trial.references]
+        return [each.result() for each in started]
 
-    trial.timing.take_turns = keeping
-    begin, orders = time.monotonic(), []
+    def speedup(self, sides):
+        """One repetition."""
+        own = self.trial
+        plan = own._plan(sides[0])
+        probe = own.probes[0]
+        if self._pool is None:
+            self._pool = itertools.cycle([own._fresh() for _ in range(2 * plan.calls)])
+        rounds = []
+        for side, reference in zip(sides, own.references):
+            for each in (side, reference, own.nothing):
+                each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
+            rounds.append(timing.take_turns(reference, side, own.nothing, plan, lambda: next(self._pool), lambda *_: None))
+        return timing.Summary(rounds).speedup()[0]
+
+
+@contextlib.contextmanager
+def repeated(cycles, blocks):
     with tempfile.TemporaryDirectory() as folder:
-        problem = Path(folder) / "matmul.py"
-        problem.write_text(MATMUL)
-        found = delays(step, int(count))
-        files = []
-        for repetition in range(200):
-            (Path(folder) / str(repetition)).mkdir()
-            for i, cycles in enumerate(found):
-                files.append(Path(folder) / str(repetition) / f"slower_{i}.py")
-                files[-1].write_text(DELAYED.format("" if cycles is None else _CLOCK.format(cycles)))
-        judge = Judge(problem_of(problem), Settings(time_budget=1.0, records=False))
-        results = []
-        kept.append({"rounds": []})
-        for result in judge.results(files):
-            kept[-1].update(candidate=Path(result.candidate).stem, speedup=result.speedup and [result.speedup.value, result.speedup.low, result.speedup.high], verdict=result.verdict)
-            kept.append({"rounds": []})
-            results.append(result)
-            print(line(result), flush=True)
-            if len(results) % len(found) == 0:
-                last = results[-len(found):]
-                orders.append([(Path(each.candidate).stem[-1], each.rank) for each in rank(last)])
-                print(f"    order and ranks {orders[-1]}", flush=True)
-                if time.monotonic() - begin > seconds:
-                    break
-    for i in range(len(found)):
-        some = [each.speedup for each in results if each.speedup and Path(each.candidate).stem == f"slower_{i}"]
-        print(f"{100 * step * i:.0f} % longer: excluded 1 in {sum(each.high < 1.0 or each.low > 1.0 for each in some)} of {len(some)}; "
-              f"speed-ups {min(each.value for each in some):.4f} to {max(each.value for each in some):.4f}, asked {1 / (1 + step * i):.4f}")
-    wanted = [str(i) for i in range(len(found))]
-    print(f"the order by speed-up is that of the delays in {sum([name for name, _ in each] == wanted for each in orders)} of {len(orders)}; in {time.monotonic() - begin:.0f} s")
-    if os.environ.get("OUT"):
-        (Path(os.environ["OUT"]) / "judge-ranking.json").write_text(json.dumps(kept[:-1]))
+        made = Repeated(Path(folder), cycles, blocks)
+        try:
+            yield made
+        finally:
+            made.trial.close()
+
+
+def found(seconds=60.0, step=0.02, of_a_start=5.0):
+    """A candidate that is a step longer, and the reference itself, one start in five."""
+    begin = time.monotonic()
+    with repeated(delays(step, 2), 2) as own:
+        for start in itertools.count():
+            which = int(start % 5 != 4)
+            sides = own.start(which)
+            for _ in range(int(of_a_start)):
+                if time.monotonic() - begin < seconds:
+                    each = own.speedup(sides)
+                    say("found", longer=step * which, value=each.value, low=each.low, high=each.high, since_start=time.monotonic() - begin)
+            for side in sides:
+                side.close()
+            if time.monotonic() - begin > seconds:
+                return
+
+
+def ranking(seconds=100.0, count=20.0, step=0.02):
+    """All candidates' processes start once: the order that each repetition finds, with its ties."""
+    begin = time.monotonic()
+    with repeated(delays(step, int(count)), 1) as own:
+        sides = [own.start(which) for which in range(int(count))]
+        print(f"{int(count)} candidates started in {time.monotonic() - begin:.1f} s", flush=True)
+        longest = 0.0
+        while time.monotonic() - begin + longest < seconds:
+            since = time.monotonic()
+            results = [Result(candidate=str(which), verdict="right", speedup=own.speedup(each)) for which, each in enumerate(sides)]
+            longest = max(longest, time.monotonic() - since)
+            say("ranking", step=step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
+                seconds=time.monotonic() - since)
 
 
 def device_seconds(operation, arguments, cache):
@@ -151,6 +194,50 @@ def device_seconds(operation, arguments, cache):
     return f"{us(point.seconds('device'))} us, fixed {us((timing.get('kernel_overhead_seconds') or {}).get('value'))} us, by {timing.get('method', point.why_absent('device'))[:60]}"
 
 
+def _kernel_seconds(work, calls, name):
+    """By activity records, the median of the kernels of this name."""
+    import torch
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
+        for _ in range(calls):
+            work()
+        torch.cuda.synchronize()
+    times = [each.time_range.elapsed_us() for each in recorded.events() if name in each.name.lower()]
+    return statistics.median(times) * 1e-6 if times else None
+
+
+def _states(device):
+    """Softmax under what may change its time, each as a function that calls it once. `own` are places in the judge's memory."""
+    import torch
+    count, shape = 14, (8192, 8192)
+    inputs = [torch.randn(*shape, device="cuda") for _ in range(count)]
+    outputs, targets = ([torch.empty(*shape, device="cuda") for _ in range(count)] for _ in range(2))
+    spec = {"dtype": "float32", "shape": list(shape), "framework": "torch", "device": "cuda"}
+    block = device.block(2 * count * (256 << 20))
+    own = [block.view({**spec, "offset": i * (256 << 20)}) for i in range(2 * count)]
+    for place, each in zip(own, inputs):
+        place.copy_(each)
+    scratch = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    turn = itertools.cycle(range(count))
+
+    def call(many_inputs, many_outputs, given=inputs, left=outputs, copy=None, before=None):
+        def once():
+            i = next(turn)
+            if before is not None:
+                before()
+            x, out = given[i * many_inputs], left[i * many_outputs]
+            torch.softmax(x, dim=1, out=out)
+            if copy is not None:
+                copy[i].copy_(out)
+        return once
+
+    return {"one input, one output": call(0, 0), "one input, 14 outputs": call(0, 1), "14 inputs, one output": call(1, 0), "14 inputs, 14 outputs": call(1, 1),
+            "one input, one output, copied": call(0, 0, copy=targets), "14 inputs, one output, copied": call(1, 0, copy=targets),
+            "14 inputs, one output, copied, in the judge's memory": call(1, 0, given=own[:count], copy=own[count:]),
+            "14 inputs, one output, in the judge's memory": call(1, 0, given=own[:count], left=own[count:]),
+            "one input, one output, after a write of 256 MiB": call(0, 0, before=scratch.zero_),
+            "one input, one output, after a read of 256 MiB": call(0, 0, before=lambda: scratch.view(torch.int32).max())}
+
+
 def regime(only=0.0):
     import torch
     from gpubench.regime import GPUProfiler
@@ -163,18 +250,20 @@ def regime(only=0.0):
         for name, (text, candidate, arguments, operation) in list(problems.items())[:int(only) or None]:
             (Path(folder) / f"{name}.py").write_text(text)
             (Path(folder) / "same.py").write_text(candidate)
-            result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=1.5)).results([Path(folder) / "same.py"])
+            result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=0.5)).results([Path(folder) / "same.py"])
             print(f"{name}: {line(result)}", flush=True)
             given = arguments()
             found = profiler.profile_operation(operation, *given)
-            print(f"    regime: device {found['device_ms'] and found['device_ms'] * 1e3} run {found['runtime_ms'] * 1e3:.1f} us by {found['method'][:80]}")
-            sets = [given, *(arguments() for _ in range(14))]
-            for name_of, some in (("one input", sets[:1] * 15), ("15 inputs by turns", sets)):
-                places = iter(some * 1000)
-                print(f"    back to back, {name_of}: {_seconds(lambda: operation(*next(places))) * 1e6:.1f} us", flush=True)
-            del sets, places
-            for cache in ("warm", "cold"):
-                print(f"    device, {cache}: {device_seconds(operation, given, cache)}", flush=True)
+            say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, judge_call=result.seconds,
+                regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3, method=found["method"][:120],
+                harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
+
+
+def states():
+    from gpubench.judging.device import Device
+    for name, work in _states(Device()).items():
+        work()
+        say("states", state=name, back_to_back=_seconds(work), records=_kernel_seconds(work, 42, "softmax"))
 
 
 def _watched(taken):
@@ -215,5 +304,46 @@ def stages(_=0.0):
     print(f"in all {time.perf_counter() - begin:.1f} s, with the end {taken.get('Trial.close')}; notes {judge.notes}")
 
 
+def table(*files):
+    """What the lines of all files say."""
+    lines = [json.loads(each) for file in files for each in Path(file).read_text(encoding="utf-8").splitlines() if each.startswith("{")]
+    of = {part: [each for each in lines if each["part"] == part] for part in ("exploit", "honest", "found", "ranking", "regime", "states")}
+    bad = [each for each in of["exploit"] if not each["as_expected"]]
+    print(f"exploits: {len(of['exploit'])}, {sum(each['verdict'] == 'right' for each in of['exploit'])} pass, {len(bad)} for a reason that its file does not name")
+    for each in bad:
+        print(f"    {each['name']}: {each['verdict']} {each['reason']}: {each['text'][:200]}")
+    kinds = {}
+    for each in of["honest"]:
+        each["is_wrong"] = " wrong_" in each["name"]
+        group = re.match(r"level\d|tests|", each["name"])[0] or "GPU MODE"
+        kinds.setdefault((group, "expected to be wrong" if each["is_wrong"] else each["name"].split()[-1] if group.startswith("level") else "honest"), []).append(each)
+    honest = [each for each in of["honest"] if not each["is_wrong"]]
+    print(f"honest: {len(honest)}, {sum(each['verdict'] != 'right' for each in honest)} not right; {statistics.mean([each['seconds_taken'] for each in honest] or [0]):.1f} s each")
+    for (group, kind), some in sorted(kinds.items()):
+        print(f"    {group} {kind}: {sum(each['verdict'] == 'right' for each in some)} of {len(some)} right")
+    for each in of["honest"]:
+        if (each["verdict"] == "right") == each["is_wrong"]:
+            print(f"    {each['name']}: {each['verdict']} {each['reason']}: {each['text'][:300]}")
+    for each in lines:
+        if "NO VERDICT" in each.get("text", "") and each["part"] == "log":
+            print(f"    {each['text'][:300]}")
+    for longer in sorted({each["longer"] for each in of["found"]}):
+        some = [each for each in of["found"] if each["longer"] == longer]
+        print(f"{100 * longer:.0f} % longer: told from 1 in {sum(each['high'] < 1.0 or each['low'] > 1.0 for each in some)} of {len(some)}; speed-ups {min(each['value'] for each in some):.4f} to "
+              f"{max(each['value'] for each in some):.4f}, median {statistics.median(each['value'] for each in some):.4f}, asked {1 / (1 + longer):.4f}; half an interval is "
+              f"{100 * statistics.median(math.log(each['high'] / each['low']) / 2 for each in some):.2f} %")
+    wrong = ties = 0
+    for each in of["ranking"]:
+        place = {candidate: rank for candidate, rank, *_ in each["order"]}
+        wrong += any(place[a] > place[b] for a in place for b in place if a < b)
+        ties += len(place) - len(set(place.values()))
+    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all")
+    for each in of["regime"] + of["states"]:
+        print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
+
+
 if __name__ == "__main__":
-    {"regime": regime, "stages": stages, "ranking": ranking}[sys.argv[1]](*map(float, sys.argv[2:]))
+    if sys.argv[1] == "table":
+        table(*sys.argv[2:])
+        sys.exit(0)
+    {"found": found, "states": states, "regime": regime, "stages": stages, "ranking": ranking}[sys.argv[1]](*map(float, sys.argv[2:]))

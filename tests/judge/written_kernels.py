@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels written by hand for problems of KernelBench's level 1, as honest candidates of the judge: in Triton, and in CUDA by PyTorch's load_inline."""
+"""Kernels written by hand for problems of KernelBench's level 1, as honest candidates of the judge: in Triton, and in CUDA by CuPy and by PyTorch's load_inline."""
 from __future__ import annotations
 
 _HEAD = """import torch
@@ -138,7 +138,34 @@ class ModelNew(nn.Module):
         return C
 """
 
-_CUDA = """import torch
+_KERNEL = """__global__ void kernel(const float* x, float* y, long long n) {
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
+    float v = x[i];
+    y[i] = EXPRESSION;
+  }
+}
+"""
+
+_CUDA = """import cupy
+import torch
+import torch.nn as nn
+
+kernel = cupy.RawKernel(r'''extern "C" """ + _KERNEL + """''', "kernel")
+
+
+class ModelNew(nn.Module):
+    def __init__(self, *words):
+        super().__init__()
+
+    def forward(self, x):
+        x = x.contiguous()
+        y = torch.empty_like(x)
+        with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+            kernel((132 * 8,), (256,), (x.data_ptr(), y.data_ptr(), x.numel()))
+        return y
+"""
+
+_INLINE = """import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
@@ -147,13 +174,7 @@ SOURCE = r'''
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
-__global__ void kernel(const float* x, float* y, long n) {
-  for (long i = blockIdx.x * (long)blockDim.x + threadIdx.x; i < n; i += (long)gridDim.x * blockDim.x) {
-    float v = x[i];
-    y[i] = EXPRESSION;
-  }
-}
-
+""" + _KERNEL + """
 torch::Tensor run(torch::Tensor x) {
   auto y = torch::empty_like(x);
   kernel<<<132 * 8, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
@@ -190,7 +211,7 @@ _POINTWISE = {
 
 #: Candidates by problem and kind.
 WRITTEN: dict[str, dict[str, str]] = {name: {"triton": _ELEMENTWISE.replace("{expression}", triton),
-                                             **({"cuda": _CUDA.replace("EXPRESSION", cuda)} if cuda else {})}
+                                             **({"cuda": _CUDA.replace("EXPRESSION", cuda), "inline": _INLINE.replace("EXPRESSION", cuda)} if cuda else {})}
                                       for name, (triton, cuda) in _POINTWISE.items()}
 WRITTEN |= {name: {"triton": text} for name, text in {
     "23_Softmax": _ROWS.replace("{body}", _SOFTMAX.replace("{result}", "tl.exp(v - highest) / total")),
