@@ -14,12 +14,13 @@ from . import arrays
 from .cell import layout
 
 Spec = dict[str, Any]
-_SEALS = 0x0001 | 0x0002 | 0x0004 | 0x0010  # F_SEAL_SEAL, _SHRINK, _GROW, _FUTURE_WRITE
+_SIZE_SEALS, _WRITE_SEAL = 0x0001 | 0x0002 | 0x0004, 0x0010  # F_SEAL_SEAL, _SHRINK and _GROW; _FUTURE_WRITE
 _NANS = {"float16": 0x7D00, "bfloat16": 0x7FA0, "float32": 0x7FA00000, "float64": 0x7FF4000000000000}  #: NaNs that no calculation makes
 
 
 class Region:
-    """An anonymous file in memory. What is `sealed` can be written through this object alone: no other mapping of it, and no write, is let in."""
+    """An anonymous file in memory, whose size is for good: who reads beyond a shorter one is ended. What is `sealed` can be written through this object
+    alone: no other mapping of it, and no write, is let in."""
 
     def __init__(self, size: int, sealed: bool):
         self.size = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -27,8 +28,7 @@ class Region:
         os.ftruncate(self.descriptor, self.size)
         self._map = mmap.mmap(self.descriptor, self.size)
         self.bytes = np.frombuffer(self._map, np.uint8)
-        if sealed:
-            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SIZE_SEALS | (_WRITE_SEAL if sealed else 0))
 
     def view(self, spec: Spec) -> Any:
         """The array of a placed spec."""

@@ -30,7 +30,10 @@ def description(file: Path) -> dict[str, Any]:
             raise ValueError("reading TOML needs Python 3.11, or the package tomli") from None
     if file.stat().st_size > 1 << 20:
         raise ValueError("its description has over 1 MiB")
-    found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    try:
+        found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("its description is nested too deeply") from None
     unknown = sorted(set(found) - _KEYS)
     if unknown:
         raise ValueError(f"its description has {unknown[0]!r}, which is none of {', '.join(sorted(_KEYS))}")
