@@ -11,7 +11,7 @@ import resource
 import socket
 import struct
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -21,6 +21,9 @@ import layout  # noqa: E402
 import loading  # noqa: E402
 
 _TEXT_LIMIT = 2000
+shares_memory: Callable[..., bool]  #: NumPy's, once it is known where that lies
+_NOT_YOURS = "It returns memory of the judge, into which results are copied."
+Plan = tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]  #: arguments and places of outputs, by call
 
 
 class Cell:
@@ -31,7 +34,8 @@ class Cell:
         self.accelerator: Any = None  # where inputs and outputs lie on a GPU
         self.empties = 0
         self.function: Callable[..., Any] = lambda *arguments: None
-        self.plan: list[tuple[tuple[Any, ...], list[Any]]] = []
+        self.plan: Plan = ()
+        self.prepared = self.plan  # the same, unless somebody has changed it
         self.input_specs: list[dict[str, Any]] = []
         self.output_specs: list[dict[str, Any]] = []
         self.mutable = self.copies = self.widens = False
@@ -40,7 +44,7 @@ class Cell:
 
     def map(self, request: dict[str, Any]) -> None:
         """Inputs for reading alone. Where the problem lets them be changed, each call has copies, or memory of its own on a GPU."""
-        self.plan = []
+        self.plan = self.prepared = ()
         self.mutable = request["mutable"]
         if self.settings["accelerator"]:
             module = loading.module_at(self.settings["accelerator"], "accelerator")
@@ -89,7 +93,7 @@ class Cell:
     def prepare(self, request: dict[str, Any]) -> None:
         if hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
-        self.plan = [(self.arguments(slot), [self.view(self.outputs, spec) for spec in slot["outputs"]]) for slot in request["slots"]]
+        self.plan = self.prepared = tuple((self.arguments(slot), tuple(self.view(self.outputs, spec) for spec in slot["outputs"])) for slot in request["slots"])
         self.input_specs = request["slots"][0]["inputs"]
         self.output_specs = [{**spec, "widens": self.widens} for spec in request["slots"][0]["outputs"]]
         self.copies = self.accelerator is None and (self.mutable or any("device" in spec for spec in self.input_specs))
@@ -123,7 +127,7 @@ class Cell:
 
     def changes(self, request: dict[str, Any]) -> list[str]:
         """What the candidate has replaced in this process."""
-        return list(audit.changes(self.before, self.hooks_before)[:10])
+        return [*(["the harness.plan"] if self.plan is not self.prepared else []), *audit.changes(self.before, self.hooks_before)][:10]
 
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
@@ -132,7 +136,7 @@ class Cell:
         return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
 
 
-def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
+def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> None:
     """Copies what was returned into the judge's memory; FP32 in place of FP64 as well, where the problem's own check says whether that will do."""
     if len(outputs) == 1 and type(result) is type(outputs[0]):
         leaves = [result]
@@ -152,10 +156,14 @@ def store(result: Any, outputs: list[Any], specs: list[dict[str, Any]]) -> None:
         if tuple(leaf.shape) != tuple(output.shape):
             raise Mismatch("shape", f"It returns the shape {tuple(leaf.shape)} in place of {tuple(output.shape)}.")
         if hasattr(output, "copy_"):
+            if leaf.data_ptr() == output.data_ptr() and leaf.numel():
+                raise Mismatch("tampering", _NOT_YOURS)
             if leaf.device.type != spec.get("device", "cpu"):
                 raise Mismatch("type", f"It returns a tensor on {leaf.device} in place of one on {spec.get('device', 'cpu')}.")
             output.copy_(leaf)  # in the GPU's stream; to the host's memory it waits for that
         else:
+            if shares_memory(leaf, output):
+                raise Mismatch("tampering", _NOT_YOURS)
             output[...] = leaf
 
 
@@ -203,6 +211,8 @@ def main() -> None:
         if folder not in sys.path:
             sys.path.append(folder)
     sys.path.append(settings["folder"])
+    global shares_memory
+    from numpy import may_share_memory as shares_memory
     sys.argv = ["candidate"]
     cell = Cell(settings)
     send, packed = cell.channel.sendall, struct.Struct("<I").pack

@@ -6,6 +6,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
+from types import ModuleType
 from typing import Any
 
 _WATCHED = ("__main__", "layout", "loading", "accelerator", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
@@ -13,13 +15,22 @@ _WATCHED = ("__main__", "layout", "loading", "accelerator", "builtins", "time", 
 _WATCHED_CLASSES = (("__main__", "Cell"), ("accelerator", "Accelerator"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"))
 
 
-def _callables(owner: Any, name: str) -> dict[tuple[str, str], Any]:
-    return {(name, each): value for each, value in list(vars(owner).items()) if callable(value)}
+Seen = dict[tuple[str, str], tuple[Any, ...]]
 
 
-def snapshot() -> dict[tuple[str, str], Any]:
-    """The functions and classes of what was imported, and the hooks that there are."""
-    seen: dict[tuple[str, str], Any] = {}
+def _parts(value: Any) -> tuple[Any, ...]:
+    """What makes a function what it is: the function may stay where its code is replaced."""
+    return value, *(getattr(value, each, None) for each in ("__code__", "__defaults__", "__kwdefaults__"))
+
+
+def _callables(owner: Any, name: str) -> Seen:
+    """And the modules that the harness uses."""
+    return {(name, each): _parts(value) for each, value in list(vars(owner).items()) if callable(value) or (name == "__main__" and isinstance(value, ModuleType))}
+
+
+def snapshot() -> Seen:
+    """The functions and classes of what was imported."""
+    seen: Seen = {}
     for name in _WATCHED:
         if name in sys.modules:
             seen.update(_callables(sys.modules[name], name))
@@ -38,6 +49,11 @@ def hooks() -> set[str]:
         found.add("a trace function")
     if sys.getprofile() is not None:
         found.add("a profile function")
+    for name in ("trace", "profile"):
+        if getattr(threading, f"_{name}_hook", None) is not None:
+            found.add(f"a {name} function of threads")
+    if hasattr(sys, "monitoring"):
+        found |= {f"a monitor of the interpreter ({sys.monitoring.get_tool(each)})" for each in range(6) if sys.monitoring.get_tool(each) is not None}
     return found
 
 
@@ -55,12 +71,12 @@ def is_of_library(value: Any, owner: str, name: str) -> bool:
                 and code.co_filename.startswith(os.path.dirname(file) + os.sep))
 
 
-def changes(before: dict[tuple[str, str], Any], hooks_before: set[str]) -> list[str]:
+def changes(before: Seen, hooks_before: set[str]) -> list[str]:
     """What is not as it was."""
     after = snapshot()
     replaced = [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in before.items()
-                if after.get((owner, name)) is not value
-                and not ((owner, name) in _REPLACED_BY_ITSELF and is_of_library(after.get((owner, name)), owner, name))]
+                if any(new is not old for new, old in zip(after.get((owner, name), (None, None)), value))
+                and not ((owner, name) in _REPLACED_BY_ITSELF and is_of_library(after.get((owner, name), (None,))[0], owner, name))]
     replaced += [f"the harness.{name}" for each in gc.get_objects() if type(each).__name__ == "Cell" and type(each).__module__ == "__main__"
                  for name in vars(each) if callable(getattr(type(each), name, None))]
     classes = {".".join(each) for each in _WATCHED_CLASSES}
