@@ -22,6 +22,9 @@ _OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES
 
 def refuse_changes(side: Side) -> None:
     """Throws Trouble where a candidate has replaced clocks or comparisons in its process."""
+    lowered = side.process.reprioritised() if side.device is None else 0  # a GPU's times know no waiting for processors
+    if lowered:
+        raise Trouble("tampering", f"It has changed the priority of {lowered} of its threads.")
     changes = side.changes()
     if changes:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")

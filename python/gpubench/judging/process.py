@@ -28,6 +28,7 @@ from .verdict import Trouble
 CELL = Path(__file__).resolve().parent / "cell"
 _MAX_REPLY_BYTES = 1 << 20
 _COUNTED_EVERY_SECONDS = 0.2
+_PRIORITY = (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("CUDA", "NVIDIA", "OMP_", "OPENBLAS_", "MKL_", "KMP_", "TRITON_", "TORCH")
 _NOT_KEPT = ("CUDA_INJECTION64_PATH",)
@@ -54,18 +55,19 @@ class Timed:
     wall: float  #: from the request to the reply
     cpu: float  #: processor time of the process and all its descendants meanwhile
     idle_cpu: float  #: the same while nothing was asked of it, since the batch before
-    waited: float  #: how long the judge, and the thread of the process that waited longest, were ready to run while the processors ran others
+    waited: float  #: how long the judge, and the thread of the process that worked most, were ready to run while the processors ran others
+    busiest: float = 0.0  #: how long that thread ran
     window_ns: tuple[int, int] = (0, 0)  #: since 1970
     gpu: float | None = None  #: the same window by the GPU's own clock
     seen: Any = None  #: what the witness saw before the clock was stopped
 
     @property
     def undisturbed(self) -> float:
-        """Wall time less that of waiting for a processor: what a machine that runs nothing else would show. No less than the processor time needs
-        on all processors, so that nobody hides work behind threads that wait."""
+        """Wall time less that of waiting for a processor: what a machine that runs nothing else would show. No less than one thread worked, nor than the
+        processor time needs on all processors, so that nobody hides work behind threads that wait, nor behind the judge's own waiting."""
         if self.gpu is not None:  # a thread that waits says nothing of a GPU's work
             return self.wall
-        return max(self.wall - self.waited, min(self.wall, self.cpu / len(os.sched_getaffinity(0))))
+        return max(self.wall - self.waited, min(self.wall, max(self.busiest, self.cpu / len(os.sched_getaffinity(0)))))
 
 
 class Witness(Protocol):
@@ -153,13 +155,14 @@ def _cpu_seconds(process: int) -> float:
     return seconds
 
 
-def _waits(tasks: Iterable[str]) -> dict[str, float]:
-    """How long each thread was ready to run and did not, in seconds, by the scheduler's own account; nothing where it keeps none."""
+def _waits(tasks: Iterable[str]) -> dict[str, tuple[float, float]]:
+    """How long each thread ran, and how long it was ready to and did not, in seconds, by the scheduler's own account; nothing where it keeps none."""
     waits = {}
     for task in tasks:
         try:
             with open(f"/proc/{task}/schedstat", encoding="ascii") as stream:
-                waits[task] = int(stream.read().split()[1]) * 1e-9
+                ran, waited = stream.read().split()[:2]
+            waits[task] = (int(ran) * 1e-9, int(waited) * 1e-9)
         except (OSError, ValueError, IndexError):
             continue
     return waits
@@ -242,10 +245,13 @@ class CellProcess:
         end, end_ns = time.perf_counter_ns(), time.time_ns()
         gpu = witness.end(first) if witness is not None else None
         after = _waits(["thread-self", *_threads(self._inner)])
-        gone = {task: seconds - waits.get(task, 0.0) for task, seconds in after.items()}
-        waited = gone.pop("thread-self", 0.0) + max(gone.values(), default=0.0)
+        none = (0.0, 0.0)
+        gone = {task: tuple(now - before for now, before in zip(each, waits.get(task, none))) for task, each in after.items()}
+        # Of the thread that works most: one that only waits may be there to wait
+        waited = gone.pop("thread-self", none)[1]
+        busiest, its_wait = max(gone.values(), default=none)
         self._cpu = _cpu_seconds(self._pid)
-        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited, (start_ns, end_ns), gpu, seen)
+        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited + its_wait, busiest, (start_ns, end_ns), gpu, seen)
 
     def end(self) -> None:
         """Lets it end in order, as a program does that is recorded."""
@@ -256,6 +262,18 @@ class CellProcess:
                 self._process.wait(self.limits.seconds)
         except subprocess.TimeoutExpired:
             self.kill()
+
+    def reprioritised(self) -> int:
+        """How many of its threads run at another priority, or by another policy, than the judge has started with."""
+        count = 0
+        for thread in [each for process in descendants(self._pid)[1:] for each in _threads(process)]:
+            try:
+                with open(f"/proc/{thread}/stat", encoding="utf-8", errors="replace") as stream:
+                    fields = stream.read().rpartition(")")[2].split()
+                count += (int(fields[16]), int(fields[38])) != _PRIORITY
+            except (OSError, ValueError, IndexError):
+                continue
+        return count
 
     def idle_cpu(self) -> float:
         """Processor time since the last answer."""

@@ -15,7 +15,7 @@ from .process import CellProcess, Limits, Timed, slots_of, stride_of
 from .verdict import Trouble
 
 _SLACK_BYTES = 4096
-_SAMPLED_ELEMENTS = 1024
+_SAMPLED_ELEMENTS, _SAMPLED_ON_HOST = 1024, 256
 
 
 @dataclass
@@ -38,11 +38,28 @@ class Memory:
         self.outputs.close()
 
 
-class GpuWitness:
+class Witness:
+    """Reads some of the outputs before the clock is stopped."""
+
+    def __init__(self, sample: Sample):
+        self.sample = sample
+
+    def begin(self) -> Any:
+        return None
+
+    def look(self) -> Any:
+        return self.sample.look()
+
+    def end(self, first: Any) -> float | None:
+        return None
+
+
+class GpuWitness(Witness):
     """Reads some of the outputs before the clock is stopped, and takes the time by the GPU's clock as well."""
 
     def __init__(self, device: Device, sample: Sample):
-        self._device, self.sample = device, sample
+        super().__init__(sample)
+        self._device = device
         self._last: Any = None
 
     def begin(self) -> Any:
@@ -125,7 +142,9 @@ class Side:
         if self._rows is not None:
             self._rows.poison()
         witness = None
-        if self.device is not None and self._rows is not None:
+        if self._rows is not None and self.device is None:
+            witness = Witness(self._rows.sample(_SAMPLED_ON_HOST))
+        elif self._rows is not None and self.device is not None:
             witness = GpuWitness(self.device, self._rows.sample(_SAMPLED_ELEMENTS))
             self.device.flush()
         timed = self.process.run(witness, b"run empty" if empty else b"run")
