@@ -72,6 +72,7 @@ struct Nccl::Library {
   Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Communicator, Stream) = nullptr;
   Result (*all_gather)(const void*, void*, std::size_t, int, Communicator, Stream) = nullptr;
   Result (*broadcast)(const void*, void*, std::size_t, int, int, Communicator, Stream) = nullptr;
+  Result (*all_to_all)(const void*, void*, std::size_t, int, Communicator, Stream) = nullptr;  ///< since 2.28
   Result (*send)(const void*, std::size_t, int, int, Communicator, Stream) = nullptr;
   Result (*receive)(void*, std::size_t, int, int, Communicator, Stream) = nullptr;
 };
@@ -110,7 +111,8 @@ Nccl::Library::Library(const std::vector<std::string>& from) {
   find("ncclBroadcast", broadcast);
   find("ncclSend", send);
   find("ncclRecv", receive);
-  last_error = reinterpret_cast<const char* (*)(Communicator)>(dlsym(handle, "ncclGetLastError"));
+  last_error = reinterpret_cast<decltype(last_error)>(dlsym(handle, "ncclGetLastError"));
+  all_to_all = reinterpret_cast<decltype(all_to_all)>(dlsym(handle, "ncclAlltoAll"));
 }
 
 Nccl::Nccl() : library_(std::make_shared<Library>(files())) {}
@@ -169,6 +171,8 @@ void NcclCommunicator::enqueue(Collective collective, const void* send, void* re
     case Collective::broadcast:
       return nccl.check(nccl.broadcast(send, receive, count, float32, 0, communicator_, stream), "ncclBroadcast");
     case Collective::all_to_all:
+      if (nccl.all_to_all != nullptr)
+        return nccl.check(nccl.all_to_all(send, receive, part, float32, communicator_, stream), "ncclAlltoAll");
       return in_group([&] {
         for (int peer = 0; peer < ranks_; ++peer) {
           const std::size_t place = part * static_cast<std::size_t>(peer);

@@ -17,14 +17,14 @@ using testing::HasSubstr;
 /// What the fake was asked for since this began.
 class Log {
  public:
-  [[nodiscard]] std::string since() const { return text().substr(begin_); }
+  explicit Log(const char* library = GPUBENCH_FAKE_NCCL)
+      : text_(reinterpret_cast<const char* (*)()>(dlsym(dlopen(library, RTLD_NOW), "fake_nccl_log"))),
+        begin_(std::string(text_()).size()) {}
+  [[nodiscard]] std::string since() const { return std::string(text_()).substr(begin_); }
 
  private:
-  static std::string text() {
-    void* const library = dlopen(GPUBENCH_FAKE_NCCL, RTLD_NOW);
-    return reinterpret_cast<const char* (*)()>(dlsym(library, "fake_nccl_log"))();
-  }
-  std::size_t begin_ = text().size();
+  const char* (*text_)();
+  std::size_t begin_;
 };
 
 TEST(Nccl, ALibraryThatIsNotThereOrTooOldIsOneSentence) {
@@ -65,6 +65,16 @@ TEST(Nccl, CountsAndTypesAreThoseOfTheWholeMessage) {
       "end 0 0 0\n"
       "group 0 0 0\nsend 16 7 0\nreceive 16 7 2\nend 0 0 0\n"
       "all-reduce 2 8 2\ndestroy 0 0 0\n");
+}
+
+TEST(Nccl, AllToAllIsTheLibrarysOwnWhereItHasOne) {
+  const Nccl nccl(GPUBENCH_NEW_NCCL_FILE);
+  const NcclCommunicator of_four(nccl, nccl.new_id(), 3, 4);
+  const Log log(GPUBENCH_NEW_NCCL_FILE);
+  const std::vector<float> send = {1.0F, 2.0F, 3.0F, 4.0F};
+  std::vector<float> receive(4);
+  of_four.enqueue(Collective::all_to_all, send.data(), receive.data(), 16, nullptr);
+  EXPECT_EQ(log.since(), "all-to-all 1 7 0\n");
 }
 
 TEST(Nccl, FailuresSayWhatNcclSays) {
