@@ -256,6 +256,21 @@ std::optional<int> partner_of(int rank, int ranks, int round) {
   return partner < ranks ? std::optional(partner) : std::nullopt;
 }
 
+std::vector<int> share_of(std::vector<Processor> processors, std::size_t part, std::size_t parts) {
+  std::ranges::sort(processors);
+  std::set<int> cores;
+  for (const Processor& one : processors) cores.insert(one.core);
+  const bool all = parts == 0 || part >= parts || cores.size() < parts;
+  const std::size_t first = all ? 0 : cores.size() * part / parts;
+  const std::size_t end = all ? cores.size() : cores.size() * (part + 1) / parts;
+  std::vector<int> share;
+  for (const Processor& one : processors) {
+    const auto core = static_cast<std::size_t>(std::distance(cores.begin(), cores.find(one.core)));
+    if (core >= first && core < end) share.push_back(one.number);
+  }
+  return share;
+}
+
 std::unique_ptr<Steps> file_steps(const fs::path& folder, const Place& place, double max_seconds, Arrivals arrivals) {
   return std::make_unique<FileSteps>(folder, place, max_seconds, std::move(arrivals));
 }

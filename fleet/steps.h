@@ -66,6 +66,15 @@ std::unique_ptr<Steps> file_steps(const std::filesystem::path& folder, const Pla
 std::optional<int> partner_of(int rank, int ranks, int round);
 int rounds_of(int ranks);
 
+struct Processor {
+  int core = 0;
+  int number = 0;
+  auto operator<=>(const Processor&) const = default;
+};
+/// The processors of one of `parts` equal shares of the cores, for ranks that are not to meet on one; all of them where
+/// the cores are fewer than the parts.
+std::vector<int> share_of(std::vector<Processor> processors, std::size_t part, std::size_t parts);
+
 /// Steps that can run collectives, too.
 class MpiLink : public Steps {
  public:

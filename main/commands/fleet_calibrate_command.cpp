@@ -121,9 +121,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
     say(fmt::format("rank {} of {} on {}: {}", part.place.rank, part.place.ranks, part.node, error.what()));
     return exit_codes::operation_failed;
   }
-  if (device.kind == DeviceKind::gpu)
-    if (const std::string why = bind_beside(device); !why.empty() && !options.quiet)
-      say(fmt::format("rank {} is not bound to processors beside {}: {}", part.place.rank, device.id, why));
+  bind_beside(device, part.place.rank, options.quiet);
   if (device.kind == DeviceKind::gpu) {
     for (const auto& [key, value] : bench::backend_of(device).connections(device)) device.properties[key] = value;
     if (options.links) part.measure_link = [&](const fleet::RankResult& peer) { return measure_link(device, peer); };

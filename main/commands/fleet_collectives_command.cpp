@@ -120,6 +120,7 @@ void run_by_nccl(const CollectivesOptions& options, const Device& device, const 
   run.between = fmt::format("GPUs ({}), by NCCL {}", device.name, nccl.version());
   const std::string id = steps.share(place.rank == 0 ? nccl.new_id() : "");
   watchdog.begin("Starting NCCL");
+  bind_beside(device, place.rank, options.quiet);
   calibrate::DeviceCollectives collectives(device, nccl, id, place.rank, place.ranks);
   const std::int64_t wanted = options.max_bytes > 0 ? options.max_bytes : usual_of_nccl;
   const std::int64_t max_bytes = collectives.reserve(wanted);

@@ -111,6 +111,18 @@ class NotedSteps : public Steps {
   std::unique_ptr<Steps> steps_;
 };
 
+TEST(FleetSteps, RanksShareOutCoresNotTheirThreads) {
+  // Four cores of two threads each, numbered as servers have it: 0 and 4 are one core.
+  std::vector<Processor> processors;
+  for (int number = 0; number < 8; ++number) processors.push_back({number % 4, number});
+  EXPECT_EQ(share_of(processors, 0, 2), (std::vector{0, 4, 1, 5}));
+  EXPECT_EQ(share_of(processors, 1, 2), (std::vector{2, 6, 3, 7}));
+  EXPECT_EQ(share_of(processors, 1, 3), (std::vector{1, 5}));
+  EXPECT_EQ(share_of(processors, 0, 1).size(), 8U);
+  EXPECT_EQ(share_of(processors, 4, 5).size(), 8U);  // more ranks than cores: each may have all
+  EXPECT_EQ(share_of({}, 0, 2).size(), 0U);
+}
+
 TEST(FleetSteps, PhasesAreInStepAndNeighboursRotate) {
   // Two nodes of two GPUs. Of each measurement is noted who measures at the same time.
   const PrivateFolder folder;

@@ -75,22 +75,58 @@ Device device_of(const FleetRankOptions& options, const fleet::Place& place) {
                    : fmt::format("there are {} GPUs, and none is left for local rank {}", gpus.size(), local));
 }
 
-std::string bind_beside(const Device& device) {
-  const std::string bus = device.property("pci_bus_id");
-  if (bus.empty()) return "its place on the PCI bus is not known";
-  const std::string path = fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(bus));
-  std::string list;
-  if (std::ifstream file(path); !std::getline(file, list)) return fmt::format("{} cannot be read", path);
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  return line;
+}
+
+/// The processors beside a GPU, as the kernel writes them; empty where it does not.
+std::string processors_beside(const Device& device) {
+  return first_line(fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(device.property("pci_bus_id"))));
+}
+
+/// The first processor of the same core.
+int core_of(int processor) {
+  const auto siblings = numbers_in_list(
+      first_line(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor)));
+  return siblings && !siblings->empty() ? siblings->front() : processor;
+}
+
+/// Returns why not; empty where it did.
+std::string bind_to_share(const Device& device) {
+  const std::string list = processors_beside(device);
   const auto beside = numbers_in_list(list);
-  if (!beside) return fmt::format("{} is not understood", path);
+  if (list.empty() || !beside) return "the system does not tell which processors are beside it";
   cpu_set_t allowed, wanted;
   CPU_ZERO(&wanted);
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
     return "the system does not tell which processors are allowed";
+  std::vector<fleet::Processor> usable;
   for (const int cpu : *beside)
-    if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &wanted);
-  if (CPU_COUNT(&wanted) == 0) return "none of the processors beside it is allowed to this process";
+    if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed)) usable.push_back({core_of(cpu), cpu});
+  if (usable.empty()) return "none of the processors beside it is allowed to this process";
+  std::size_t part = 0, parts = 1;
+  if (usable.size() == beside->size()) {  // no launcher has shared them out
+    parts = 0;
+    for (const Device& gpu : bench::gpus()) {
+      if (processors_beside(gpu) != list) continue;
+      if (gpu.id == device.id) part = parts;
+      ++parts;
+    }
+  }
+  for (const int cpu : fleet::share_of(std::move(usable), part, parts)) CPU_SET(cpu, &wanted);
   return sched_setaffinity(0, sizeof(wanted), &wanted) == 0 ? "" : "the system refuses it";
+}
+
+}  // namespace
+
+void bind_beside(const Device& device, int rank, bool quiet) {
+  if (device.kind != DeviceKind::gpu) return;
+  if (const std::string why = bind_to_share(device); !why.empty() && !quiet)
+    say(fmt::format("rank {} is not bound to processors beside {}: {}", rank, device.id, why));
 }
 
 FleetProgress::FleetProgress(bool quiet) : quiet_(quiet), line_(quiet), start_(steady_seconds()) {}

@@ -36,8 +36,9 @@ fleet::Place place_from(const FleetRankOptions& options);
 /// The device of a local rank. A launcher may show each process one GPU alone. Throws bench::NoSuchDevice.
 Device device_of(const FleetRankOptions& options, const fleet::Place& place);
 
-/// Keeps this process on the processors beside its GPU, as the system tells them. Returns why not; empty where it did.
-std::string bind_beside(const Device& device);
+/// Keeps this process on the processors beside its GPU, as the system tells them. Ranks of GPUs beside the same ones
+/// share them out by cores, unless a launcher has: two that meet on a core slow each other down. Says why not.
+void bind_beside(const Device& device, int rank, bool quiet);
 
 /// On a terminal a line that is overwritten, else a line a step: a job's log.
 class FleetProgress {
