@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <system_error>
 #include <thread>
@@ -125,14 +126,29 @@ class FileSteps : public Steps {
     arrived_ = file_of(step_, value);
   }
 
+  void write_go(const Go& go) const {
+    const auto lost = joined(go.lost, " ", [](int rank) { return fmt::to_string(rank); });
+    const std::string text = fmt::format("{} {} {} ", go.step, go.value, lost);
+    try {
+      storage::write_file(folder_ / "go", text);
+    } catch (const storage::WriteError&) {
+      // Where the folder is full: in the place of what stands there, or the others would wait for their limit.
+      std::fstream file(folder_ / "go", std::ios::in | std::ios::out);
+      if (!(file << fmt::format("{:<{}}", text, read_go_text().size()) << std::flush)) throw;
+    }
+  }
+
+  [[nodiscard]] std::string read_go_text() const {
+    try {
+      return storage::read_text(folder_ / "go");
+    } catch (const storage::ReadError&) {  // not yet
+      return {};
+    }
+  }
+
   Go read_go() const {
     Go go;
-    std::string text;
-    try {
-      text = storage::read_text(folder_ / "go");
-    } catch (const storage::ReadError&) {  // not yet
-      return go;
-    }
+    const std::string text = read_go_text();
     std::vector<int> numbers;
     std::string_view rest = text;
     while (!rest.empty()) {
@@ -192,9 +208,7 @@ class FileSteps : public Steps {
               fmt::format("Rank {} did not come to step {} ({}) within {:g} s: the others went on without it.", rank,
                           step_, name, max_seconds_));
       go.lost = lost_;
-      storage::write_file(folder_ / "go", fmt::format("{} {} {}", go.step, go.value, joined(go.lost, " ", [](int rank) {
-                                                        return fmt::to_string(rank);
-                                                      })));
+      write_go(go);
       return go.value;
     }
   }

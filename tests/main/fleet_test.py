@@ -236,6 +236,20 @@ class Fleet(unittest.TestCase):
         self.assertEqual(done.returncode, 64)
         self.assertIn("SLURM_PROCID=x is no whole number", done.stderr)
 
+    def test_a_folder_that_fills_up_ends_all_ranks_at_once(self):
+        self.folder.mkdir()
+        script = f"""mount -t tmpfs -o size=128k full {self.folder} || exit 77
+for rank in 0 1 2; do {' '.join(CALIBRATE)} --out={self.folder}/full --rank=$rank --ranks=3 --local-rank=$rank --max-step-seconds=200 2>{self.folder}.$rank || echo rank $rank $? & done
+until test -e {self.folder}/full/steps-full/go; do sleep 0.02; done
+dd if=/dev/zero of={self.folder}/rest bs=4k 2>{self.folder}.dd
+wait"""
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], env=ENVIRONMENT, capture_output=True, text=True, timeout=150, check=False)
+        if done.returncode and not done.stdout:
+            self.skipTest(done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {rank} 64" for rank in range(3)])
+        for rank in range(3):
+            self.assertIn("No space left on device", pathlib.Path(f"{self.folder}.{rank}").read_text())
+
     def test_a_folder_that_takes_nothing(self):
         done = subprocess.run([*CALIBRATE, "--out=/proc/nothing"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 64)
