@@ -26,6 +26,7 @@ inline constexpr double max_device_bytes = 17.0 * 1024 * 1024 * 1024;
 struct CalibrationOptions {
   Mode mode = Mode::quick;
   Part part = Part::all;  ///< of a GPU's; a CPU's is always measured whole
+  int rounds = 0;         ///< of a GPU's: how often each ceiling is sampled; 0: as the mode has it
   /// Called before each step with its name and the share of the work done, 0 to 1. May be empty.
   std::function<void(std::string_view step, double done)> progress;
 };

@@ -89,7 +89,7 @@ Calibration calibrate_gpu(GpuCalibration& bench) {
   if (for_process) return std::move(bench.calibration);
   bench.add_probes();
   bench.stage(0.16, bench.full ? 0.5 : 0.9);
-  sample_all(bench, plan.rounds);
+  sample_all(bench, bench.options.rounds > 0 ? bench.options.rounds : plan.rounds);
   bench.measure_curves();
   if (bench.full) {
     bench.stage(0.68, 0.93);

@@ -39,8 +39,12 @@ struct FleetCalibrateOptions : Options, FleetRankOptions {
 /// What of the host's memory belongs to a GPU's links is measured with the rest.
 fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& device) {
   // Launches in fewer rounds: they differ more between processes than between rounds. A full one has more resources so.
-  calibrate::CalibrationOptions how = {calibrate::Mode::quick, calibrate::Part::all_but_of_process, {}};
-  if (options.probes == Probes::full) how = {calibrate::Mode::full, calibrate::Part::all, {}};
+  calibrate::CalibrationOptions how;
+  if (options.probes == Probes::full)
+    how.mode = calibrate::Mode::full;
+  else
+    how.part = calibrate::Part::all_but_of_process;
+  if (options.probes == Probes::quick && options.runs > 2) how.rounds = 3;  // the runs are rounds, too
   fleet::Measure measure = [device, how] { return calibrate::calibrate(device, how); };
   if (options.probes == Probes::brief) measure = calibrate::brief_calibration(device);
   if (!options.links || device.kind != DeviceKind::gpu) return measure;

@@ -43,9 +43,10 @@ GPU_BENCHMARK(null_map)->ArgNames({"n", "flops"})->Args({1 << 10, 1})->Args({1 <
 class NullPipeline : public testing::Test {
  protected:
   /// As any GPU is calibrated, by this vendor's probes.
-  Calibration calibration(calibrate::Mode mode, double misdeclared = 1.0) const {
+  Calibration calibration(calibrate::Mode mode, double misdeclared = 1.0, int rounds = 0) const {
     calibrate::CalibrationOptions options;
     options.mode = mode;
+    options.rounds = rounds;
     NullCalibration calibrating(null_backend(), device_, options, misdeclared);
     Calibration found = calibrate::calibrate_gpu(calibrating);
     found.device = device_;
@@ -64,6 +65,15 @@ class NullPipeline : public testing::Test {
   AddedBackend added_{null_backend()};
   Device device_ = null_backend().devices().front();
 };
+
+TEST_F(NullPipeline, CalibrationsThatAreRepeatedTakeFewerRounds) {
+  const auto repeats = [&](int rounds) {
+    const Calibration found = calibration(calibrate::Mode::quick, 1.0, rounds);
+    return found.find("dram-read")->repeats;
+  };
+  EXPECT_EQ(repeats(3), 3);
+  EXPECT_GT(repeats(0), 3);
+}
 
 TEST_F(NullPipeline, TheVendorIsAmongTheDevices) {
   EXPECT_EQ(choose_devices("").front().id, "null:0");
