@@ -32,7 +32,8 @@ class Channel {
   void take_block(double deadline) {
     const std::int64_t wanted = next_block();
     if (wanted == 0) return;
-    if (!clock_.warms_up() && batch_seconds_ < longest_settling_seconds) settle();
+    const bool on_gpu = clock_.clock() != TimingMode::host;  // nothing sleeps between its blocks
+    if (!(options_.brief && on_gpu) && !clock_.warms_up() && batch_seconds_ < longest_settling_seconds) settle();
     block_sizes_.push_back(0);
     for (std::int64_t i = 0; i < wanted; ++i) {
       take();
@@ -146,7 +147,7 @@ class Channel {
 
   std::int64_t batch_length(double one_execution, double wanted) {
     // A single execution of a short operation is mostly the clock's own cost, so the length is found by growing.
-    const std::int64_t max = clock_.max_executions();
+    const std::int64_t max = options_.brief ? clock_.enough_executions() : clock_.max_executions();
     std::int64_t executions = 1;
     double took = one_execution;
     while (took < wanted && executions < max) {

@@ -20,8 +20,8 @@ struct SamplingOptions {
   std::int64_t min_blocks = 5;       ///< likewise
   std::int64_t max_samples = 2000;
   std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
-  /// A first look: batches are as short as a clock allows, each a block of its own, and a clock is done once its
-  /// interval is narrow (is_narrow_at_first) by three samples or more.
+  /// A first look: batches are as short as a clock allows, each a block of its own and on a GPU kept, and a clock is
+  /// done once its interval is narrow (is_narrow_at_first) by three samples or more.
   bool brief = false;
 };
 

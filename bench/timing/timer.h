@@ -26,6 +26,8 @@ class Timer {
   [[nodiscard]] virtual bool warms_up() const { return false; }
   /// Most executions of one batch.
   [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
+  /// As many give no wrong time either, however short they are.
+  [[nodiscard]] virtual std::int64_t enough_executions() const { return max_executions(); }
   /// True for a timer that takes a cost off, so that an operation that does almost nothing may come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
   /// The clock of the device during the last batch, in Hz; absent where it cannot be read.
