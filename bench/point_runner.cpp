@@ -92,8 +92,10 @@ Timing timing_beside(TimingMode clock, const DeviceTiming& chosen, const Samples
   return timing;
 }
 
-/// The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
-void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+/// Sets blocks apart: what the system's scheduler does lasts for milliseconds. A first look cannot wait for its end.
+std::function<void()> pause_of(const SamplingOptions& options) {
+  return [pause = std::chrono::microseconds(options.brief ? 200 : 1000)] { std::this_thread::sleep_for(pause); };
+}
 
 std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batch, const ColdCache* cold) {
   std::function<void()> reset;
@@ -477,7 +479,7 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
   std::unique_ptr<Timer> timer = host_timer(declared, batch, cold.get());
   if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.reset != nullptr);
   const LoadReading before = read_load();
-  const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
+  const Samples samples = AdaptiveSampler(sampling_, pause_of(sampling_)).sample(*timer);
   if (const auto share = core_share(before, read_load())) {
     current_.conditions.emplace();
     current_.conditions->core_share = share;
@@ -494,7 +496,8 @@ void PointRunner::time_variants(const Declaration& declared) {
       throw std::logic_error(on_host ? "a variant for a stream cannot be timed on the host"
                                      : "a variant without a stream cannot be timed on a GPU");
     device_->execute(declared, offered.batch);
-    if (on_host) return AdaptiveSampler(sampling_, pause).sample(*host_timer(declared, offered.batch, nullptr));
+    if (on_host)
+      return AdaptiveSampler(sampling_, pause_of(sampling_)).sample(*host_timer(declared, offered.batch, nullptr));
     auto timing = timer_for(TimingMode::stream, declared, offered.batch, nullptr);
     if (!timing.timer) throw std::runtime_error(timing.reason);
     return AdaptiveSampler(sampling_, [] {}).sample(*timing.timer);
