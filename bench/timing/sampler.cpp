@@ -96,7 +96,9 @@ class Channel {
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
-  [[nodiscard]] bool narrow_enough() const {
+  [[nodiscard]] bool narrow_enough() {
+    if (count() < next_look_) return false;
+    if (options_.brief) next_look_ = count() + 1 + count() / 4;  // to look takes as long as some samples
     const std::int64_t min_samples = options_.brief ? samples_in_any_case : options_.min_samples;
     const std::int64_t min_blocks = options_.brief ? samples_in_any_case : options_.min_blocks;
     if (count() < min_samples) return false;
@@ -181,6 +183,7 @@ class Channel {
   const SamplingOptions& options_;
   std::int64_t executions_ = 1;
   double batch_seconds_ = 0.0;  ///< of the last batch
+  std::int64_t next_look_ = 0;  ///< by the count of samples
   std::vector<double> seconds_;
   std::vector<double> clocks_hz_;
   std::vector<double> host_seconds_;

@@ -208,7 +208,8 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
 }
 
 std::optional<Health> assess(const Calibration& calibration) {
-  return assess(calibration, read_references(built_in_reference_text()));
+  static const std::vector<ReferenceGpu> built_in = read_references(built_in_reference_text());
+  return assess(calibration, built_in);
 }
 
 std::vector<GpuSpread> compare_gpus(const std::vector<Calibration>& calibrations) {
