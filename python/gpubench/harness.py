@@ -134,14 +134,20 @@ class Stream:
         return cuda.external_stream(self.handle)
 
 
+def refuse_what_runs_nothing(function: Operation, caller: str) -> None:
+    """A function whose call only makes something that would run it."""
+    name = getattr(function, "__name__", "this callable")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        kind = "generator" if inspect.isgeneratorfunction(function) else "coroutine"
+        raise TypeError(f"{name} is a {kind} function: a call of it runs nothing. Give {caller}() a function that runs it to its end")
+
+
 def _takes_stream(function: Operation, caller: str) -> bool:
     """Whether it has a parameter that must be given. Refuses what cannot be called so, and what would run nothing."""
     name = getattr(function, "__name__", "this callable")
     if not callable(function):
         raise TypeError(f"{caller}() takes a callable, not {type(function).__name__}: {caller}(lambda: ...)")
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        kind = "generator" if inspect.isgeneratorfunction(function) else "coroutine"
-        raise TypeError(f"{name} is a {kind} function: a call of it runs nothing. Give {caller}() a function that runs it to its end")
+    refuse_what_runs_nothing(function, caller)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -22,7 +22,7 @@ from typing import Any, Callable, Iterator, Mapping, cast
 from . import _core
 from ._frameworks import current_stream
 from ._work import Work, prepare, watch
-from .harness import Benchmark, bytes_of, is_array, run, settled
+from .harness import Benchmark, bytes_of, is_array, refuse_what_runs_nothing, run, settled
 from .runs import (Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, program,
                    refuse_a_fork)
 
@@ -134,6 +134,7 @@ class GPUProfiler:
         lightweight: times that one call alone, and waits for nothing until the profile is read."""
         if not callable(operation):
             raise TypeError(f"profile_with_result takes a callable and its arguments, not a {type(operation).__name__}")
+        refuse_what_runs_nothing(operation, "profile_with_result")
         if not lightweight:
             self._refuse_tensors_of_others((arguments, keywords))
 

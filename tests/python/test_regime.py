@@ -89,6 +89,26 @@ def test_an_operation_that_raises_raises(profiler):
     with pytest.raises(TypeError, match="a callable"):
         profiler.profile_operation(3)
 
+    async def later(x):
+        return x
+
+    with pytest.raises(TypeError, match="later is a coroutine function: a call of it runs nothing"):
+        profiler.profile_operation(later, numpy.ones(3), repeatable=True)
+
+
+def test_an_operation_that_raises_at_a_later_call_says_so(profiler):
+    calls = []
+
+    def tires(x):
+        calls.append(0)
+        if len(calls) == 50:
+            raise ValueError("fifty")
+        return x + 1
+
+    with pytest.raises(gpubench.OperationFailed, match="ran once, and failed when it was timed: ValueError: fifty$"):
+        profiler.profile_operation(tires, numpy.ones(3), repeatable=True)
+    assert profiler.profile_operation(numpy.add, numpy.ones(3), 1, repeatable=True)["runtime_ms"] > 0
+
 
 def counted_point(confidence, **counters):
     verdict = {"regime": "memory" if counters else "latency", "confidence": confidence}
