@@ -229,7 +229,12 @@ def get_inputs():
                 ("exits.py", "def reference(): pass\ndef inputs(random): pass\nraise SystemExit(3)", "does not import"),
                 ("no_inputs.py", "def reference(x): return x\ndef inputs(random): return 1 / 0", "cannot make inputs"),
                 ("wrong.py", "import numpy as np\ndef reference(x): return x @ x\ndef inputs(random): return np.zeros((2, 3))", "does not work"),
-                ("object.py", "def reference(x): return x\ndef inputs(random): return object()", "neither an array")):
+                ("object.py", "def reference(x): return x\ndef inputs(random): return object()", "neither an array"),
+                ("no_function.py", "reference = 5\ndef inputs(random): return 1", "`reference`"),
+                *((f"{each.split()[0]}.py", f"import numpy as np\ndef reference(x): return x + 1\ndef inputs(random): return np.ones(3)\n{each}\n", words) for each, words in (
+                    ("cases = 5", "`cases` of cases is to be a list of dicts"), ("cases = []", "at least one"), ("contents = ['none']", "is to be a list of zeros"),
+                    ("tolerance = 'x'", "a pair of numbers"), ("precision = 'fp3'", "one of tf32"), ("work = 7", "`work` of work does not work"), ("compare = lambda i, o: 1 / 0", "refuses its own reference"),
+                    ("work = lambda x: {'fp32': 'many'}", "`work` of work does not work")))):
             with self.subTest(problem=name):
                 self.refused(judge(self.put(name, text), SAME), words)
 

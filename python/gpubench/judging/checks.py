@@ -51,7 +51,7 @@ class Difference:
         """One sentence."""
         place = tuple(int(each) for each in np.unravel_index(self.worst, shape)) if shape else ()
         share = f"{100 * self.wrong / self.count:.3g} %" if self.wrong < self.count else "every one"
-        return f"Element {place} is {self.actual:.6g}, expected {self.expected:.6g}; {share} of {self.count} elements {'are' if self.wrong != 1 else 'is'} wrong."
+        return f"Element {place} is {self.actual:.6g}, expected {self.expected:.6g}; {share} of {self.count} elements {'are' if 1 < self.wrong < self.count else 'is'} wrong."
 
 
 def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, float] | None, nan_equal: bool,

@@ -2,8 +2,10 @@
 """Candidates against a problem: each is checked, timed beside the reference, and gets a verdict."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -51,9 +53,12 @@ def _key(problem: Problem, file: Path, settings: Settings) -> str:
     calibrated = (settings.calibration or {}).get("created_utc", "")
     digest.update(json.dumps([_core.version, settings.time_budget, settings.min_blocks, settings.cold, settings.limits.__dict__, os.uname().nodename,
                               calibrated]).encode())
-    for each in [*problem.hidden_files, str(file), *map(str, files_beside(file) if file.suffix == ".toml" else [])]:
-        path = Path(each)
-        digest.update(path.read_bytes() if path.is_file() else b"")
+    for each in [*map(Path, problem.hidden_files), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+        with contextlib.suppress(OSError), open(each, "rb") as stream:  # what cannot be read is said when it is loaded
+            left = MAX_SOURCE_BYTES + 1 if each == file else math.inf  # a source of more is not judged
+            while left > 0 and (part := stream.read(1 << 20)):
+                digest.update(part)
+                left -= len(part)
         digest.update(b"\0")
     return digest.hexdigest()
 
@@ -230,7 +235,6 @@ def _judge_rest(problem: str, files: list[Path], settings: Settings, results: An
 
 def rank(results: Sequence[Result]) -> list[Result]:
     """Right ones first, by speed-up; those whose speed-ups differ by no more than their intervals share a rank. A verdict has its rank in `rank`."""
-    import math
     timed = [each for each in results if each.verdict == "right" and each.speedup is not None]
     timed.sort(key=lambda each: -each.speedup.value if each.speedup is not None else 0.0)
     leader: Result | None = None

@@ -114,7 +114,7 @@ def classified(calibration: Mapping[str, Any], device: str, seconds: list[float]
 
 def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float] | None) -> tuple[float, dict[str, float]]:
     """Bytes and FLOP of one call."""
-    work = dict(declared or {})
+    work = {str(name): float(value) for name, value in dict(declared or {}).items()}
     moved = work.pop("bytes", float(bytes_of(inputs) + bytes_of(outputs)))
     return moved, work
 

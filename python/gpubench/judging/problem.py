@@ -12,6 +12,7 @@ from .cell import layout
 from .contents import CONTENTS, Strided
 
 Case = Mapping[str, Any]
+PRECISIONS = ("tf32", "fp16", "bf16", "fp8")
 
 
 class ProblemError(_core.UsageError):  # type: ignore[misc]
@@ -40,6 +41,27 @@ class Problem:
     work: Callable[[Any], Mapping[str, float]] | None = None  #: FLOP of a call by pipe, and "bytes" where not each array moves once
     beside: Sequence[str] = ()  #: files that candidates import
     hidden_files: Sequence[str] = field(default_factory=list)  #: that candidates shall not see
+
+    def __post_init__(self) -> None:
+        """Throws ProblemError where what a problem's file says of itself is of another kind."""
+        def is_case(each: Any) -> bool:
+            return isinstance(each, Mapping)
+
+        def is_pair(pair: Any) -> bool:
+            return isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, (int, float)) and each >= 0 for each in pair)
+
+        def of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+            return lambda things: isinstance(things, (tuple, list)) and all(map(kind, things))
+
+        checks = {"cases": (lambda each: bool(each) and of(is_case)(each), "a list of dicts, at least one"), "hidden_cases": (of(is_case), "a list of dicts"),
+                  "contents": (of(CONTENTS.__contains__), f"a list of {', '.join(CONTENTS)}"),
+                  "tolerance": (lambda pair: pair is None or is_pair(pair), "a pair of numbers, relative and absolute"),
+                  "precision": (lambda name: name in (None, *PRECISIONS), f"one of {', '.join(PRECISIONS)}"),
+                  "compare": (lambda each: each is None or callable(each), "a function")}
+        for name, (is_right, words) in checks.items():
+            value = getattr(self, name)
+            if not is_right(value):
+                raise ProblemError(f"`{name}` of {self.name} is to be {words}, and is {str(value)[:80]!r}.")
 
     def fresh(self, case: Case, **how: Any) -> Any:
         """The same as `inputs`. Throws ProblemError where there are none, or none that can be handed over."""

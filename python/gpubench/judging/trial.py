@@ -111,6 +111,7 @@ class Trial:
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             with self.turns.beside_others():
                 recorded = self._open()
+            self._try_what_the_problem_says()
             self.checker = Checker(problem, self.probes)
             with self.turns.alone() if recorded is not None else contextlib.nullcontext():
                 self._record_reference(recorded)
@@ -151,6 +152,21 @@ class Trial:
                 if self.gpu is None or trouble_of(error) is None:
                     raise
                 raise ProblemError(f"The GPU's memory does not hold {self.problem.name} with what checks it: {str(error).splitlines()[0]}") from None
+
+    def _try_what_the_problem_says(self) -> None:
+        """Of its own reference, so that no candidate is held to what does not work."""
+        first = self.probes[0]
+        wrong = self.problem.complaint(first.tree, first.expected, first.outputs)
+        if wrong:
+            raise ProblemError(f"The check of {self.problem.name} refuses its own reference: {wrong[:300].rstrip('.')}.")
+        try:
+            self._work_of(first)
+        except Exception as error:  # noqa: BLE001: the problem's own
+            raise ProblemError(f"`work` of {self.problem.name} does not work: {type(error).__name__}: {str(error).rstrip('.')}.") from None
+
+    def _work_of(self, probe: Probe) -> tuple[float, dict[str, float]]:
+        """Bytes and FLOP of one call."""
+        return floor.work_of(probe.expected, probe.arrays, self.problem.work(probe.tree) if self.problem.work is not None else None)
 
     def _close_trusted(self) -> None:
         for each in self._trusted:
@@ -440,8 +456,7 @@ class Trial:
         else:
             result.tie = result.speedup.low <= 1.0 <= result.speedup.high or abs(result.speedup.value - 1.0) < 0.01
         result.seconds, result.reference_seconds = times.seconds("candidate"), times.seconds("reference")
-        declared = self.problem.work(probe.tree) if self.problem.work is not None else None
-        moved, flops = floor.work_of(probe.expected, probe.arrays, declared)
+        moved, flops = self._work_of(probe)
         least = floor.floor_of(self._calibration, self._why_no_calibration, moved,
                                floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops, self.problem.precision)
         result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis

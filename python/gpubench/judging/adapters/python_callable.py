@@ -29,7 +29,11 @@ def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
 
     import numpy as np
 
+    from ... import _core
     from ..problem import Problem
+    for each in ("reference", "inputs"):
+        if not callable(names[each]):
+            raise _core.UsageError(f"`{each}` of {file} is to be a function, and is {str(names[each])[:80]!r}.")
     given = {each: names[each] for each in TAKEN if each in names}
     work = names.get("work")
 

@@ -189,7 +189,7 @@ def _words(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}, line {error.lineno}: "
     text = str(error) if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {error}"
-    return {"error": code, "text": text[:_TEXT_LIMIT]}
+    return {"error": code, "text": text.replace(os.getcwd() + os.sep, "")[:_TEXT_LIMIT]}
 
 
 def _receive(channel: socket.socket) -> bytes:
