@@ -31,9 +31,11 @@ std::filesystem::path package_folder() {
   return {};
 }
 
-/// Says in one sentence what is missing, and else is the judge.
+/// Says in one sentence what is missing, and else is the judge. The folder that it is called in may be that of candidates:
+/// nothing is imported from there.
 constexpr const char* start = R"(
 import sys
+sys.path[:] = [each for each in sys.path if each]
 try:
     from gpubench.judging.__main__ import main
 except ImportError as error:
@@ -49,9 +51,10 @@ int run_judge(const JudgeOptions& options) {
   words.insert(words.end(), options.words.begin() + 1, options.words.end());
   if (const auto folder = package_folder(); !folder.empty()) {
     const char* const before = std::getenv("PYTHONPATH");
-    const std::string path = before == nullptr ? folder.string() : fmt::format("{}:{}", folder.string(), before);
-    setenv("PYTHONPATH", path.c_str(), 1);
+    const bool is_alone = before == nullptr || *before == '\0';
+    setenv("PYTHONPATH", is_alone ? folder.c_str() : fmt::format("{}:{}", folder.string(), before).c_str(), 1);
   }
+  setenv("PYTHONSAFEPATH", "1", 1);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -30,8 +30,8 @@ QUICK = ("--time-budget=0.1", "--no-cold")
 CALIBRATION = HERE.parent / "python" / "cpu-calibration.json"
 
 
-def judge(*words, **environment):
-    return subprocess.run([os.environ["GPUBENCH"], "judge", *map(str, words)], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+def judge(*words, cwd=None, **environment):
+    return subprocess.run([os.environ["GPUBENCH"], "judge", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, **environment})
 
 
 def quickly(problem, *files, **settings):
@@ -237,6 +237,20 @@ def get_inputs():
                     ("work = lambda x: {'fp32': 'many'}", "`work` of work does not work")))):
             with self.subTest(problem=name):
                 self.refused(judge(self.put(name, text), SAME), words)
+
+    def test_no_candidate_is_imported_by_the_judge(self):
+        owned = self.folder / "owned"
+        text = f"open({str(owned)!r}, 'w').close()\n"
+        problem = self.put("problem.py", "import numpy as np\ndef reference(x): return x + 1\ndef inputs(random): return np.ones(3)\n")
+        for name in ("numpy.py", "fractions.py"):  # in the problem's folder
+            self.refused(judge(problem, self.put(name, text)), name, "a folder of their own")
+            (self.folder / name).unlink()
+        submitted = self.folder / "submitted"  # in the folder that the judge is called in
+        submitted.mkdir()
+        (submitted / "numpy.py").write_text(text + "def candidate(x): return x + 1\n")
+        result = judge(problem, "numpy.py", *QUICK, "--quiet", cwd=submitted)
+        self.assertEqual(result.stderr, "")
+        self.assertFalse(owned.exists())
 
     def test_a_reference_that_is_wrong_on_hidden_inputs_is_not_held_against_candidates(self):
         problem = self.put("log.py", "import numpy as np\ndef reference(x): return np.log(x)\ndef inputs(random): return random.random(100, dtype=np.float32) + 1\n")

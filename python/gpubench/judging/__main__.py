@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
 from .adapters import benchmark_program, problem_of
-from .contest import Judge, candidates_of, rank
+from .contest import Judge, candidates_of, rank, refuse_names_of_modules
 from .page import lines_of, page_of
 from .process import Limits
 from .store import Store
@@ -68,6 +68,7 @@ def _results(chosen: Any) -> tuple[Iterator[Result], Callable[[], list[str]], in
     if parts is not None:
         return benchmark_program.results(*parts, chosen.candidates, chosen.time_budget, chosen.time_limit), lambda: [], len(chosen.candidates)
     files = candidates_of(chosen.candidates)
+    refuse_names_of_modules(chosen.problem, files)
     judge = Judge(problem_of(Path(chosen.problem)), _settings(chosen), Store(Path(chosen.resume)) if chosen.resume else None)
     return judge.results(files), lambda: judge.notes, len(files)
 

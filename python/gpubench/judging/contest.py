@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import json
 import math
 import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +47,23 @@ def candidates_of(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
         else:
             raise _core.UsageError(f"There is no candidate {each}; give files, or folders of them.")
     return found
+
+
+def refuse_names_of_modules(problem: str | os.PathLike[str], files: Sequence[Path]) -> None:
+    """A candidate that a problem would import in place of a module runs in the judge's own process. Throws UsageError."""
+    place = Path(problem).absolute()
+    folder = (place if place.is_dir() else place.parent).resolve()
+    for file in files:
+        if file.suffix == ".py" and file.absolute().parent.resolve() in (folder, folder.parent) and _is_module_elsewhere(file):
+            raise _core.UsageError(f"{file} has the name of a module that {Path(problem).name} may import, and lies beside it; put candidates into a folder of their own.")
+
+
+def _is_module_elsewhere(file: Path) -> bool:
+    try:
+        found = importlib.util.find_spec(file.stem)
+    except (ImportError, ValueError):
+        return file.stem in sys.modules
+    return file.stem in sys.stdlib_module_names or (found is not None and found.origin != str(file.absolute()))
 
 
 def _key(problem: Problem, file: Path, settings: Settings) -> str:
@@ -279,6 +298,8 @@ def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candid
         if isinstance(problem, Problem):
             read = problem
         else:
+            if not callable(problem):
+                refuse_names_of_modules(problem, files)
             read = functions.problem(Path(folder), problem, names) if callable(problem) else problem_of(Path(problem))
         found = {}
         for result in Judge(read, chosen, Store(Path(resume)) if resume is not None else None).results(files):
