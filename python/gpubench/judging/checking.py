@@ -8,7 +8,7 @@ import numpy as np
 
 from . import checks
 from .cell import layout
-from .memory import Spec
+from .memory import NANS, Spec
 from .probes import SHOWN_PROBES, Probe
 from .problem import Problem
 from .side import Side
@@ -22,9 +22,9 @@ _OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES
 
 def refuse_changes(side: Side) -> None:
     """Throws Trouble where a candidate has replaced clocks or comparisons in its process."""
-    lowered = side.process.reprioritised() if side.device is None else 0  # a GPU's times know no waiting for processors
-    if lowered:
-        raise Trouble("tampering", f"It has changed the priority of {lowered} of its threads.")
+    evasion = side.process.evasion() if side.device is None else ""  # a GPU's times know no waiting for processors
+    if evasion:
+        raise Trouble("tampering", evasion)
     changes = side.changes()
     if changes:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
@@ -120,3 +120,9 @@ class Checker:
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which])
             if found:
                 raise checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
+            if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be
+                left = side.unwritten(slot, which, output)
+            else:
+                left = 0.0
+            if left:
+                raise Trouble("unwritten", f"It did not write {100 * left:.3g} % of its output.")

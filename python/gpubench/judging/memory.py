@@ -15,7 +15,7 @@ from .cell import layout
 
 Spec = dict[str, Any]
 _SIZE_SEALS, _WRITE_SEAL = 0x0001 | 0x0002 | 0x0004, 0x0010  # F_SEAL_SEAL, _SHRINK and _GROW; _FUTURE_WRITE
-_NANS = {"float16": 0x7D00, "bfloat16": 0x7FA0, "float32": 0x7FA00000, "float64": 0x7FF4000000000000}  #: NaNs that no calculation makes
+NANS = {"float16": 0x7D00, "bfloat16": 0x7FA0, "float32": 0x7FA00000, "float64": 0x7FF4000000000000}  #: NaNs that no calculation makes
 
 
 class Region:
@@ -52,7 +52,7 @@ class Poison:
     def value(self, spec: Spec) -> int:
         """The bits of one element that was not written."""
         size = min(layout.element_bytes(spec), 8)
-        nan = _NANS.get(spec["dtype"], 0)
+        nan = NANS.get(spec["dtype"], 0)
         free = (1 << (8 * size - 14 if nan and size > 2 else 5 if nan else 8 * size - 1)) - 1
         return nan | (self._bits & free) | 1
 

@@ -44,24 +44,23 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Throws ProblemError where what a problem's file says of itself is of another kind."""
+        def all_of(things: Any, kind: Callable[[Any], bool]) -> bool:
+            return isinstance(things, (tuple, list)) and all(map(kind, things))
+
         def is_case(each: Any) -> bool:
             return isinstance(each, Mapping)
 
-        def is_pair(pair: Any) -> bool:
-            return isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, (int, float)) and each >= 0 for each in pair)
-
-        def of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
-            return lambda things: isinstance(things, (tuple, list)) and all(map(kind, things))
-
-        checks = {"cases": (lambda each: bool(each) and of(is_case)(each), "a list of dicts, at least one"), "hidden_cases": (of(is_case), "a list of dicts"),
-                  "contents": (of(CONTENTS.__contains__), f"a list of {', '.join(CONTENTS)}"),
-                  "tolerance": (lambda pair: pair is None or is_pair(pair), "a pair of numbers, relative and absolute"),
-                  "precision": (lambda name: name in (None, *PRECISIONS), f"one of {', '.join(PRECISIONS)}"),
-                  "compare": (lambda each: each is None or callable(each), "a function")}
+        pair = self.tolerance
+        is_pair = all_of(pair, lambda each: isinstance(each, (int, float)) and each >= 0) and len(pair or ()) == 2
+        checks = {"cases": (bool(self.cases) and all_of(self.cases, is_case), "a list of dicts, at least one"),
+                  "hidden_cases": (all_of(self.hidden_cases, is_case), "a list of dicts"),
+                  "contents": (all_of(self.contents, lambda each: each in CONTENTS), f"a list of {', '.join(CONTENTS)}"),
+                  "tolerance": (pair is None or is_pair, "a pair of numbers, relative and absolute"),
+                  "precision": (self.precision in (None, *PRECISIONS), f"one of {', '.join(PRECISIONS)}"),
+                  "compare": (self.compare is None or callable(self.compare), "a function")}
         for name, (is_right, words) in checks.items():
-            value = getattr(self, name)
-            if not is_right(value):
-                raise ProblemError(f"`{name}` of {self.name} is to be {words}, and is {str(value)[:80]!r}.")
+            if not is_right:
+                raise ProblemError(f"`{name}` of {self.name} is to be {words}, and is {str(getattr(self, name))[:80]!r}.")
 
     def fresh(self, case: Case, **how: Any) -> Any:
         """The same as `inputs`. Throws ProblemError where there are none, or none that can be handed over."""

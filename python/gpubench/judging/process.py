@@ -175,6 +175,15 @@ def _threads(process: int) -> list[str]:
         return []
 
 
+def _field_of(file: str, name: str) -> str:
+    """The words after a name in one of the system's files; nothing where it cannot be read."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            return next((line.removeprefix(name).strip() for line in stream if line.startswith(name)), "")
+    except OSError:
+        return ""
+
+
 def _remove_group(group: str | None) -> None:
     for _ in range(50):
         try:
@@ -263,17 +272,21 @@ class CellProcess:
         except subprocess.TimeoutExpired:
             self.kill()
 
-    def reprioritised(self) -> int:
-        """How many of its threads run at another priority, or by another policy, than the judge has started with."""
-        count = 0
-        for thread in [each for process in descendants(self._pid)[1:] for each in _threads(process)]:
+    def evasion(self) -> str:
+        """What it does so that its time is not counted as it is, in words; nothing where it does not."""
+        processes = descendants(self._pid)[1:]
+        for each in processes:
+            if int(_field_of(f"/proc/{each}/status", "SigIgn:") or "0", 16) >> (signal.SIGCHLD - 1) & 1:
+                return "It ignores the end of its processes, so that their time is counted nowhere."
+        lowered = 0
+        for thread in [each for process in processes for each in _threads(process)]:
             try:
                 with open(f"/proc/{thread}/stat", encoding="utf-8", errors="replace") as stream:
                     fields = stream.read().rpartition(")")[2].split()
-                count += (int(fields[16]), int(fields[38])) != _PRIORITY
+                lowered += (int(fields[16]), int(fields[38])) != _PRIORITY
             except (OSError, ValueError, IndexError):
                 continue
-        return count
+        return f"It has changed the priority of {lowered} of its threads." if lowered else ""
 
     def idle_cpu(self) -> float:
         """Processor time since the last answer."""

@@ -35,7 +35,7 @@ class Cell:
         self.empties = 0
         self.function: Callable[..., Any] = lambda *arguments: None
         self.plan: Plan = ()
-        self.prepared = self.plan  # the same, unless somebody has changed it
+        self.prepared: Plan = ()  # the same, unless somebody has changed it
         self.input_specs: list[dict[str, Any]] = []
         self.output_specs: list[dict[str, Any]] = []
         self.mutable = self.copies = self.widens = False

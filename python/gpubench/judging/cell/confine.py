@@ -149,6 +149,7 @@ def confine(settings: dict[str, Any]) -> dict[str, str]:
             missing[name] = error.strerror or str(error)
             return False
 
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it has his children's time counted nowhere
     end_with_parent()
     _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     user, group = os.geteuid(), os.getegid()
