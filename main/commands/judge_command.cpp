@@ -31,8 +31,8 @@ std::filesystem::path package_folder() {
   return {};
 }
 
-/// Says in one sentence what is missing, and else is the judge. The folder that it is called in may be that of candidates:
-/// nothing is imported from there.
+/// Says in one sentence what is missing, and else is the judge. The folder that it is called in may be that of
+/// candidates: nothing is imported from there.
 constexpr const char* start = R"(
 import sys
 sys.path[:] = [each for each in sys.path if each]
