@@ -66,6 +66,9 @@ std::string plain_name(std::string_view text) {
   return name;
 }
 
+/// In place of a step: the rank comes to no further one.
+constexpr int has_left = -1;
+
 /// What stands in `go`: the step, the greatest value, and who is lost.
 struct Go {
   int step = 0;
@@ -85,7 +88,7 @@ class FileSteps : public Steps {
     if (error)
       throw OutOfStep(fmt::format("{} cannot be made: {}. Give a folder that all ranks can write to.", folder_.string(),
                                   error.message()));
-    if (read_go().step > 0)
+    if (read_go().step != 0)
       throw OutOfStep(
           fmt::format("The campaign in {} has begun without rank {}, or it is an older one: start all ranks "
                       "together, in a new folder or with another --campaign.",
@@ -105,6 +108,14 @@ class FileSteps : public Steps {
       return storage::read_text(file);
     } catch (const storage::ReadError& error) {
       throw OutOfStep(error.what());
+    }
+  }
+  void leave() noexcept override {
+    try {
+      step_ = has_left;
+      come(0);
+      if (place_.rank == 0) write_go({has_left, 0, {}});
+    } catch (const std::exception&) {  // then the others wait for their limit
     }
   }
   [[nodiscard]] std::vector<std::string> lost() const override { return words_; }
@@ -176,8 +187,9 @@ class FileSteps : public Steps {
       const auto step = number_in<int>(text.substr(first + 1, second - first - 1));
       const auto value = number_in<int>(text.substr(second + 1));
       if (rank && step && value && *rank >= 0 && *rank < place_.ranks) {
-        auto& known = there[*rank];
-        known = std::max(known, std::pair(*step, *value));
+        const std::pair now(*step, *value);
+        const auto [known, is_new] = there.try_emplace(*rank, now);
+        if (!is_new) known->second = std::max(known->second, now);
       }
     }
     return there;
@@ -191,6 +203,9 @@ class FileSteps : public Steps {
       Go go{step_, value, lost_};
       come.clear();
       for (const auto& [rank, state] : arrived()) {
+        if (state.first == has_left && lost_.insert(rank).second)
+          words_.push_back(
+              fmt::format("Rank {} gave up before step {} ({}): the others went on without it.", rank, step_, name));
         if (lost_.contains(rank) || state.first < step_) continue;
         come.insert(rank);
         go.value = std::max(go.value, state.second);
@@ -218,6 +233,7 @@ class FileSteps : public Steps {
     const double end = steady_seconds() + 2.0 * max_seconds_ + 5.0;
     for (Wait wait(place_.ranks); steady_seconds() < end; wait.once()) {
       const Go go = read_go();
+      if (go.step == has_left) throw OutOfStep(fmt::format("Rank 0 gave up before step {} ({}).", step_, name));
       if (go.step < step_) continue;
       if (go.step > step_ || go.lost.contains(place_.rank))
         throw OutOfStep(fmt::format("Rank {} came too late to step {} ({}): the others went on without it.",
@@ -283,6 +299,13 @@ std::vector<int> share_of(std::vector<Processor> processors, std::size_t part, s
     if (core >= first && core < end) share.push_back(one.number);
   }
   return share;
+}
+
+void leave_file_steps(const fs::path& folder, const Place& place) noexcept {
+  try {
+    FileSteps(folder, place, 0.0, nullptr).leave();
+  } catch (const std::exception&) {  // the campaign has begun without it, or the folder takes nothing
+  }
 }
 
 std::unique_ptr<Steps> file_steps(const fs::path& folder, const Place& place, double max_seconds, Arrivals arrivals) {

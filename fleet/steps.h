@@ -46,6 +46,8 @@ class Steps {
   virtual int meet(std::string_view name, int value) = 0;
   /// Gives all ranks what rank 0 has: a step of its own, of few bytes. Throws OutOfStep.
   virtual std::string share(std::string_view of_rank_0) = 0;
+  /// This rank comes to no further step: nobody is to wait for it. MPI cannot tell the others.
+  virtual void leave() noexcept {}
   /// Of rank 0: who was given up, in sentences.
   [[nodiscard]] virtual std::vector<std::string> lost() const = 0;
   /// "files" or "MPI".
@@ -60,6 +62,8 @@ using Arrivals = std::function<void(std::string_view step, std::size_t come, std
 /// and the others go on without it. Throws OutOfStep where the folder has the steps of another campaign of this name.
 std::unique_ptr<Steps> file_steps(const std::filesystem::path& folder, const Place& place, double max_seconds,
                                   Arrivals arrivals);
+/// `leave` of a rank that has come to no step.
+void leave_file_steps(const std::filesystem::path& folder, const Place& place) noexcept;
 
 /// Whom a rank exchanges messages with in a round, so that all pairs meet once in `rounds_of` rounds and nobody waits
 /// for another pair; absent where it rests. The circle method of round-robin tournaments.

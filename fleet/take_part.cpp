@@ -173,8 +173,10 @@ RankResult take_part(const Part& part, const Device& device, Steps& steps, const
     write(part, result);
     steps.meet("end", 0);
   } catch (const storage::WriteError&) {
+    steps.leave();
     throw;
   } catch (const std::exception& error) {
+    steps.leave();
     result.failure = shorten(printable(error.what()), max_reason);
   }
   result.lost = steps.lost();

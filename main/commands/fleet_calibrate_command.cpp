@@ -122,6 +122,7 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
     device = device_of(options, part.place);
   } catch (const bench::NoSuchDevice& error) {
     fleet::without_device(part, error.what());
+    if (options.steps != StepsBy::mpi) fleet::leave_file_steps(options.folder, part.place);
     say(fmt::format("rank {} of {} on {}: {}", part.place.rank, part.place.ranks, part.node, error.what()));
     return exit_codes::operation_failed;
   }

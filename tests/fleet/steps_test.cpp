@@ -76,6 +76,27 @@ TEST(FleetSteps, WhoDoesNotComeIsLostAndRefusedLater) {
   EXPECT_THROW(file_steps(folder.path(), {2, 3, 0, "c"}, 0.05, nullptr), OutOfStep);
 }
 
+TEST(FleetSteps, NobodyWaitsForWhoHasLeft) {
+  constexpr double for_ever = 1e4;
+  const PrivateFolder folder;
+  const auto first = file_steps(folder.path(), {0, 3, 0, "c"}, for_ever, nullptr);
+  const auto second = file_steps(folder.path(), {1, 3, 0, "c"}, for_ever, nullptr);
+  leave_file_steps(folder.path(), {2, 3, 0, "c"});
+  {
+    const std::jthread other([&] { EXPECT_EQ(second->meet("one", 2), 2); });
+    EXPECT_EQ(first->meet("one", 1), 2);
+  }
+  EXPECT_THAT(first->lost(), ElementsAre(HasSubstr("Rank 2 gave up before step 1 (one)")));
+  second->leave();
+  EXPECT_EQ(first->meet("two", 3), 3);
+  EXPECT_EQ(first->lost().size(), 2U);
+  first->leave();
+  const auto other = file_steps(folder.path(), {1, 2, 0, "d"}, for_ever, nullptr);
+  leave_file_steps(folder.path(), {0, 2, 0, "d"});
+  EXPECT_THROW(other->meet("one", 0), OutOfStep);
+  EXPECT_THROW(file_steps(folder.path(), {1, 2, 0, "d"}, for_ever, nullptr), OutOfStep);
+}
+
 TEST(FleetSteps, AllPairsMeetOnceInDisjointRounds) {
   for (int ranks = 2; ranks <= 17; ++ranks) {
     std::set<std::pair<int, int>> met;

@@ -143,6 +143,9 @@ class Fleet(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "rank 1 of 2 on .*: there (is no GPU|are [0-9]+ GPUs, and none is left) for local rank 99|^$")
         self.assertIn("local rank 99", (self.folder / "rank-000001.jsonl").read_text())
+        ends = self.ends(self.start(ranks=[0], of=2, seconds=200))  # nobody waits for it
+        self.assertEqual(ends[0][0], 2)
+        self.assertIn("Rank 1 gave up before step 1 (start)", ends[0][1])
 
     def canary(self, *words):
         done = subprocess.run([PROGRAM, "fleet", "canary", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=100, check=False)
