@@ -41,19 +41,35 @@ Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
   return result;
 }
 
-}  // namespace
-
-Calibration calibrate(const Device& device, const CalibrationOptions& options) {
+/// `gpu` is opened where it is not yet.
+Calibration measured(const Device& device, const CalibrationOptions& options, std::unique_ptr<GpuCalibration>& gpu) {
   const double start = steady_seconds();
   const std::string created = utc_now();
-  Calibration calibration =
-      device.kind == DeviceKind::gpu ? calibrate_gpu(device, options) : calibrate_host(device, options);
+  const bool of_gpu = device.kind == DeviceKind::gpu;
+  if (of_gpu && gpu == nullptr) gpu = open_calibration(device, options);
+  Calibration calibration = of_gpu ? calibrate_gpu(*gpu) : calibrate_host(device, options);
   calibration.device = device;
   calibration.mode = options.mode == Mode::quick ? "quick" : "full";
   calibration.created_utc = created;
   calibration.gpubench_version = version;
   calibration.seconds_taken = steady_seconds() - start;
   return calibration;
+}
+
+}  // namespace
+
+Calibration calibrate(const Device& device, const CalibrationOptions& options) {
+  return repeated_calibration(device, options)();
+}
+
+std::function<Calibration()> repeated_calibration(const Device& device, const CalibrationOptions& options) {
+  struct Kept {
+    Device device;
+    CalibrationOptions options;
+    std::unique_ptr<GpuCalibration> gpu;
+  };
+  const auto kept = std::make_shared<Kept>(Kept{device, options, nullptr});
+  return [kept] { return measured(kept->device, kept->options, kept->gpu); };
 }
 
 void take_overheads(Calibration& calibration, const std::vector<Calibration>& processes) {
@@ -85,11 +101,11 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
 std::unique_ptr<GpuCalibration> open_calibration(const Device&, const CalibrationOptions&) {
   throw GpuError("this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }
-Calibration measure_host_links(const Device& device) { return calibrate_gpu(device, {}); }
-Calibration measure_peer_links(const Device& device, const Device&) { return calibrate_gpu(device, {}); }
+Calibration measure_host_links(const Device& device) { return calibrate_gpu(*open_calibration(device, {})); }
+Calibration measure_peer_links(const Device& device, const Device&) { return measure_host_links(device); }
 struct DeviceCollectives::State {};
 DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl&, const std::string&, int, int) {
-  (void)calibrate_gpu(device, {});
+  (void)open_calibration(device, {});
 }
 DeviceCollectives::~DeviceCollectives() = default;
 std::int64_t DeviceCollectives::reserve(std::int64_t) { return 0; }

@@ -31,13 +31,15 @@ struct CalibrationOptions {
   std::function<void(std::string_view step, double done)> progress;
 };
 
+/// As `calibrate`, again and again: memory and launch shapes of the first time are kept for as long as this lives.
+std::function<Calibration()> repeated_calibration(const Device& device, const CalibrationOptions& options);
+
 /// Measures all ceilings of the device. A ceiling that cannot be had goes into `absent` with the reason; throws only
 /// when the device itself cannot be used.
 Calibration calibrate(const Device& device, const CalibrationOptions& options);
 
-// Per kind of device; `calibrate` chooses. That of a GPU throws GpuError in a build without CUDA.
+/// Of a CPU; `calibrate` chooses.
 Calibration calibrate_host(const Device& device, const CalibrationOptions& options);
-Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options);
 
 /// Puts what several processes measured in front of a calibration's ceilings, in place of its own, which count as one
 /// process more. Each ceiling is the median with the 95 % interval of the processes' mean by Student's t, widened to

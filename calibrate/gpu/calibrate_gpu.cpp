@@ -79,6 +79,8 @@ void sustain_all(GpuCalibration& bench) {
 
 Calibration calibrate_gpu(GpuCalibration& bench) {
   const GpuPlan& plan = bench.full ? full_gpu_plan : quick_gpu_plan;
+  bench.calibration = {};
+  bench.stage(0.0, 1.0);
   bench.step("warm-up", 0.0);
   const bool for_process = bench.options.part == Part::of_process;
   bench.attempt({"fp32"}, [&] { bench.warm_up(for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
@@ -87,7 +89,7 @@ Calibration calibrate_gpu(GpuCalibration& bench) {
   measure_launch(bench);
   bench.measure_costs();
   if (for_process) return std::move(bench.calibration);
-  bench.add_probes();
+  bench.prepare_probes();
   bench.stage(0.16, bench.full ? 0.5 : 0.9);
   sample_all(bench, bench.options.rounds > 0 ? bench.options.rounds : plan.rounds);
   bench.measure_curves();
@@ -98,10 +100,6 @@ Calibration calibrate_gpu(GpuCalibration& bench) {
     confirm(bench, plan.counting_seconds);
   }
   return bench.finish();
-}
-
-Calibration calibrate_gpu(const Device& device, const CalibrationOptions& options) {
-  return calibrate_gpu(*open_calibration(device, options));
 }
 
 }  // namespace gpubench::calibrate

@@ -64,6 +64,17 @@ void GpuCalibration::attempt(const std::vector<std::string>& resources, const st
   }
 }
 
+void GpuCalibration::prepare_probes() {
+  if (probes.empty()) {
+    const auto before = static_cast<std::ptrdiff_t>(calibration.absent.size());
+    add_probes();
+    without_probe_.assign(calibration.absent.begin() + before, calibration.absent.end());
+    return;
+  }
+  for (Probe& probe : probes) static_cast<ProbeSamples&>(probe) = {};
+  for (const AbsentCeiling& one : without_probe_) absent(one.resource, one.reason);
+}
+
 void GpuCalibration::sample_rate(Probe& probe) {
   const double seconds = timer.seconds(probe.enqueue);
   probe.values.push_back(*probe.ceiling.work_per_run / seconds);

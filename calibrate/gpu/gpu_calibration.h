@@ -30,8 +30,20 @@ class SmClock {
                                        bench::EventTimer& timer) = 0;
 };
 
+/// What a probe has measured.
+struct ProbeSamples {
+  std::vector<double> values;
+  std::vector<double> clocks;
+  std::vector<double> cycles;
+  int clocks_beside = 0;        ///< how many of `clocks` were read while the probe ran, not after
+  std::uint64_t throttled = 0;  ///< throttle reasons seen, bits as in gpu/readings.h
+  int throttled_samples = 0;
+  std::optional<double> temperature;
+  std::string failure;  ///< why it was given up; empty while it works
+};
+
 /// One thing measured once in every round of a calibration.
-struct Probe {
+struct Probe : ProbeSamples {
   Ceiling ceiling;                   ///< ceiling_of sets what was measured, and the limit; the rest is set beforehand
   std::function<void()> enqueue;     ///< a rate: `ceiling.work_per_run` of work. Empty where `measure` is set
   std::function<Reading()> measure;  ///< anything else: takes a sample by itself
@@ -45,15 +57,6 @@ struct Probe {
   /// The declared work is only a bound: the counted work takes its place, and without a count there is no ceiling.
   bool work_is_as_counted = false;
   double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
-
-  std::vector<double> values;
-  std::vector<double> clocks;
-  std::vector<double> cycles;
-  int clocks_beside = 0;        ///< how many of `clocks` were read while the probe ran, not after
-  std::uint64_t throttled = 0;  ///< throttle reasons seen, bits as in gpu/readings.h
-  int throttled_samples = 0;
-  std::optional<double> temperature;
-  std::string failure;  ///< why it was given up; empty while it works
 };
 
 /// A vendor derives from it and brings the probes. Groups of them are added, and then sampled in turn, or write
@@ -84,6 +87,8 @@ class GpuCalibration : public CalibrationContext {
   virtual void add_probe_like(const Ceiling& stored) = 0;
 
   [[nodiscard]] int multiprocessors() const { return device.units; }
+  /// Begins a calibration: adds the probes, or has those of the one before forget their samples.
+  void prepare_probes();
   /// As the base's, and takes the GPU's error away, so that no later call tells it again.
   void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
   /// Takes one sample and the clock with it. An error of the GPU ends the probe: it goes to `failure`.
@@ -99,6 +104,8 @@ class GpuCalibration : public CalibrationContext {
 
  private:
   void sample_rate(Probe& probe);
+
+  std::vector<AbsentCeiling> without_probe_;
 };
 
 /// Bits as in gpu/readings.h: the driver holds the clock back.
@@ -110,7 +117,7 @@ void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& val
 
 /// Of the vendor that the device is of. Throws GpuError where it cannot be used, or this build has no probes for it.
 std::unique_ptr<GpuCalibration> open_calibration(const Device& device, const CalibrationOptions& options);
-/// What is measured in which order.
+/// What is measured in which order. Again and again, where memory and launch shapes of the first time are to be kept.
 Calibration calibrate_gpu(GpuCalibration& gpu);
 
 }  // namespace gpubench::calibrate

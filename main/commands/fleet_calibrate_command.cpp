@@ -45,7 +45,7 @@ fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& d
   else
     how.part = calibrate::Part::all_but_of_process;
   if (options.probes == Probes::quick && options.runs > 2) how.rounds = 3;  // the runs are rounds, too
-  fleet::Measure measure = [device, how] { return calibrate::calibrate(device, how); };
+  fleet::Measure measure = calibrate::repeated_calibration(device, how);
   if (options.probes == Probes::brief) measure = calibrate::brief_calibration(device);
   if (!options.links || device.kind != DeviceKind::gpu) return measure;
   return [measure = std::move(measure), device] {

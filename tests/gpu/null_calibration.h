@@ -7,7 +7,7 @@
 
 namespace gpubench::bench {
 
-class NullCalibration final : public calibrate::GpuCalibration {
+class NullCalibration : public calibrate::GpuCalibration {
  public:
   /// `misdeclared`: the work that the probe "l2" declares for each byte that it moves.
   NullCalibration(const NullBackend& backend, const Device& device, const calibrate::CalibrationOptions& options,

@@ -75,6 +75,30 @@ TEST_F(NullPipeline, CalibrationsThatAreRepeatedTakeFewerRounds) {
   EXPECT_GT(repeats(0), 3);
 }
 
+TEST_F(NullPipeline, ACalibrationThatIsRepeatedTakesSamplesOfItsOwn) {
+  /// Whose first probe is not to be had.
+  struct Lacking : NullCalibration {
+    using NullCalibration::NullCalibration;
+    void add_probes() override {
+      ++asked;
+      absent("fp8", "there is none");
+      NullCalibration::add_probes();
+    }
+    int asked = 0;
+  };
+  calibrate::CalibrationOptions options;
+  Lacking calibrating(null_backend(), device_, options, 1.0);
+  const Calibration first = calibrate::calibrate_gpu(calibrating), second = calibrate::calibrate_gpu(calibrating);
+  EXPECT_EQ(calibrating.asked, 1);
+  ASSERT_EQ(first.ceilings.size(), second.ceilings.size());
+  for (std::size_t i = 0; i < first.ceilings.size(); ++i) {
+    EXPECT_EQ(first.ceilings[i].resource, second.ceilings[i].resource);
+    EXPECT_EQ(first.ceilings[i].repeats, second.ceilings[i].repeats);
+  }
+  ASSERT_EQ(second.absent.size(), first.absent.size());
+  EXPECT_EQ(second.absent.front().reason, "there is none");
+}
+
 TEST_F(NullPipeline, TheVendorIsAmongTheDevices) {
   EXPECT_EQ(choose_devices("").front().id, "null:0");
   EXPECT_EQ(choose_devices("null:0").front(), device_);
