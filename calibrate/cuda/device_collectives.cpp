@@ -42,8 +42,12 @@ struct DeviceCollectives::State {
   State(const Device& device, const bench::Nccl& nccl, const std::string& id, int its_rank, int its_ranks)
       : gpu(bench::open_gpu(device)), rank(its_rank), ranks(its_ranks), communicator(nccl, id, rank, ranks) {}
 
-  void enqueue(Collective collective, std::int64_t bytes, Stream stream) {
-    communicator.enqueue(collective, send.data(), receive.data(), static_cast<std::size_t>(bytes), stream);
+  /// Each iteration takes the next part of the buffers, as those of nccl-tests do, so that caches help none.
+  void enqueue(Collective collective, std::int64_t bytes, Stream stream, int iteration = 0) {
+    const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(float);
+    const std::size_t first = count * (static_cast<std::size_t>(iteration) % (send.size() / count));
+    communicator.enqueue(collective, send.data() + first, receive.data() + first, static_cast<std::size_t>(bytes),
+                         stream);
   }
   /// Numbers that all ranks have, of those of each.
   std::vector<double> agreed(NcclCommunicator::Agreement how, const std::vector<double>& values) {
@@ -57,10 +61,10 @@ struct DeviceCollectives::State {
   }
   double slowest(double seconds) { return agreed(NcclCommunicator::Agreement::max, {seconds}).front(); }
   /// The mean time of one of a row, of this rank, begun by all at about one moment.
-  double row(const std::function<void()>& enqueue_one, int iterations) {
+  double row(const std::function<void(int iteration)>& enqueue_one, int iterations) {
     (void)slowest(0.0);
     const double start = steady_seconds();
-    for (int i = 0; i < iterations; ++i) enqueue_one();
+    for (int i = 0; i < iterations; ++i) enqueue_one(i);
     gpu->wait();
     return (steady_seconds() - start) / iterations;
   }
@@ -98,11 +102,11 @@ struct DeviceCollectives::State {
   }
 
   /// Each of a row between two events, on this rank.
-  std::vector<double> between_events(const std::function<void()>& enqueue_one, int iterations) {
+  std::vector<double> between_events(const std::function<void(int iteration)>& enqueue_one, int iterations) {
     while (events.size() < static_cast<std::size_t>(iterations) + 1) events.push_back(gpu->event());
     events[0]->record(gpu->stream());
     for (int i = 0; i < iterations; ++i) {
-      enqueue_one();
+      enqueue_one(i);
       events[static_cast<std::size_t>(i) + 1]->record(gpu->stream());
     }
     gpu->synchronize();
@@ -115,7 +119,7 @@ struct DeviceCollectives::State {
   std::vector<double> each(Collective collective, std::int64_t bytes, int iterations) {
     (void)slowest(0.0);
     return agreed(NcclCommunicator::Agreement::max,
-                  between_events([&] { enqueue(collective, bytes, gpu->stream()); }, iterations));
+                  between_events([&](int i) { enqueue(collective, bytes, gpu->stream(), i); }, iterations));
   }
 
   std::unique_ptr<bench::Gpu> gpu;
@@ -148,7 +152,7 @@ CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t by
                                           double max_seconds) {
   State& s = *state_;
   s.check(collective, bytes);
-  const auto one = [&] { s.enqueue(collective, bytes, s.gpu->stream()); };
+  const auto one = [&](int i) { s.enqueue(collective, bytes, s.gpu->stream(), i); };
   const double about = s.slowest(s.row(one, warm_up));
   const int iterations =
       std::clamp(static_cast<int>(std::min(max_seconds / std::max(about, 1e-9), 1e9)), min_iterations, max_iterations);
@@ -163,7 +167,7 @@ CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t by
 
 std::vector<double> DeviceCollectives::time_link(int peer, bool sends, std::int64_t bytes, int iterations) {
   State& s = *state_;
-  const auto one = [&] {
+  const auto one = [&](int) {
     const auto size = static_cast<std::size_t>(bytes);
     if (sends)
       s.communicator.send(s.send.data(), size, peer, s.gpu->stream());
@@ -179,7 +183,7 @@ std::vector<double> DeviceCollectives::time_link(int peer, bool sends, std::int6
 double DeviceCollectives::launch_seconds() {
   constexpr int launches = 200;
   State& s = *state_;
-  const auto one = [&] { s.gpu->launch_nothing(s.gpu->stream()); };
+  const auto one = [&](int) { s.gpu->launch_nothing(s.gpu->stream()); };
   std::vector<double> seconds;
   for (int i = -1; i < rows; ++i)
     if (const double row = s.row(one, launches); i >= 0) seconds.push_back(row);
