@@ -50,11 +50,9 @@ std::vector<std::vector<const BisectedChange*>> by_commit(const Bisected& bisect
 
 /// What to do next with a commit that was found.
 std::string advice_for(const Commit& commit) {
-  return commit.is_merge ? fmt::format(
-                               "It is a merge. To search what it brought: gpubench bisect $(git merge-base "
-                               "{0}^1 {0}^2) {0}^2",
-                               short_hash(commit))
-                         : fmt::format("To see it: git show {}", short_hash(commit));
+  if (commit.merged.empty()) return fmt::format("To see it: git show {}", short_hash(commit));
+  return fmt::format("It is a merge. To search what it brought: gpubench bisect $(git merge-base {0} {1}) {1}",
+                     commit.before.substr(0, 10), commit.merged.substr(0, 10));
 }
 
 std::string headline(const std::vector<const BisectedChange*>& changes) {
@@ -114,7 +112,7 @@ std::vector<ResultTable> tables_of(const Bisected& bisected) {
       changes.add({commit.hash, short_hash(commit), commit.author, commit.date, commit.subject, change.point,
                    change.device, change.ratio.value - 1.0, change.ratio.ci95.low - 1.0, change.ratio.ci95.high - 1.0,
                    interval_text(change.ratio), change.probability, probability_text(change.probability),
-                   count(change.candidates), std::int64_t{commit.is_merge ? 1 : 0}});
+                   count(change.candidates), std::int64_t{commit.merged.empty() ? 0 : 1}});
     const Commit none, &commit = is_found(change) ? change.commits.front() : none;
     for (const compare::Cause& cause : change.causes.list)
       causes.add({commit.hash, short_hash(commit), change.point, std::string(name_of(cause.kind)), cause.text,

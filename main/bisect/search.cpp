@@ -101,6 +101,10 @@ class BisectSearch::Search {
 
   [[nodiscard]] std::size_t last() const { return hashes_.size() - 1; }
 
+  [[nodiscard]] reports::Commit described(std::size_t commit) const {
+    return repository_.describe(hashes_[commit], commit > 0 ? hashes_[commit - 1] : "");
+  }
+
   void ahead(const std::vector<std::size_t>& commits) {
     std::vector<std::string> hashes;
     for (const std::size_t commit : commits)
@@ -296,8 +300,8 @@ class BisectSearch::Search {
 
   [[nodiscard]] reports::Bisected result_of() {
     reports::Bisected result;
-    result.good = repository_.describe(hashes_[0]);
-    result.bad = repository_.describe(hashes_[last()]);
+    result.good = described(0);
+    result.bad = described(last());
     result.commits = last();
     result.undecided = undecided_;
     for (const std::string& name : builds_.empty_submodules())
@@ -313,8 +317,7 @@ class BisectSearch::Search {
     if (const std::size_t all = builds_.count() + left_out_.size(); all > result.builds)
       result.notes.push_back(fmt::format("{} more were built ahead, and not needed",
                                          plural(static_cast<long long>(all - result.builds), "commit")));
-    for (const auto& [commit, reason] : left_out_)
-      result.left_out.emplace_back(repository_.describe(hashes_[commit]), reason);
+    for (const auto& [commit, reason] : left_out_) result.left_out.emplace_back(described(commit), reason);
     const auto with_notes = [&]() -> reports::Bisected& {
       result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
       return result;
@@ -330,14 +333,14 @@ class BisectSearch::Search {
       change.ratio = culprit.ratio;
       constexpr std::size_t max_named = 20;
       for (std::size_t i = 0; i < culprit.commits.size() && i < max_named; ++i)
-        change.commits.push_back(repository_.describe(hashes_[culprit.commits[i]]));
+        change.commits.push_back(described(culprit.commits[i]));
       change.candidates = culprit.commits.size();
       result.changes.push_back(std::move(change));
     }
     explain(result.changes, culprits);
     for (std::size_t commit = 1; commit <= last(); ++commit) {
       if (pairs_of(commit) == 0) continue;
-      reports::MeasuredCommit measured{repository_.describe(hashes_[commit]), pairs_of(commit), {}};
+      reports::MeasuredCommit measured{described(commit), pairs_of(commit), {}};
       for (std::size_t i = 0; i < points_.size(); ++i)
         for (const auto& level : bisection_->levels_of(i))
           if (level.commit == commit) {

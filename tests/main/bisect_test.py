@@ -255,6 +255,40 @@ class Bisect(CommandLineTest):
         self.assertIn("It is a merge", words)
         self.assertIn("old-point is gone in BAD", words)
 
+    def test_searches_only_what_comes_from_good(self):
+        """GOOD is of a branch that made it faster. Commits of main before the merge are slow, and no change."""
+        repository, hashes = self.history("branched", self.steps((99, 1.0)), commits=1)
+
+        def commit(point, message):
+            (repository / "times.json").write_text(json.dumps({"point-0": point}))
+            (repository / "number").write_text(message)
+            self.git(repository, "commit", "--quiet", "--all", f"--message={message}")
+            return self.git(repository, "rev-parse", "HEAD")
+
+        self.git(repository, "checkout", "--quiet", "-b", "side")
+        good = commit(0.8e-3, "Faster")
+        commit(0.8e-3, "As fast")
+        self.git(repository, "checkout", "--quiet", "main")
+        for n in range(4):
+            self.git(repository, "commit", "--quiet", "--allow-empty", f"--message=Work on main {n}")
+        self.git(repository, "merge", "--quiet", "--no-edit", "side")
+        merge = self.git(repository, "rev-parse", "HEAD")
+        self.git(repository, "commit", "--quiet", "--allow-empty", "--message=After it")
+        culprit = commit(0.9e-3, "Slower")
+        out = self.folder / "branched.json"
+        result = self.bisect(repository, good, "main", f"--out={out}")
+        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+        document = json.loads(out.read_text())
+        self.assertEqual((document["commits"], self.changes_in(out)["point-0"]["commit"]), (4, culprit))
+        # Where the merge itself is it, what it brought is what the search has not seen: main.
+        slower = self.git(repository, "rev-parse", "main~2^")
+        self.git(repository, "checkout", "--quiet", "-b", "other", good)
+        self.git(repository, "checkout", "--quiet", slower)
+        commit(0.95e-3, "Slower on main")
+        self.git(repository, "merge", "--quiet", "--no-edit", "-s", "ours", "other")
+        result = self.bisect(repository, good, "HEAD")
+        self.assertIn(f"$(git merge-base {good[:10]} ", " ".join(result.stdout.split()))
+
     def test_ends_in_time(self):
         repository, hashes = self.history("late", self.steps((3, 1.1)), commits=8)
         result = subprocess.run([str(GPUBENCH), "bisect", hashes[0], "main", f"--repository={repository}", "--run=./bench.py", "--total-budget=4"],

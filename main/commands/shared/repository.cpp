@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -95,18 +97,33 @@ std::vector<std::string> Repository::commits_between(const std::string& good, co
         base.empty() ? "They have no commit in common." : fmt::format("Give the commit that both come from: {}.", base),
         base.empty() ? shallow_hint() : ""));
   }
-  auto commits = lines_of(git({"rev-list", "--first-parent", "--reverse", fmt::format("{}..{}", good, bad)}));
-  if (commits.empty()) throw UsageError("GOOD and BAD are the same commit.");
+  if (good == bad) throw UsageError("GOOD and BAD are the same commit.");
+  std::map<std::string, std::string> before;  // of each commit that comes from GOOD, its first parent that does, too
+  for (const std::string& line :
+       lines_of(git({"rev-list", "--ancestry-path", "--parents", "--reverse", "--topo-order", good + ".." + bad}))) {
+    std::istringstream words(line);
+    std::string commit, parent;
+    words >> commit;
+    while (words >> parent && parent != good && !before.contains(parent)) {
+    }
+    before[commit] = parent;
+  }
+  std::vector<std::string> commits;
+  for (std::string commit = bad; commit != good; commit = before.at(commit)) commits.push_back(commit);
+  std::ranges::reverse(commits);
   if (commits.size() > max_commits)
     throw UsageError(fmt::format("There are {} commits from GOOD to BAD, and the maximum is {}. Give a newer GOOD.",
                                  commits.size(), max_commits));
   return commits;
 }
 
-reports::Commit Repository::describe(const std::string& hash) const {
+reports::Commit Repository::describe(const std::string& hash, const std::string& before) const {
   const auto fields = lines_of(git({"show", "--no-patch", "--format=%an%n%as%n%P%n%s", hash}));
   const auto field = [&](std::size_t i) { return i < fields.size() ? fields[i] : std::string(); };
-  return {hash, field(0), field(1), field(3), field(2).find(' ') != std::string::npos};
+  reports::Commit commit{hash, field(0), field(1), field(3), before, {}};
+  std::istringstream parents(field(2));
+  while (!before.empty() && parents >> commit.merged && commit.merged == before) commit.merged.clear();
+  return commit;
 }
 
 bool Repository::is_dirty() const {

@@ -19,9 +19,11 @@ class Repository {
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
   /// The hash of what a user names. Throws UsageError.
   [[nodiscard]] std::string commit_of(const std::string& revision) const;
-  /// After `good` up to `bad`, the oldest first; a merge counts as one. Throws UsageError where `good` is no ancestor.
+  /// After `good` up to `bad`, the oldest first, each a child of the one before: by first parents as far as these come
+  /// from `good`. A merge counts as one. Throws UsageError where `good` is no ancestor.
   [[nodiscard]] std::vector<std::string> commits_between(const std::string& good, const std::string& bad) const;
-  [[nodiscard]] reports::Commit describe(const std::string& hash) const;
+  /// `before`: its parent in the search, where it has one.
+  [[nodiscard]] reports::Commit describe(const std::string& hash, const std::string& before = {}) const;
   /// Whether the checkout differs from its commit.
   [[nodiscard]] bool is_dirty() const;
 
