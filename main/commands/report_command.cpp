@@ -53,7 +53,7 @@ int run_report(const ReportOptions& options) {
   const ConsoleStyle style = stdout_style(options);
   std::vector<reports::NamedRun> runs;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    runs.push_back({labels[i], storage::read_run(files[i])});
+    runs.push_back({labels[i], read_whole_run(files[i])});
     judge_anew(options.calibration_file, runs.back().run);
     filter_findings(options.filter, runs.back().run);
     if (options.quiet || !options.outputs.empty()) continue;

@@ -17,14 +17,39 @@
 
 namespace gpubench {
 
+namespace {
+
+/// One file a benchmark: together they are one run. Absent where the folder is not criterion's.
+template <class Read>
+std::optional<Run> criterion_run(const std::filesystem::path& folder, const Read& read) {
+  const auto files = storage::criterion_files_in(folder);
+  if (files.empty()) return std::nullopt;
+  Run all = read(files.front());
+  for (std::size_t i = 1; i < files.size(); ++i)
+    std::ranges::move(read(files[i]).points, std::back_inserter(all.points));
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
-    const auto& file = place->path();
-    const std::string name = file.filename().string();
-    if (!name.starts_with('.') && reports::writes_run(file) && !storage::is_beside_results(file)) files.push_back(file);
-  }
+  std::vector<std::filesystem::path> files, below;
+  std::error_code error, none;
+  const auto look = [&](const std::filesystem::path& in, std::vector<std::filesystem::path>& folders) {
+    for (std::filesystem::directory_iterator place(in, error), end; !error && place != end; place.increment(error)) {
+      const auto& file = place->path();
+      if (file.filename().string().starts_with('.')) continue;
+      if (place->is_directory(none))
+        folders.push_back(file);
+      else if (reports::writes_run(file) && !storage::is_beside_results(file))
+        files.push_back(file);
+    }
+  };
+  look(folder, below);
+  // .benchmarks and .asv/results have one for each machine.
+  std::vector<std::filesystem::path> deeper;
+  if (files.empty())
+    for (const auto& one : below) look(one, deeper);
   if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
   if (files.empty())
     throw UsageError(
@@ -41,16 +66,21 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
       runs.push_back(storage::read_slim_run(name));
       continue;
     }
-    if (const auto files = storage::criterion_files_in(name); !files.empty()) {
-      // One file a benchmark: together they are one run.
-      Run& all = runs.emplace_back(storage::read_slim_run(files.front()));
-      for (std::size_t i = 1; i < files.size(); ++i)
-        std::ranges::move(storage::read_slim_run(files[i]).points, std::back_inserter(all.points));
-      continue;
-    }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
+    const auto read = [](const std::filesystem::path& file) { return storage::read_slim_run(file); };
+    if (auto run = criterion_run(name, read))
+      runs.push_back(*std::move(run));
+    else
+      std::ranges::transform(run_files_in(name), std::back_inserter(runs), read);
   }
   return runs;
+}
+
+Run read_whole_run(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto read = [](const std::filesystem::path& one) { return storage::read_run(one); };
+  if (std::filesystem::is_directory(file, error))
+    if (auto run = criterion_run(file, read)) return *std::move(run);
+  return read(file);
 }
 
 std::string extension_of(const std::filesystem::path& file) { return lower(file.extension().string()); }

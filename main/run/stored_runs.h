@@ -12,11 +12,13 @@
 
 namespace gpubench {
 
-/// The runs in a folder. Throws UsageError where there is none.
+/// The runs in a folder, or, where it has none itself, in those right below it. Throws UsageError where there is none.
 std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder);
 /// The runs of files, and of all *.json in folders; a folder of criterion's is one run. Throws storage::ReadError;
 /// UsageError for an empty folder.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
+/// One with all that its file holds: of a file, or of a folder of criterion's.
+Run read_whole_run(const std::filesystem::path& file);
 
 /// Leaves out the points whose names --filter does not match. Throws UsageError where none is left.
 void keep_matching(const std::string& filter, Run& run);

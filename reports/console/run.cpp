@@ -171,10 +171,11 @@ std::string device_text(const Device& device) {
 }
 
 std::string heading_of_run(const Run& run, const ConsoleStyle& style) {
-  std::string text = paragraph("",
-                               fmt::format("gpubench {} on {}, {}", printable(run.context.gpubench_version),
-                                           printable(run.context.host), printable(run.context.created_utc)),
-                               color::bold, style);
+  std::string text = paragraph(
+      "",
+      fmt::format("gpubench {} on {}{}{}", printable(run.context.gpubench_version), printable(run.context.host),
+                  run.context.created_utc.empty() ? "" : ", ", printable(run.context.created_utc)),
+      color::bold, style);
   for (const Device& device : run.devices) {
     const std::string lead = printable(device.id) + ": ";
     text += paragraph(lead, device_text(device), color::none, style);

@@ -353,12 +353,19 @@ class Commands(unittest.TestCase):
         self.assertIn("added 0 of 2 runs", self.gpubench("gate", "import", late, early, f"--store={store}").stderr)
         entries = [json.loads(file.read_text()) for file in sorted(store.glob("*/*.json"))]
         self.assertEqual([entry["label"] for entry in entries], ["0" * 40, asv["commit_hash"]])
+        # Tools keep a folder for each machine: given the one above, all in them are meant.
+        above = self.folder / "above" / "Linux-CPython-3.11-64bit"
+        above.mkdir(parents=True)
+        shutil.copy(kept / "pytest_benchmark.json", above / "0001_c1863e.json")
+        self.assertIn("added 1 of 1 run", self.gpubench("gate", "import", above.parent, f"--store={self.folder}/above-store").stderr)
         for file in ("google_benchmark.json", "pytest_benchmark.json", "nvbench.json", "criterion"):
             result = self.gpubench("gate", "import", kept / file, f"--store={store}")
             self.assertIn("added 1 of 1 run", result.stderr, file)
             again = self.gpubench("compare", kept / file, kept / file)
             self.assertIn(again.returncode, (0,), file + again.stdout + again.stderr)
-        self.assertEqual(self.gpubench("report", kept / "google_benchmark.json").returncode, 0)
+        for file in ("google_benchmark.json", "criterion"):
+            self.assertEqual(self.gpubench("report", kept / file).returncode, 0, file)
+        self.assertNotIn(", \n", self.gpubench("report", kept / "criterion").stdout)
         broken = self.folder / "broken.json"
         broken.write_text('{"machine_info": {}, "benchmarks": [{"name": "a", "stats": {"median": -1, "rounds": 1}}]}')
         self.assert_refused(self.gpubench("gate", "import", broken, f"--store={store}"), "broken.json: /benchmarks/0/stats/median", "pytest-benchmark")

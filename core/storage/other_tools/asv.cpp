@@ -78,10 +78,10 @@ class AsvReader {
       parameters.push_back(values.list([](const Node& value) { return value.text(); }));
     for (std::size_t i = 0; i < results.size(); ++i) {
       Measurement& measurement = add_point(run, name + combination(parameters, i));
-      const auto number = [&](const char* key) -> std::optional<double> {
+      const auto number = [&](const char* key, Domain domain = Domain::not_negative) -> std::optional<double> {
         const std::vector<Node> values = column(row, key);
         if (i >= values.size() || values[i].is_null()) return std::nullopt;
-        return values[i].number(Domain::not_negative);
+        return values[i].number(domain);
       };
       if (results[i].is_null()) {
         measurement.skipped = "asv has no result of it: it failed, or was not run";
@@ -100,8 +100,9 @@ class AsvReader {
       // Rounded to four digits, so that they may lie beyond it.
       statistics.lower_quartile = std::min(number("stats_q_25").value_or(statistics.median), statistics.median);
       statistics.upper_quartile = std::max(number("stats_q_75").value_or(statistics.median), statistics.median);
-      const auto low = number("stats_ci_99_a"), high = number("stats_ci_99_b");
-      if (low && high) statistics.median_ci95 = Interval{*low, *high};
+      // Of few repeats asv's interval may begin below zero.
+      const auto low = number("stats_ci_99_a", Domain::any), high = number("stats_ci_99_b");
+      if (low && high) statistics.median_ci95 = Interval{std::max(*low, 0.0), *high};
       constexpr double max_count = 1e12;
       statistics.count = static_cast<std::int64_t>(std::min(number("stats_repeat").value_or(1.0), max_count));
       set_statistics(node, measurement, statistics,

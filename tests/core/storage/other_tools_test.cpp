@@ -75,6 +75,12 @@ TEST(OtherTools, Asv) {
   EXPECT_NEAR(point(run, "b.TimeSuite.time_range/1000/'b.c'").seconds()->median, 1.5403e-5, 1e-9);
   EXPECT_TRUE(point(run, "b.TimeSuite.time_range/1000/'a'").skipped) << "null is no zero";
   EXPECT_THAT(run.warnings.at(0), HasSubstr("2 benchmarks"));
+  const auto few =
+      run_from_json(R"({"commit_hash":"a","result_columns":["result","stats_ci_99_a","stats_ci_99_b"],"params":{},)"
+                    R"("results":{"time_a":[[2e-4],[-2e-3],[6e-3]]}})",
+                    "few repeats");
+  expect_whole(few);
+  EXPECT_EQ(few.points.at(0).measurement.seconds()->median_ci95, (Interval{0.0, 6e-3}));
 }
 
 TEST(OtherTools, Criterion) {
