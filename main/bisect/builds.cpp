@@ -185,10 +185,20 @@ Run Builds::run(const std::string& hash, const fs::path& file, const std::vector
   std::error_code none;
   fs::create_directories(file.parent_path());
   fs::remove(file, none);
-  std::vector<std::string> arguments = {fmt::format("--out={}", file.string()), "--quiet"};
-  arguments.insert(arguments.end(), further.begin(), further.end());
-  const ProgramResult result =
-      start(hash, options_.run_command + " \"$@\"", arguments, options_.run_limit_seconds, false);
+  std::string command = options_.run_command;
+  std::vector<std::string> arguments = {file.string()};
+  constexpr std::string_view place = "{out}";
+  const bool is_ours = command.find(place) == std::string::npos;
+  if (is_ours) {
+    arguments = {fmt::format("--out={}", file.string()), "--quiet"};
+    arguments.insert(arguments.end(), further.begin(), further.end());
+    command += " \"$@\"";
+  } else if (!further.empty()) {
+    throw Unusable("a --run with {out} takes no further options");
+  }
+  for (auto at = command.find(place); at != std::string::npos; at = command.find(place, at))
+    command.replace(at, place.size(), "\"$1\"");
+  const ProgramResult result = start(hash, command, arguments, options_.run_limit_seconds, false);
   if (result.timed_out)
     throw Unusable(fmt::format("a run took over {} s (--run-limit)", format_number(options_.run_limit_seconds)));
   const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;

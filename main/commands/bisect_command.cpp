@@ -35,7 +35,10 @@ fs::path folder_of(const BisectOptions& options, const Repository& repository, c
 
 int run_bisect(const BisectOptions& options) {
   if (options.run_command.empty())
-    throw UsageError("Say how to run the benchmark: --run='build/my_benchmark --filter=...'. It gets --out=FILE.");
+    throw UsageError(
+        "Say how to run the benchmark: --run='build/my_benchmark --filter=...'. It gets --out=FILE, or the file where "
+        "it "
+        "has {out}.");
   const Repository repository(options.repository);
   const std::string good = repository.commit_of(options.inputs[0]), bad = repository.commit_of(options.inputs[1]);
   std::vector<std::string> hashes = repository.commits_between(good, bad);
@@ -85,7 +88,8 @@ extern const CommandFile bisect_command{
               "bisect",
               "Find the commit that made a benchmark slower",
               "gpubench bisect v1.4 HEAD --build='cmake --build build' --run='build/bench --filter=^gemm'\n"
-              "gpubench bisect HEAD~50 HEAD --build='pip install -e .' --run='python bench.py' --out=why.md",
+              "gpubench bisect HEAD~50 HEAD --build='pip install -e .' --run='python bench.py {out}'\n"
+              "gpubench bisect HEAD~50 HEAD --build=make --run='./bench --benchmark_out={out}' --out=why.md",
               {"GOOD BAD", "Commits: one before and one after it got slower.", 2, 2},
               ".json .md .html",
               false,
@@ -94,7 +98,9 @@ extern const CommandFile bisect_command{
                 "first. What pip installs goes into an environment of its own. Without it nothing is built.",
                 use::text(&BisectOptions::build)},
                {"--run", "COMMAND", "", "", common, once,
-                "Runs the benchmarks, in the same place. It gets --out=FILE --quiet at its end.",
+                "Runs the benchmarks, in the same place. It gets --out=FILE --quiet at its end; or, where it has "
+                "{out}, "
+                "the name of the JSON file there: 'pytest --benchmark-json={out}'.",
                 use::text(&BisectOptions::run_command)},
                {"--total-budget", "SECONDS", "", "3600", common, once, "Maximum time for the search.",
                 use::number(&BisectOptions::total_budget_seconds, 1.0, 1e7)},

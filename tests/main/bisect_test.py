@@ -255,6 +255,14 @@ class Bisect(CommandLineTest):
         self.assertIn("It is a merge", words)
         self.assertIn("old-point is gone in BAD", words)
 
+    def test_runs_what_takes_the_file_elsewhere(self):
+        """Benchmarks of other tools have no --out: {out} says where the file's name goes."""
+        repository, hashes = self.history("elsewhere", self.steps((2, 1.2)), commits=3)
+        out = self.folder / "elsewhere.json"
+        result = self.bisect(repository, hashes[0], "main", f"--out={out}", run="exec 5>{out}; exec 5>&-; ./bench.py --out={out}")
+        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+        self.assertEqual(self.changes_in(out)["point-0"]["commit"], hashes[2])
+
     def test_searches_only_what_comes_from_good(self):
         """GOOD is of a branch that made it faster. Commits of main before the merge are slow, and no change."""
         repository, hashes = self.history("branched", self.steps((99, 1.0)), commits=1)
