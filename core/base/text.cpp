@@ -225,6 +225,33 @@ std::string lower(std::string text) {
   return text;
 }
 
+namespace {
+
+/// "ns::kernel<...>" of a mangled name that this library's demangler does not know, with template arguments as they
+/// are; the name itself where it is none.
+std::string path_of_mangled(const std::string& name) {
+  std::string_view rest = std::string_view(name).substr(2);
+  const bool nested = rest.starts_with('N');
+  if (nested) rest.remove_prefix(1);
+  std::string path = rest.starts_with("St") ? "std" : "";
+  if (!path.empty()) rest.remove_prefix(2);
+  while (!rest.empty() && rest.front() >= '1' && rest.front() <= '9') {
+    std::size_t length = 0;
+    for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9' && length < name.size(); rest.remove_prefix(1))
+      length = 10 * length + static_cast<std::size_t>(rest.front() - '0');
+    if (length > rest.size()) return name;
+    const std::string_view part = rest.substr(0, length);
+    path += path.empty() ? "" : "::";
+    path += part.starts_with("_GLOBAL__N_") ? "(anonymous namespace)" : part;
+    rest.remove_prefix(length);
+    if (!nested) break;
+  }
+  if (path.empty()) return name;
+  return rest.starts_with('I') ? fmt::format("{}<{}>", path, rest.substr(1)) : path;
+}
+
+}  // namespace
+
 std::string demangled(const std::string& name) {
   const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
     for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -240,9 +267,10 @@ std::string demangled(const std::string& name) {
   if (const auto source = source_of(name)) return *source;
   // Libraries up to GCC 12 do not know bfloat16, which AMD's kernels have: another type stands in for it.
   constexpr std::string_view bfloat16 = "DF16b", other = "De", other_name = "decimal128";
-  if (!name.starts_with("_Z") || name.find(bfloat16) == std::string::npos) return name;
+  if (!name.starts_with("_Z")) return name;
+  if (name.find(bfloat16) == std::string::npos) return path_of_mangled(name);
   const auto source = source_of(replaced(name, bfloat16, other));
-  return source ? replaced(*source, other_name, "std::bfloat16_t") : name;
+  return source ? replaced(*source, other_name, "std::bfloat16_t") : path_of_mangled(name);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -28,6 +28,8 @@ namespace gpubench::timeline {
 namespace {
 
 constexpr std::size_t max_inputs = 100'000;  ///< different shapes of operators' inputs
+constexpr std::array input_lists = {&ChromeEvent::input_dims, &ChromeEvent::input_types, &ChromeEvent::input_strides,
+                                    &ChromeEvent::input_values};
 
 /// A thread as a trace names it: by two numbers, or by texts, which have numbers of their own.
 struct ThreadKey {
@@ -126,7 +128,24 @@ class ChromeReader {
     return kind_of_category(event_.category, event_.name);
   }
 
+  /// As Kineto writes them, whatever formatted the file.
+  static std::string one_line(std::string_view json) {
+    std::string line;
+    bool quoted = false, escaped = false;
+    for (const char c : json) {
+      if (!quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) continue;
+      line += c;
+      if (!quoted && c == ',') line += ' ';
+      if (c == '"' && !escaped) quoted = !quoted;
+      escaped = c == '\\' && !escaped;
+    }
+    return line;
+  }
+
   std::int64_t inputs_number() {
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+      if (std::string_view& list = event_.*input_lists[i]; list.find('\n') != std::string_view::npos)
+        list = lines_[i] = one_line(list);
     const auto list = [](std::string_view text) { return text.size() > max_name_bytes ? std::string_view() : text; };
     inputs_text_.assign(list(event_.input_dims)).append(list(event_.input_types));
     const bool needs_values = work_needs_values(event_.name);
@@ -528,6 +547,7 @@ class ChromeReader {
   std::vector<bool> of_nobody_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> counters_;
   std::string inputs_text_;
+  std::array<std::string, input_lists.size()> lines_;
   std::size_t inputs_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> async_;
   std::vector<End> ends_;

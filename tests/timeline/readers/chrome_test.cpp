@@ -148,6 +148,18 @@ TEST(ChromeReader, names_gpus_and_keeps_the_values_that_work_depends_on) {
              "args": {"Concrete Inputs": ["", "", "[0]"], "Input type": ["float", "float", ""], "Input Dims": [[1, 2, 3], [4, 2, 3], []]}},
             {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 20, "dur": 9,
              "args": {"Concrete Inputs": ["", ""], "Input type": ["float", "float"], "Input Dims": [[1, 2], [2, 3]]}},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 40, "dur": 9,
+             "args": {"Input type": [
+                          "long int",
+                          "a \" b"
+                      ],
+                      "Input Dims": [
+                          [
+                              7,
+                              2
+                          ],
+                          []
+                      ]}},
             {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 1, "args": {"device": 0, "stream": 7}}]})",
       "trace.json");
   ASSERT_EQ(timeline.gpus.size(), 1);
@@ -156,8 +168,10 @@ TEST(ChromeReader, names_gpus_and_keeps_the_values_that_work_depends_on) {
   for (const auto& slice : timeline.slices)
     if (slice.kind == SliceKind::other && slice.detail >= 0)
       inputs.push_back(timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
-  EXPECT_THAT(inputs, ::testing::ElementsAre(R"([[1, 2, 3], [4, 2, 3], []]["float", "float", ""]["", "", "[0]"])",
-                                             R"([[1, 2], [2, 3]]["float", "float"])"));
+  EXPECT_THAT(inputs,
+              ::testing::ElementsAre(R"([[1, 2, 3], [4, 2, 3], []]["float", "float", ""]["", "", "[0]"])",
+                                     R"([[1, 2], [2, 3]]["float", "float"])", R"([[7, 2], []]["long int", "a \" b"])"))
+      << "a file that was formatted tells the same";
 }
 
 TEST(ChromeReader, ties_recorded_waits_to_their_calls) {
@@ -477,6 +491,13 @@ TEST(ChromeReader, shows_amds_kernels_of_bfloat16_as_in_the_source) {
   };
   EXPECT_EQ(shown("_ZN5aiter4normIDF16bLi64EEEvPT_S2_"),
             "void aiter::norm<std::bfloat16_t, 64>(std::bfloat16_t*, std::bfloat16_t*)");
+  // An argument that the demangler does not know (Tn, of constrained templates) costs the arguments alone.
+  EXPECT_EQ(
+      shown("_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_"
+            "PS4_i"),
+      "sgl_hip::activation::act_and_mul_kernel<14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i>");
+  EXPECT_EQ(shown("_ZN2ck12_GLOBAL__N_14gemmITnjLj4EEEvv"), "ck::(anonymous namespace)::gemm<TnjLj4EEEvv>");
+  EXPECT_EQ(shown("_ZN99999999999999999999ck"), "_ZN99999999999999999999ck");
   EXPECT_EQ(shown("_ZDF16b"), "_ZDF16b");
   EXPECT_EQ(shown("DF16b"), "DF16b");
 }
