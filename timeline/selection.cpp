@@ -2,6 +2,7 @@
 #include "timeline/selection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "core/base/text.h"
 #include "timeline/analyses/steps/iterations.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -39,11 +41,11 @@ std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selec
   } else if (!selection.range.empty()) {
     std::set<std::string> others;
     std::vector<std::int64_t> number(result.size());  // of the next of this name
+    const std::vector<bool> meant = ranges_named(timeline, selection.range);
     for (const Slice& slice : timeline.slices) {
       if (slice.kind != SliceKind::range) continue;
-      const std::string& name = timeline.names.text(slice.name);
-      if (name != selection.range) {
-        if (others.size() < 8) others.insert(name);
+      if (!meant[slice.name]) {
+        if (others.size() < 8) others.emplace(unnumbered(timeline.names.text(slice.name)));
         continue;
       }
       const std::uint32_t process = timeline.tracks[slice.track].process;
@@ -72,6 +74,15 @@ std::vector<std::vector<Stretch>> stretches_of(const Linked& linked, const Selec
 }  // namespace
 
 Timeline selected(Timeline&& timeline, const Selection& selection) {
+  if (selection.rank) {
+    std::set<std::int64_t> ranks;
+    for (const Process& process : timeline.processes)
+      if (process.rank) ranks.insert(*process.rank);
+    if (!ranks.contains(*selection.rank))
+      throw std::invalid_argument(
+          ranks.empty() ? std::string("the trace does not tell its rank; leave --rank out")
+                        : fmt::format("there is no rank {}; there are {}", *selection.rank, fmt::join(ranks, ", ")));
+  }
   const Linked linked(timeline);
   const auto stretches = stretches_of(linked, selection);
   const auto at = [](const std::optional<double>& seconds, std::int64_t otherwise) {
@@ -125,9 +136,7 @@ Timeline selected(Timeline&& timeline, const Selection& selection) {
     place[i] = static_cast<std::uint32_t>(all.size());
     all.push_back(slice);
   }
-  if (all.empty())
-    throw std::invalid_argument(selection.rank ? fmt::format("nothing of rank {} lies there", *selection.rank)
-                                               : std::string("nothing lies there"));
+  if (all.empty()) throw std::invalid_argument("nothing lies there");
   timeline.slices = std::move(all);
   std::erase_if(timeline.flows, [&](Flow& flow) {
     flow = {place[flow.from], place[flow.to], flow.name};

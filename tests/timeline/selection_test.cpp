@@ -55,6 +55,18 @@ TEST(Selection, OfARangeIsAllOfItsName) {
   EXPECT_THROW((void)timeline::selected(steps().timeline, {.iteration = 3, .range = "forward"}), std::invalid_argument);
 }
 
+TEST(Selection, OfNumberedRangesIsByTheNameThatTheyShare) {
+  for (const char* const name : {"ProfilerStep", "ProfilerStep#*"})
+    EXPECT_EQ(works(timeline::selected(steps().timeline, {.range = name})), "k0 k1 k2 ") << name;
+  EXPECT_EQ(works(timeline::selected(steps().timeline, {.iteration = 1, .range = "ProfilerStep"})), "k1 ");
+  EXPECT_EQ(works(timeline::selected(steps().timeline, {.range = "ProfilerStep#1"})), "k1 ");
+  Sample both = steps();
+  both.slice(SliceKind::range, both.ranges, 301, 399, "ProfilerStep");
+  both.kernel(310, 312, 320, 330, "k3");
+  both.sorted();
+  EXPECT_EQ(works(timeline::selected(std::move(both.timeline), {.range = "ProfilerStep"})), "k3 ") << "the very name";
+}
+
 TEST(Selection, OfAStretchOfTimeIsCutAtItsEnds) {
   const timeline::Timeline part = timeline::selected(steps().timeline, {.from_seconds = 97e-9, .to_seconds = 200e-9});
   EXPECT_EQ(works(part), "k0 k1 ");
@@ -68,7 +80,18 @@ TEST(Selection, OfAStretchOfTimeIsCutAtItsEnds) {
 }
 
 TEST(Selection, OfARankThatIsNotThereSaysSo) {
-  EXPECT_THROW((void)timeline::selected(steps().timeline, {.rank = 9}), std::invalid_argument);
+  const auto why = [](Sample sample) {
+    try {
+      (void)timeline::selected(std::move(sample.timeline), {.rank = 9});
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(why(steps()), "the trace does not tell its rank; leave --rank out");
+  Sample ranked = steps();
+  ranked.timeline.processes[0].rank = 3;
+  EXPECT_EQ(why(std::move(ranked)), "there is no rank 9; there are 3");
 }
 
 }  // namespace

@@ -178,6 +178,25 @@ std::string_view stem_of(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
+std::string_view unnumbered(std::string_view name) {
+  std::string_view stem = stem_of(name);
+  if (stem.size() == name.size()) return name;
+  while (!stem.empty() && (stem.back() == '#' || stem.back() == ' ' || stem.back() == '_')) stem.remove_suffix(1);
+  return stem.empty() ? name : stem;
+}
+
+std::vector<bool> ranges_named(const Timeline& timeline, std::string_view asked) {
+  const std::vector<bool> exact = timeline.names.where([&](std::string_view name) { return name == asked; });
+  if (std::ranges::any_of(timeline.slices,
+                          [&](const Slice& slice) { return slice.kind == SliceKind::range && exact[slice.name]; }))
+    return exact;
+  return timeline.names.where([&](std::string_view name) {
+    const std::string_view stem = stem_of(name);
+    return stem.size() < name.size() &&
+           (unnumbered(name) == asked || (asked.ends_with('*') && stem == asked.substr(0, asked.size() - 1)));
+  });
+}
+
 std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names,
                                                                 bool join_numbered) {
   std::unordered_map<std::uint32_t, std::uint32_t> result;

@@ -17,6 +17,12 @@ namespace gpubench::timeline {
 /// The name without the number at its end; as it is where there is none, or nothing else.
 std::string_view stem_of(std::string_view name);
 
+/// Of numbered names what they have in common: "ProfilerStep" of "ProfilerStep#7"; others as they are.
+std::string_view unnumbered(std::string_view name);
+/// Of each of `timeline.names`, whether `--range` means it: the ranges of this name, or else those that are numbered
+/// and have it in common, with or without the "#*" that paths show.
+std::vector<bool> ranges_named(const Timeline& timeline, std::string_view asked);
+
 /// Of each name of a range, as a number of `timeline.names`, its name in paths as a number of `names`:
 /// "ProfilerStep#*" where numbered ones are to be joined.
 std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, StringPool& names,

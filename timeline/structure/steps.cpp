@@ -18,6 +18,7 @@
 #include "timeline/program/gaps.h"
 #include "timeline/statistics/breakdown.h"
 #include "timeline/statistics/distribution.h"
+#include "timeline/structure/range_tree.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -413,9 +414,9 @@ std::vector<Steps> steps(const Linked& linked) {
 std::vector<Steps> steps_in_ranges(const Linked& linked, std::string_view name) {
   const Timeline& timeline = linked.timeline;
   std::vector<std::vector<TimeWindow>> ranges(timeline.processes.size());
+  const std::vector<bool> meant = ranges_named(timeline, name);
   for (const Slice& slice : timeline.slices) {
-    if (slice.kind != SliceKind::range || linked.links.thread_of_track[slice.track] == none ||
-        timeline.names.text(slice.name) != name)
+    if (slice.kind != SliceKind::range || linked.links.thread_of_track[slice.track] == none || !meant[slice.name])
       continue;
     // Of ranges that overlap, on threads or within one another, the first counts.
     auto& of_process = ranges[timeline.tracks[slice.track].process];
