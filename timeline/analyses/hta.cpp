@@ -65,7 +65,7 @@ std::vector<ResultTable> hta_tables(const Linked& linked, std::string_view /*by*
   bottlenecks.shown = 0;
   for (const Finding& one : all_findings(linked, program)) {
     bottlenecks.add({one.evidence});
-    advice.add({one.advice});
+    advice.add({one.text});
   }
   ResultTable memory{"memory",
                      columns_of("process; kind; peak_allocated_mb; peak_time_ms; allocations; never_freed_mb")};

@@ -48,6 +48,7 @@ void add_straggler(const Timeline& timeline, double wall, std::vector<Finding>& 
 void add_slow_iterations(const Linked& linked, double wall, std::vector<Finding>& findings) {
   const auto labels = process_labels(linked.timeline);
   for (const Iterations& one : iterations(linked)) {
+    if (one.all.size() < 3) continue;  // of two none is usual
     double lost = 0.0;
     for (const Iteration& iteration : one.all) {
       const auto took = static_cast<double>(iteration.end_ns - iteration.start_ns);
@@ -119,9 +120,9 @@ std::vector<ResultTable> summary_tables(const Linked& linked, std::string_view /
     std::ranges::move(more, std::back_inserter(tables));
   };
   if (gpus.empty() && tables.front().rows.empty() && !timeline.slices.empty()) {
-    tables.front().none = fmt::format("{} of the host alone, with these functions and operators:",
-                                      format_seconds(seconds_of(all.total_ns)));
     add("operators", 20);
+    tables.front().none = fmt::format("{} of the host alone{}", format_seconds(seconds_of(all.total_ns)),
+                                      tables[1].rows.empty() ? "." : ", with these functions and operators:");
   }
   constexpr std::size_t shown_kernels = 10, shown_lines = 8;
   tables.push_back(gpu_table(timeline, gpus));

@@ -16,9 +16,10 @@
 namespace gpubench::timeline {
 namespace {
 
-constexpr std::int64_t tiny_kernel_ns = 5000;    // a launch takes the host as long as that
-constexpr double many_tiny = 0.5;                // of all kernels
-constexpr std::size_t min_tiny = 100;            // kernels
+constexpr std::int64_t tiny_kernel_ns = 5000;  // a launch takes the host as long as that
+constexpr double many_tiny = 0.5;              // of all kernels
+constexpr std::size_t min_tiny = 100;          // kernels
+constexpr std::int64_t slow_launch_ns = 1'000'000;
 constexpr std::int64_t churning = 10;            // allocations between the first and the last launch
 constexpr std::int64_t leaking = 4;              // allocations of one source in the second half that stay
 constexpr std::int64_t leaking_bytes = 1 << 20;  // of them together
@@ -45,7 +46,7 @@ struct Calls {
     }
     return all;
   }
-  /// "cudaStreamSynchronize (120 calls), cudaMemcpy (3 calls)": of at most two names.
+  /// ": cudaStreamSynchronize (120 calls), cudaMemcpy (3 calls)": of at most two names; empty where there are none.
   [[nodiscard]] static std::string text(const StringPool& names,
                                         const std::unordered_map<std::uint32_t, Called>& calls) {
     std::vector<std::pair<std::uint32_t, Called>> sorted(calls.begin(), calls.end());
@@ -53,16 +54,18 @@ struct Calls {
       return std::pair(-a.second.ns, a.first) < std::pair(-b.second.ns, b.first);
     });
     if (sorted.size() > 2) sorted.resize(2);
-    return joined(sorted, ", ", [&](const auto& one) {
-      return fmt::format("{} ({})", names.text(one.first), plural(one.second.count, "call"));
-    });
+    return (sorted.empty() ? "" : ": ") + joined(sorted, ", ", [&](const auto& one) {
+             return fmt::format("{} ({})", names.text(one.first), plural(one.second.count, "call"));
+           });
   }
 };
 
-struct TinyKernels {
+/// Of one GPU.
+struct Work {
   std::size_t all = 0, tiny = 0;
   std::int64_t short_gaps_ns = 0;  // in front of tiny ones
   Called layout;                   // those that only change the layout of tensors
+  Called slow_launches;            // the GPU's idle time within launches that take the host long
 };
 
 /// cuDNN's kernels around a convolution whose tensors have another layout than its kernel wants.
@@ -126,8 +129,9 @@ class Rules {
     });
     const std::vector<bool> allocating = timeline_.names.where(allocates),
                             of_layout = timeline_.names.where(changes_layout);
-    std::vector<std::int64_t> ends(links_.gpus.size(), std::numeric_limits<std::int64_t>::min());
-    for (const Slice& slice : timeline_.slices) {
+    std::vector<std::int64_t> ends(links_.gpus.size(), never);
+    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
+      const Slice& slice = timeline_.slices[i];
       const std::uint32_t process = timeline_.tracks[slice.track].process;
       const std::uint32_t gpu = linked_.gpu_of(slice);
       if (gpu != none && (windows_.empty() || windows_[process].within(slice.start_ns, slice.end_ns()) > 0))
@@ -139,6 +143,12 @@ class Rules {
           slice.start_ns < last[process])
         add(calls_[process].allocations, slice);
       if (gpu == none) continue;
+      if (const Slice* const call = linked_.call_of(i);
+          call != nullptr && call->duration_ns > slow_launch_ns && !call->counted && ends[gpu] != never) {
+        const std::int64_t idle = std::min(call->end_ns(), slice.start_ns) - std::max(call->start_ns, ends[gpu]);
+        tiny_[gpu].slow_launches.count += idle > 0 ? 1 : 0;
+        tiny_[gpu].slow_launches.ns += std::max<std::int64_t>(idle, 0);
+      }
       if (slice.kind == SliceKind::kernel) {
         ++tiny_[gpu].all;
         if (of_layout[slice.name]) {
@@ -203,7 +213,7 @@ class Rules {
                                             timeline_.names.text(longest->name));
   }
 
-  void of_gpu(const GpuTime& gpu, std::uint32_t number, const TinyKernels& kernels) {
+  void of_gpu(const GpuTime& gpu, std::uint32_t number, const Work& kernels) {
     const Calls& calls = calls_[links_.gpus[number].first];
     const double wall = undisturbed_seconds(gpu);
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
@@ -216,24 +226,34 @@ class Rules {
       std::string_view advice;
       double share = 0.0;  // of the time, for what has no rule of its own; its longest gap is told
     };
+    const auto launches = [](std::int64_t count) {
+      return format_count(static_cast<double>(count)) + (count == 1 ? " launch" : " launches");
+    };
+    const bool slow_launches = 2.0 * seconds_of(kernels.slow_launches.ns) > idle_of(gpu, IdleCause::launch);
     for (const IdleRule& rule : std::initializer_list<IdleRule>{
-             {IdleCause::launch, "idle.launch",
-              fmt::format("because the host launches too slowly: {} launch{}{}",
-                          format_count(static_cast<double>(gpu.launches)), gpu.launches == 1 ? "" : "es",
-                          gpu.launch_period_seconds
-                              ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
-                              : ""),
-              "Capture what repeats in a CUDA graph, or fuse kernels."},
+             slow_launches ? IdleRule{IdleCause::launch, "idle.launch",
+                                      fmt::format("because {} took the host over a millisecond{}, as first launches "
+                                                  "do, which load a kernel's code",
+                                                  launches(kernels.slow_launches.count),
+                                                  kernels.slow_launches.count == 1 ? "" : " each"),
+                                      "Launch each kernel once before the work that counts."}
+                           : IdleRule{IdleCause::launch, "idle.launch",
+                                      fmt::format("because the host launches too slowly: {}{}", launches(gpu.launches),
+                                                  gpu.launch_period_seconds
+                                                      ? fmt::format(", one every {} of host time",
+                                                                    format_seconds(*gpu.launch_period_seconds))
+                                                      : ""),
+                                      "Capture what repeats in a CUDA graph, or fuse kernels."},
              {IdleCause::host, "idle.host",
               fmt::format("because the host does other work for more than a millisecond at a time, {}: loading, "
                           "set-up, Python",
                           plural(host == gpu.idle.end() ? 0 : host->gaps, "time")),
               "Do it on another thread while the GPU works, or before."},
              {IdleCause::synchronization, "idle.synchronization",
-              "because the host waited for it before it launched more: " + Calls::text(timeline_.names, calls.waits),
+              "because the host waited for it before it launched more" + Calls::text(timeline_.names, calls.waits),
               "Leave out waits within steps, such as reading a result to print it."},
              {IdleCause::copy, "idle.copy",
-              "because the host waited for copies: " + Calls::text(timeline_.names, calls.copies),
+              "because the host waited for copies" + Calls::text(timeline_.names, calls.copies),
               "Use asynchronous copies and pinned memory, and launch the next work before waiting."},
              {IdleCause::device, "idle.device", "although work was launched: it started late",
               "See what it waited for: events, other streams, copies, another program on the GPU.", min_share},
@@ -262,7 +282,7 @@ class Rules {
             "Start it earlier, in smaller parts, on a stream of its own, so that it runs during kernels.");
     if (const Called all = Calls::sum(calls.allocations); all.count >= churning)
       put("memory.churn", seconds_of(all.ns), wall,
-          fmt::format("Between its launches the host allocates and frees GPU memory: {}.",
+          fmt::format("Between its launches the host allocates and frees GPU memory{}.",
                       Calls::text(timeline_.names, calls.allocations)),
           "Allocate once before the loop, or use cudaMallocAsync with a pool.");
     if (kernels.layout.count > 0)
@@ -331,7 +351,7 @@ class Rules {
   const Correlations& links_ = linked_.links;
   const WindowsOf& windows_;
   std::vector<Calls> calls_;
-  std::vector<TinyKernels> tiny_;
+  std::vector<Work> tiny_;
   std::vector<bool> worked_;
   bool amd_ = false;  ///< the calls are HIP's
   std::map<std::string_view, Candidate> candidates_;

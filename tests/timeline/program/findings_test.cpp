@@ -49,6 +49,32 @@ TEST(Findings, name_the_cause_and_what_it_could_save) {
   EXPECT_FALSE(program.findings[1].gain_seconds);
 }
 
+TEST(Findings, of_launches_that_load_code_do_not_blame_the_number_of_launches) {
+  Sample sample;
+  sample.kernel(0, 5 * us, 8 * us, 10 * us);
+  sample.kernel(11 * us, 3011 * us, 3012 * us, 3014 * us);
+  for (int i = 302; i < 330; ++i)
+    sample.kernel(i * 10 * us, i * 10 * us + 3 * us, i * 10 * us + 4 * us, i * 10 * us + 6 * us);
+  const auto findings = timeline::analyze(sample.sorted()).findings;
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].code, "idle.launch");
+  EXPECT_THAT(findings[0].text, HasSubstr("because 1 launch took the host over a millisecond, as first launches do, "
+                                          "which load a kernel's code. Launch each kernel once before"));
+}
+
+TEST(Findings, of_waits_whose_calls_lie_before_the_stretch_name_none) {
+  Sample sample;
+  sample.kernel(0, 2 * us, 4 * us, 50 * us);
+  sample.slice(SliceKind::synchronization, sample.thread, 3 * us, 91 * us, "cudaStreamSynchronize");
+  sample.kernel(110 * us, 112 * us, 114 * us, 200 * us);
+  const timeline::Linked linked(sample.sorted());
+  timeline::Windows stretch;
+  stretch.add(80 * us, 200 * us);
+  const auto findings = timeline::findings(linked, timeline::analyze(linked), {stretch});
+  ASSERT_FALSE(findings.empty());
+  for (const Finding& one : findings) EXPECT_THAT(one.text, ::testing::Not(HasSubstr(": ."))) << one.text;
+}
+
 TEST(Findings, of_waits_copies_and_overlaps) {
   Sample sample;
   sample.kernel(0, 2 * us, 4 * us, 50 * us);
