@@ -50,9 +50,10 @@ std::vector<std::string> in_our_names(std::vector<std::string> words) {
     words[first] = found->second;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), "trace");
   }
-  // `trace FILE` is what a newcomer types: the summary.
+  // `trace FILE` is what a newcomer types: the summary. No action has a dot or a slash.
   if (words.front() == "trace" && words.size() > 1 && command_of({words[0], words[1]}).is_group() &&
-      std::filesystem::exists(words[1]))
+      (std::filesystem::exists(words[1]) ||
+       (words[1].front() != '-' && words[1].find_first_of("./") != std::string::npos)))
     words.insert(words.begin() + 1, "summary");
   const auto& names = words[first] == "trace" ? of_traces : former;
   for (std::string& word : words)

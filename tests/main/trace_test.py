@@ -126,6 +126,7 @@ class Trace(unittest.TestCase):
 
     def test_files_that_are_none(self):
         self.assertIn("No such file", self.refused("trace", "summary", self.folder / "none.json"))
+        self.assertIn("No such file", self.refused("trace", self.folder / "none.json"))
         self.assertIn("this folder has no trace", self.refused("trace", "summary", self.folder))
 
 
