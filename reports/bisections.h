@@ -16,7 +16,7 @@ namespace gpubench::reports {
 
 struct Commit {
   std::string hash, author, date, subject;
-  std::string before, merged;  ///< of a merge: the parent that the search has, and the one that it has not
+  std::string before{}, merged{};  ///< of a merge: the parent that the search has, and the one that it has not
 };
 
 /// A change of one point.

@@ -99,6 +99,8 @@ std::string facts_text(const Shown& shown) {
   return joined(facts, ", ");
 }
 
+constexpr std::size_t max_kernel_name = 48;  // columns on the console, in pipes too
+
 std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
   const Shown shown = shown_of(table);
   std::string text;
@@ -121,9 +123,11 @@ std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
       const bool toned = column.kind == ValueKind::difference || column.kind == ValueKind::change;
       for (std::size_t r = 0; r < shown.rows; ++r) {
         const int tone = toned && r < table.tones.size() ? table.tones[r] : 0;
-        made.cells.push_back({printable(shown.cells[c][r]), tone == 0  ? color::none
-                                                            : tone > 0 ? color::red
-                                                                       : color::green});
+        const std::string cell = printable(shown.cells[c][r]);
+        made.cells.push_back(
+            {column.kind == ValueKind::kernel ? shorten(cell, max_kernel_name) : cell, tone == 0  ? color::none
+                                                                                       : tone > 0 ? color::red
+                                                                                                  : color::green});
       }
     }
     std::vector<std::vector<std::string_view>> groups;

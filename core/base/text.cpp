@@ -227,8 +227,8 @@ std::string lower(std::string text) {
 
 namespace {
 
-/// "ns::kernel<...>" of a mangled name that this library's demangler does not know, with template arguments as they
-/// are; the name itself where it is none.
+/// "ns::kernel<ILi7E>(...)" of a mangled name that this library's demangler does not know, with template arguments as
+/// they are; the name itself where it is none.
 std::string path_of_mangled(const std::string& name) {
   std::string_view rest = std::string_view(name).substr(2);
   const bool nested = rest.starts_with('N');
@@ -247,7 +247,7 @@ std::string path_of_mangled(const std::string& name) {
     if (!nested) break;
   }
   if (path.empty()) return name;
-  return rest.starts_with('I') ? fmt::format("{}<{}>", path, rest.substr(1)) : path;
+  return rest.starts_with('I') ? fmt::format("{}<{}>(...)", path, rest.substr(1)) : path + "(...)";
 }
 
 }  // namespace

@@ -19,6 +19,15 @@ TEST(ResultTable, TellsTheShareOfTheRowsThatAreNotShown) {
               ::testing::HasSubstr("and 2 more, 50 % of the time"));
 }
 
+TEST(ResultTable, ShortensKernelsInPipesToo) {
+  ResultTable table{"kernels", columns_of("name:kernel=kernel; other=other")};
+  table.add({"Cijk_" + std::string(400, 'x') + "_end", std::string(60, 'y')});
+  const std::string text = console_text({table}, {.whole_names = true});
+  EXPECT_THAT(text, ::testing::HasSubstr("x_end  " + std::string(60, 'y')));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr(std::string(48, 'x'))));
+  EXPECT_THAT(csv(table), ::testing::HasSubstr(std::string(400, 'x'))) << "files have the whole name";
+}
+
 TEST(ResultTable, AShareOfACeilingIsNoShareOfTheTime) {
   const std::string text = console_text({of_three_rows("name=kernel; achieved:share=of ceiling")}, {});
   EXPECT_THAT(text, ::testing::HasSubstr("and 2 more"));

@@ -495,8 +495,8 @@ TEST(ChromeReader, shows_amds_kernels_of_bfloat16_as_in_the_source) {
   EXPECT_EQ(
       shown("_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_"
             "PS4_i"),
-      "sgl_hip::activation::act_and_mul_kernel<14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i>");
-  EXPECT_EQ(shown("_ZN2ck12_GLOBAL__N_14gemmITnjLj4EEEvv"), "ck::(anonymous namespace)::gemm<TnjLj4EEEvv>");
+      "sgl_hip::activation::act_and_mul_kernel<14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i>(...)");
+  EXPECT_EQ(shown("_ZN2ck12_GLOBAL__N_14gemmITnjLj4EEEvv"), "ck::(anonymous namespace)::gemm<TnjLj4EEEvv>(...)");
   EXPECT_EQ(shown("_ZN99999999999999999999ck"), "_ZN99999999999999999999ck");
   EXPECT_EQ(shown("_ZDF16b"), "_ZDF16b");
   EXPECT_EQ(shown("DF16b"), "DF16b");
