@@ -385,6 +385,7 @@ class Comparing {
         if (const ProcessPoint& entry = table[point]; entry.log_seconds) {
           values.push_back(*entry.log_seconds);
           variance += entry.standard_error * entry.standard_error + entry.load_error * entry.load_error;
+          sides.under_load |= entry.load_error > 0.0;
         }
       sides.within_variance += variance / static_cast<double>(values.size() * values.size());
     };

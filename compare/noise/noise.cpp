@@ -262,6 +262,7 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   contains(apart, "samples within processes");
   contains(drifts, "drift between series of processes");
   contains(sides.other_card && source != NoiseSource::given, "differences between cards");
+  contains(sides.under_load, "load of the machine");
   fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }

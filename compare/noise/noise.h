@@ -111,6 +111,7 @@ struct PointSides {
   double within_variance = 0.0;      ///< of the difference of the means, from the samples inside the processes
   bool one_after_the_other = false;  ///< one side is older than the other, and the noise learnt is not of that
   bool other_card = false;           ///< each side is of one card, and they are two
+  bool under_load = false;           ///< others ran on the cores or the GPU; it is in `within_variance`
 };
 
 /// Fills ratio, times, noise and the p-value, not yet adjusted. `learnt` is absent without two processes of anything.

@@ -144,6 +144,8 @@ class Measure:
             low, high = mine["interval"]
             text += f" ({low:.3f} to {high:.3f})"
         noise = _NOISE.get(mine["noise_from"], mine["noise_from"])
+        if "load of the machine" in mine["interval_contains"]:
+            noise += ", and these were measured under load"
         over = threshold is not None and mine["ratio"] > 1.0 + threshold
         fails = fail_on != "never" and (over or mine["change"] in ("slower", fail_on))
         why = _why(mine)

@@ -478,6 +478,8 @@ def _side(runs: Runs) -> list[_core.Run]:
         return [runs._core]
     if isinstance(runs, (str, os.PathLike)):
         return [_core.Run.read(os.fspath(runs))]
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"compare() takes runs, files, or several of them a side, not {type(runs).__name__}")
     return [each for one in runs for each in _side(one)]
 
 

@@ -76,10 +76,13 @@ TEST(Compare, OneRunASideOfACpuIsUndecidedUnlessFarApart) {
 TEST(Compare, LoadWidensAnInterval) {
   gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.2));
   ASSERT_EQ(compare(base, next, quiet()).points.at(0).change, Change::slower);
+  EXPECT_THAT(compare(base, next, quiet()).points.at(0).interval_contains,
+              ::testing::Not(Contains("load of the machine")));
   next.points[0].measurement.conditions.emplace().core_share = 0.5;
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points.at(0).change, Change::inconclusive);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("measured under load")));
+  EXPECT_THAT(comparison.points.at(0).interval_contains, Contains("load of the machine"));
   next.points[0].measurement.conditions->core_share.reset();
   ASSERT_EQ(compare(base, next, quiet()).points.at(0).change, Change::slower);
   next.points[0].measurement.conditions->gpu_share = 0.5;

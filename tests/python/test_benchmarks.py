@@ -33,6 +33,13 @@ def test_sizes_go_up_to_the_last():
         gpubench.sizes(8, 4)
 
 
+def test_wrong_types_are_named():
+    with pytest.raises(TypeError, match="takes a function, not int; axes have names"):
+        gpubench.benchmark(3)
+    with pytest.raises(TypeError, match="takes runs, files, or several of them a side, not NoneType"):
+        gpubench.compare(None, None)
+
+
 def test_run_has_a_point_for_each_choice(triad, quick):
     run = gpubench.run(triad, **quick)
     assert [point.name for point in run][:3] == [
