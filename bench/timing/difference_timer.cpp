@@ -27,6 +27,12 @@ double DifferenceTimer::time(std::int64_t executions) {
   return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * overhead_seconds_;
 }
 
+std::int64_t DifferenceTimer::first_executions() const {
+  if (!(about_seconds_ > 0.0)) return 1;
+  const double fitting = std::ceil(2.0 * shortest_batch_seconds() / about_seconds_);  // launches are half of the short
+  return fitting < static_cast<double>(enough_executions()) ? static_cast<std::int64_t>(fitting) : enough_executions();
+}
+
 std::string DifferenceTimer::method(std::int64_t executions_per_sample) const {
   const std::string note = note_.empty() ? "" : "; " + note_;
   if (short_length_ == 0)

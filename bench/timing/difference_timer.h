@@ -41,13 +41,15 @@ std::int64_t short_chain(double one_execution_seconds);
 class DifferenceTimer final : public Timer {
  public:
   /// `kernel_overhead_seconds`: of the kernels of one execution; zero when it is not known, as `note` then says.
+  /// `about_seconds`: what one takes at most; zero when that is not known.
   DifferenceTimer(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double kernel_overhead_seconds,
-                  std::string note, TimingMode clock = TimingMode::device)
+                  std::string note, TimingMode clock = TimingMode::device, double about_seconds = 0.0)
       : timer_(std::move(timer)),
         short_length_(short_length),
         overhead_seconds_(kernel_overhead_seconds),
         note_(std::move(note)),
-        clock_(clock) {}
+        clock_(clock),
+        about_seconds_(about_seconds) {}
 
   /// May come out slightly negative for an operation that does nothing.
   double time(std::int64_t executions) override;
@@ -55,6 +57,7 @@ class DifferenceTimer final : public Timer {
   [[nodiscard]] double min_batch_seconds() const override { return 200e-6; }
   [[nodiscard]] double shortest_batch_seconds() const override { return 50e-6; }
   [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
+  [[nodiscard]] std::int64_t first_executions() const override;
   /// What is taken off takes time as well, so that these chains are some 50 us apart: a jitter of 0.2 us is 5 ns of
   /// each.
   [[nodiscard]] std::int64_t enough_executions() const override { return std::min<std::int64_t>(max_executions(), 40); }
@@ -70,6 +73,7 @@ class DifferenceTimer final : public Timer {
   double overhead_seconds_;
   std::string note_;
   TimingMode clock_;
+  double about_seconds_;
 };
 
 }  // namespace gpubench::bench

@@ -278,7 +278,7 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const CapturedExecution& capt
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.timer = std::make_unique<DifferenceTimer>(
       std::move(timer), short_length, timing.kernel_overhead_seconds ? timing.kernel_overhead_seconds->value : 0.0,
-      substitute.note);
+      substitute.note, TimingMode::device, one_execution_seconds);
   return timing;
 }
 

@@ -133,13 +133,14 @@ class Channel {
     constexpr int max_runs = 100;
     constexpr double brief_seconds = 0.2e-3;
     const double longest = options_.brief ? brief_seconds : options_.budget_seconds / 10.0;
-    double previous = timed(1);
+    executions_ = options_.brief ? clock_.first_executions() : 1;
+    double previous = timed(executions_);
     for (int run = 1;; ++run) {
       const double passed = clock_.now() - start;
       const bool long_enough =
           !(passed >= 0.0 && passed < options_.min_warm_up_seconds);  // a broken clock goes backwards
       if (long_enough && (run >= max_runs || passed > longest)) break;
-      const double current = timed(1);
+      const double current = timed(executions_);
       const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
       previous = current;
       if (long_enough && steady) break;
@@ -147,11 +148,10 @@ class Channel {
     return previous;
   }
 
-  std::int64_t batch_length(double one_execution, double wanted) {
+  std::int64_t batch_length(double took, double wanted) {
     // A single execution of a short operation is mostly the clock's own cost, so the length is found by growing.
     const std::int64_t max = options_.brief ? clock_.enough_executions() : clock_.max_executions();
-    std::int64_t executions = 1;
-    double took = one_execution;
+    std::int64_t executions = executions_;
     while (took < wanted && executions < max) {
       const double growth = took > 0.0 ? std::min(1.1 * wanted / took, 10.0) : 10.0;
       const auto grown = static_cast<std::int64_t>(std::ceil(static_cast<double>(executions) * growth));

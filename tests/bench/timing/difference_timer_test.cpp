@@ -56,6 +56,21 @@ TEST(DifferenceTimer, FindsTheTrueTimeUnderStartCostsQuantumAndJitter) {
   }
 }
 
+TEST(DifferenceTimer, AFirstLookNeedsNoLongChains) {
+  SamplingOptions options;
+  options.brief = true;
+  for (const double own : {0.1e-6, 5e-6, 200e-6}) {
+    auto owned = std::make_unique<FakeChains>();
+    FakeChains& chains = *owned;
+    chains.own = own;
+    DifferenceTimer clock(std::move(owned), 10, chains.fixed, "", TimingMode::device, own + 2e-6);
+    const Samples samples = AdaptiveSampler(options).sample(clock);
+    EXPECT_EQ(samples.stop_reason, StopReason::interval);
+    EXPECT_NEAR(samples.summary().median, own, std::max(0.02 * own, 20e-9));
+    EXPECT_LE(chains.longest_asked, 10 + 40) << own;
+  }
+}
+
 TEST(DifferenceTimer, ALongOperationStandsAlone) {
   auto owned = std::make_unique<FakeChains>();
   FakeChains& chains = *owned;
