@@ -72,7 +72,7 @@ def _key(problem: Problem, file: Path, settings: Settings) -> str:
     calibrated = (settings.calibration or {}).get("created_utc", "")
     digest.update(json.dumps([_core.version, settings.time_budget, settings.min_blocks, settings.cold, settings.limits.__dict__, os.uname().nodename,
                               calibrated]).encode())
-    for each in [*map(Path, problem.hidden_files), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+    for each in [*map(Path, (*problem.hidden_files, *problem.beside)), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
         with contextlib.suppress(OSError), open(each, "rb") as stream:  # what cannot be read is said when it is loaded
             left = MAX_SOURCE_BYTES + 1 if each == file else math.inf  # a source of more is not judged
             while left > 0 and (part := stream.read(1 << 20)):
