@@ -5,6 +5,7 @@ It is no sandbox for hostile native code: the kernel's calls are all open to it.
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 import resource
 import signal
@@ -30,11 +31,14 @@ def _mount(source: str, target: str, kind: str, flags: int) -> None:
     _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None))
 
 
-def _read_only(path: str, on: bool, whole_tree: bool) -> None:
-    attributes = struct.pack("QQQQ", int(on), int(not on), 0, 0)
+def _forbid(path: str, what: int, on: bool, whole_tree: bool = False) -> None:
+    attributes = struct.pack("QQQQ", what * int(on), what * int(not on), 0, 0)
     _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), _AT_RECURSIVE if whole_tree else 0, attributes, ctypes.c_size_t(32)))
 
 
+_WRITING, _DEVICES = 1, 4  # MOUNT_ATTR_RDONLY, _NODEV
+#: All else is shut off, as terminals, disks and the kernel's log, which root could open without any capability.
+_KEPT_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dxg")
 #: Of the kernel itself, which root could write to without any capability.
 _OF_THE_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver")
 
@@ -51,10 +55,15 @@ def _files(settings: dict[str, Any], own_processes: bool) -> None:
         _mount("/dev/null", hidden, "", _MS_BIND)
     if os.path.isdir("/dev/shm"):
         _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV)
-    _read_only("/", True, True)
+    kept = [] if "/dev" in settings["without"] else [each for pattern in _KEPT_DEVICES for each in glob.glob(pattern) if not os.path.isdir(each)]
+    for device in kept:
+        _mount(device, device, "", _MS_BIND)
+    _forbid("/", _WRITING | (_DEVICES if kept else 0), True, whole_tree=True)
+    for device in kept:
+        _forbid(device, _DEVICES, False)
     writable = [own, *(each for each in ("/dev/shm",) if os.path.isdir(each)), *(["/proc"] if own_processes else [])]
     for place in {*writable, *(each for each in ("/proc", "/dev", "/sys") if each in settings["without"] and os.path.ismount(each))}:
-        _read_only(place, False, False)
+        _forbid(place, _WRITING, False)
     os.chdir(own)
 
 
