@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom in a program of several processes: the k-th collective of one name in one process is the k-th in
-// all others. All ranks leave a collective at the same time, and the last to enter decides when.
+// Who waits for whom in a program of several processes: collectives of one name that run at the same time are one. All
+// ranks leave a collective at the same time, and the last to enter decides when.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,31 @@ TEST(Stragglers, are_not_known_of_one_rank_or_of_others_collectives) {
   Sample odd = two_ranks(10 * us, 0);
   odd.slice(SliceKind::communication, odd.stream, 5000 * us, 5001 * us, "ncclAllReduce");
   const timeline::Stragglers all = timeline::stragglers(odd.sorted());
-  EXPECT_EQ(all.unmatched, 21);
-  EXPECT_THAT(all.reason, HasSubstr("no collective"));
+  EXPECT_EQ(all.unmatched, 1);
+  EXPECT_THAT(all.collectives, SizeIs(10));
+  Sample apart = two_ranks(10 * us, 0);
+  apart.slice(SliceKind::communication, apart.stream, 5000 * us, 5001 * us, "ncclBroadcast");
+  for (auto& slice : apart.timeline.slices)
+    if (slice.track != apart.stream) slice.name = apart.timeline.names.number("ncclAllGather");
+  EXPECT_THAT(timeline::stragglers(apart.sorted()).reason, HasSubstr("no collective"));
+  EXPECT_EQ(timeline::stragglers(apart.sorted()).unmatched, 21);
+}
+
+TEST(Stragglers, are_found_beside_gaps_of_a_recording) {
+  for (const std::size_t rank : {0, 1}) {
+    Sample sample = two_ranks(30 * us, 0);
+    sample.sorted();
+    std::size_t seen = 0;
+    std::erase_if(sample.timeline.slices, [&](const timeline::Slice& slice) {
+      if ((slice.track == sample.stream) != (rank == 0)) return false;
+      return ++seen >= 4 && seen <= 6;  // the fourth to the sixth
+    });
+    const timeline::Stragglers all = timeline::stragglers(sample.sorted());
+    EXPECT_EQ(all.unmatched, 3);
+    EXPECT_THAT(all.collectives, SizeIs(7));
+    EXPECT_EQ(all.ranks[1].last, 7);
+    EXPECT_EQ(all.ranks[1].clock_ns, 0);
+  }
 }
 
 TEST(Stragglers, are_found_where_one_rank_was_still_at_work_when_the_recording_began) {
