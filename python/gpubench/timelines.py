@@ -7,7 +7,7 @@ import os
 from typing import Any, Mapping, cast
 
 from . import _core
-from .runs import PathLike, Run, _page
+from .runs import PathLike, Run, _console_options, _page
 
 
 def _in_us(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,6 +44,8 @@ class Timeline:
     not. Several files, and folders of them, are the ranks of one program."""
 
     def __init__(self, *files: PathLike):
+        if not files:
+            raise TypeError("Timeline() takes a trace, or several of one program, one a rank")
         self.file = ", ".join(os.fspath(each) for each in files)
         self._core = _core.Timeline.read([os.fspath(each) for each in files])
         self._tables: dict[tuple[str, str], Any] = {}
@@ -61,7 +63,7 @@ class Timeline:
     @property
     def findings(self) -> list[str]:
         """What is, why, and what to do, by falling gain."""
-        return [str(each["text"]) for each in self.program.get("findings", ())]
+        return [str(each["text"]) for each in self.table("summary")]
 
     @property
     def warnings(self) -> list[str]:
@@ -119,10 +121,10 @@ class Timeline:
         return self._core.html(os.path.basename(self.file))
 
     def __str__(self) -> str:
-        return self.run.table()
+        return self._core.console(**_console_options())
 
     def __repr__(self) -> str:
         return f"<gpubench.Timeline of {self.file}: {len(self._core)} slices>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/plain": self.run.table(color=False, width=120), "text/html": _page(self.html())}
+        return {"text/plain": self._core.console(color=False, width=120), "text/html": _page(self.html())}

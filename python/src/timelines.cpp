@@ -11,6 +11,7 @@
 #include "main/run/context.h"
 #include "profile/recording_reader.h"
 #include "python/src/module.h"
+#include "reports/result_table.h"
 #include "timeline/analysis.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
@@ -129,6 +130,12 @@ void bind_timelines(nb::module_& module) {
       .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
       .def("__len__", [](const Timeline& self) { return self.slices.size(); })
       .def("tables", &tables_of, "analysis"_a, "by"_a = "")
+      .def(
+          "console",
+          [](const Timeline& self, bool color, int width) {
+            return reports::console_text(timeline::tables_of(self, "summary", ""), {.color = color, .width = width});
+          },
+          "color"_a, "width"_a, "What `gpubench trace summary` prints.", Release())
       .def("gpu_work", &gpu_work_of, "Start and end (nanoseconds since 1970), kind, bytes, stream and name of each.")
       .def_static("analyses",
                   [] {

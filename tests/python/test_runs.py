@@ -119,6 +119,8 @@ def test_bad_files_are_refused_with_their_names(tmp_path):
         gpubench.load(tmp_path / "broken.json")
     with pytest.raises(gpubench.ReadError):
         gpubench.Timeline(tmp_path / "none.json")
+    with pytest.raises(TypeError, match="takes a trace"):
+        gpubench.Timeline()
 
 
 def test_calibrations_are_kept(tmp_path):
@@ -140,6 +142,8 @@ def test_a_chrome_trace_is_a_timeline(tmp_path):
     (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
     timeline = gpubench.Timeline(tmp_path / "trace.json")
     assert timeline.program
+    assert "Time of the GPUs" in str(timeline) and "no kernel was recorded" not in str(timeline)
+    assert timeline.findings == [each["text"] for each in timeline.table("summary")]
     timeline.write(tmp_path / "again.json")
     assert "kernel" in (tmp_path / "again.json").read_text()
     bundle = timeline._repr_mimebundle_()
