@@ -203,6 +203,10 @@ class BisectSearch::Search {
       for (const Device& device : first.devices)
         on_cpu = on_cpu || (device.id == point.device && device.kind == DeviceKind::cpu);
     }
+    if (!undecided_.empty() && points_.empty())
+      notes_.push_back(
+          fmt::format("{} of runs vary too much to tell: let each run measure longer, or take a quieter machine",
+                      plural(std::ssize(base), "pair")));
     for (const std::string& name : found.only_in_base) notes_.push_back(fmt::format("{} is gone in BAD", name));
     for (const std::string& name : found.only_in_new) notes_.push_back(fmt::format("{} is not in GOOD", name));
     for (const std::string& name : found.failed_in_new) notes_.push_back(fmt::format("{} fails in BAD", name));

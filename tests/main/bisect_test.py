@@ -255,6 +255,12 @@ class Bisect(CommandLineTest):
         self.assertIn("It is a merge", words)
         self.assertIn("old-point is gone in BAD", words)
 
+    def test_says_what_to_do_where_noise_hides_the_answer(self):
+        repository, hashes = self.history("noisy", self.steps((9, 1.0)), commits=2)
+        result = self.bisect(repository, hashes[0], "main", "--min-effect=0.001")
+        self.assertEqual(result.returncode, 4, result.stderr + result.stdout)
+        self.assertRegex(" ".join(result.stdout.split()), r"undecided whether it is slower in BAD: point-0.* pairs of runs vary too much to tell: let each run measure longer")
+
     def test_runs_what_takes_the_file_elsewhere(self):
         """Benchmarks of other tools have no --out: {out} says where the file's name goes."""
         repository, hashes = self.history("elsewhere", self.steps((2, 1.2)), commits=3)
