@@ -178,7 +178,9 @@ void classify(Run& run) {
   for (auto& each : boundaries)
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(each.begin()),
                           std::make_move_iterator(each.end()));
-  for (const auto& [measurement, verdict] : verdicts) withhold_doubtful(*verdict);
+  for_each_in_parallel(run.points.size(), 64, [&](std::size_t i) {
+    if (auto& verdict = run.points[i].verdict) withhold_doubtful(*verdict);
+  });
   run.findings = findings_of(run);
 }
 

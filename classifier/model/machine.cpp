@@ -63,12 +63,13 @@ std::vector<double> all_columns() {
   constexpr std::size_t length = draw_count / blocks.size();
   std::vector<double> result;
   result.reserve(draw_columns * draw_count);
-  std::vector<double> block(length);
+  std::vector<double> quantiles(draw_count), block(length);
+  for (std::size_t i = 0; i < draw_count; ++i)
+    quantiles[i] = normal_quantile((static_cast<double>(i) + 0.5) / draw_count);
   std::uint64_t state = 1;
   for (std::size_t column = 0; column < draw_columns; ++column)
     for (const std::size_t first : blocks) {
-      for (std::size_t i = 0; i < length; ++i)
-        block[i] = normal_quantile((static_cast<double>(blocks.size() * i + first) + 0.5) / draw_count);
+      for (std::size_t i = 0; i < length; ++i) block[i] = quantiles[blocks.size() * i + first];
       for (std::size_t left = length; left > 1; --left) std::swap(block[left - 1], block[next_random(state) % left]);
       result.insert(result.end(), block.begin(), block.end());
     }
@@ -84,8 +85,8 @@ double sigma_of(double value, const Interval& ci95, std::int64_t repeats) {
 }
 
 double clock_ratio(std::string_view resource, const Rate& rate, const std::optional<double>& clock_hz) {
-  if (!follows_clock(resource)) return 1.0;
   if (!rate.clock_hz || !clock_hz || !is_figure(*rate.clock_hz) || !is_figure(*clock_hz)) return 1.0;
+  if (*rate.clock_hz == *clock_hz || !follows_clock(resource)) return 1.0;
   const double ratio = *clock_hz / *rate.clock_hz;
   // A ratio beyond a factor of three is a clock misread at idle, and is not followed.
   return ratio > 1.0 / 3.0 && ratio < 3.0 ? ratio : 1.0;

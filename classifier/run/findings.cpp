@@ -88,13 +88,13 @@ void add(const Point& point, double seconds, const Advice& advice, Limit& limit)
 }
 
 std::vector<Limit> limits_of(const Group& group, const Times& times) {
-  std::map<std::tuple<Regime, std::string, std::string>, Limit> by_advice;
+  std::map<std::tuple<Regime, std::string_view, std::string_view>, Limit> by_advice;
   for (const Point* const point : group.points) {
     if (status_of(point->measurement) != Status::timed || !point->verdict) continue;
     for (const Advice& advice : point->verdict->advice)
       if (counts(*point->verdict, advice))
         add(*point, times.of(*point), advice,
-            by_advice[{point->verdict->regime, advice.code ? std::string(name_of(*advice.code)) : advice.action,
+            by_advice[{point->verdict->regime, advice.code ? name_of(*advice.code) : std::string_view(advice.action),
                        advice.kernel}]);
   }
   std::vector<Limit> limits;

@@ -221,21 +221,28 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
     reach.pipe = {std::max(reach.pipe.low, each.low), std::max(reach.pipe.high, each.high)};
   }
   if (may_waste) reach.memory.high *= max_waste;
-  // Most cases are clear without a draw.
+  // Most cases are clear without a draw, and others but for the launch.
   const Always overhead = launch_binds(base, reach);
-  const bool clear = overhead == Always::no && is_same_beside_launch(base, reach);
-  if (overhead == Always::yes || clear) {
-    const Regime regime = clear ? base.regime_beside_launch() : Regime::overhead;
-    counts[static_cast<std::size_t>(regime)] = draw_count;
+  const bool same = overhead != Always::yes && is_same_beside_launch(base, reach);
+  const Regime regime_if_same = same ? base.regime_beside_launch() : Regime::overhead;
+  if (overhead == Always::yes || (overhead == Always::no && same)) {
+    counts[static_cast<std::size_t>(regime_if_same)] = draw_count;
     return counts;
   }
+  const bool needs_launch = base.launch_seconds && (overhead == Always::unsure || !base.device_seconds);
   for (std::size_t draw = 0; draw < draws; ++draw) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
-    if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
-    figures.launch_part = statistics::normal_below(launch_parts[draw]);
-    if (overhead != Always::no && figures.overhead_excess() >= 1.0) {
-      ++counts[static_cast<std::size_t>(Regime::overhead)];
+    if (needs_launch) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
+    if (overhead == Always::unsure) {
+      figures.launch_part = statistics::normal_below(launch_parts[draw]);
+      if (figures.overhead_excess() >= 1.0) {
+        ++counts[static_cast<std::size_t>(Regime::overhead)];
+        continue;
+      }
+    }
+    if (same) {
+      ++counts[static_cast<std::size_t>(regime_if_same)];
       continue;
     }
     figures.start_seconds = base.start_seconds * start.at(draw);

@@ -123,6 +123,7 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
 }  // namespace
 
 std::string printable(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) return std::string(text);
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {

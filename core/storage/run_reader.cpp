@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <utility>
 
+#include "core/base/parallel.h"
 #include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
@@ -32,36 +34,48 @@ class RunReader {
     simdjson::dom::parser parser;
     const simdjson::dom::object root = parser.parse(text);
     nlohmann::json json = nlohmann::json::object();
+    std::size_t values = 0;
     for (const auto& [key, value] : root) {
       const bool is_left_out = key == "points" || (slim_ && std::ranges::find(left_out, key) != left_out.end());
-      json[std::string(key)] = is_left_out ? nlohmann::json::array() : json_of(value, 1);
+      json[std::string(key)] = is_left_out ? nlohmann::json::array() : json_of(value, 1, values);
     }
     const Document document = document_of(std::move(json), origin_, run_schema, Run::schema_version);
     Run run = run_at(document.root(origin_));
     in_points_ = slim_;
-    for (const simdjson::dom::element element : root["points"].get_array()) {
-      const nlohmann::json part = json_of(element, 2);
-      run.points.push_back(point_at(Node(part, origin_, document.version)));
+    std::vector<simdjson::dom::element> elements;
+    for (const simdjson::dom::element element : root["points"].get_array()) elements.push_back(element);
+    std::atomic<std::size_t> all_values = values;
+    constexpr std::size_t at_once = 1024;  // a list of what is no point takes no memory for all of it
+    for (std::size_t first = 0; first < elements.size(); first += at_once) {
+      const std::size_t count = std::min(at_once, elements.size() - first);
+      run.points.resize(first + count);
+      for_each_in_parallel(count, 64, [&](std::size_t i) {
+        std::size_t own_values = 0;
+        const nlohmann::json part = json_of(elements[first + i], 2, own_values);
+        if ((all_values += own_values) > max_values) throw Odd();
+        run.points[first + i] = point_at(Node(part, origin_, document.version));
+      });
     }
     return run;
   }
 
  private:
-  nlohmann::json json_of(simdjson::dom::element value, int depth) {
+  /// `values` counts them.
+  nlohmann::json json_of(simdjson::dom::element value, int depth, std::size_t& values) const {
     using simdjson::dom::element_type;
-    if (depth > deepest_nesting || ++values_ > max_values) throw Odd();
+    if (depth > deepest_nesting || ++values > max_values) throw Odd();
     nlohmann::json result;
     switch (value.type()) {
       case element_type::OBJECT:
         result = nlohmann::json::object();
         for (const auto& [key, member] : simdjson::dom::object(value))
           if (!in_points_ || std::ranges::find(left_out_of_points, key) == left_out_of_points.end())
-            result[std::string(key)] = json_of(member, depth + 1);
+            result[std::string(key)] = json_of(member, depth + 1, values);
         return result;
       case element_type::ARRAY:
         result = nlohmann::json::array();
         for (const simdjson::dom::element element : simdjson::dom::array(value))
-          result.push_back(json_of(element, depth + 1));
+          result.push_back(json_of(element, depth + 1, values));
         return result;
       case element_type::DOUBLE: return double(value);
       case element_type::INT64: return std::int64_t(value);
@@ -75,7 +89,6 @@ class RunReader {
   std::string_view origin_;
   bool slim_;
   bool in_points_ = false;  ///< of a slim run
-  std::size_t values_ = 0;
 };
 
 /// Python writes numbers that JSON does not have; only results of other tools may have them.

@@ -414,10 +414,17 @@ void each_point_row(const Run& run, const std::function<void(Json&)>& finish, co
     return row;
   };
   constexpr std::size_t rows_at_once = 1024;
-  for (std::size_t begin = 0; begin < run.points.size(); begin += rows_at_once) {
-    std::vector<Json> rows(std::min(rows_at_once, run.points.size() - begin));
-    for_each_in_parallel(rows.size(), 64, [&](std::size_t i) { rows[i] = row_at(begin + i); });
-    for (Json& row : rows) take(std::move(row));
+  std::vector<Json> made;  // taken by one thread while the others make the next
+  for (std::size_t begin = 0; begin < run.points.size() || !made.empty(); begin += rows_at_once) {
+    const std::size_t count = begin < run.points.size() ? std::min(rows_at_once, run.points.size() - begin) : 0;
+    std::vector<Json> rows(count);
+    for_each_in_parallel(count + 1, 64, [&](std::size_t i) {
+      if (i > 0)
+        rows[i - 1] = row_at(begin + i - 1);
+      else
+        for (Json& row : made) take(std::exchange(row, nullptr));
+    });
+    made = std::move(rows);
   }
 }
 

@@ -34,7 +34,7 @@ std::string series_of(const Measurement& measurement, const SweepAxis& sweep);
 std::optional<double> working_set(const Work& work);
 
 /// A row a point, in the order of the run; `take` gets them one by one, for all of a long run take much memory.
-/// `finish` is called first, on several threads at once.
+/// Meanwhile the next are made: `finish` is called first, on several threads at once.
 void each_point_row(const Run& run, const std::function<void(Json&)>& finish, const std::function<void(Json)>& take);
 Json band_rows(const Run& run);
 Json boundary_rows(const Run& run);

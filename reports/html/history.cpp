@@ -119,7 +119,7 @@ Json data_of(const compare::History& history) {
 }  // namespace
 
 std::string html(const compare::History& history, const std::map<std::string, std::string>& machine) {
-  const Json data = data_of(history);
+  Json data = data_of(history);
   const auto scripts = page::scripts({page::script_page(), page::script_history()});
   Json facts = Json::array(), notices = Json::array();
   for (const auto& [name, text] : machine) facts.push_back({{"name", printable(name)}, {"text", printable(text)}});
@@ -130,7 +130,7 @@ std::string html(const compare::History& history, const std::map<std::string, st
   if (const auto several = data["entries_a_column"].get<std::size_t>(); several > 1)
     words +=
         fmt::format(" Lines are drawn through medians of {} entries each; changes are found in single ones.", several);
-  const markup::Data packed = markup::data(data);
+  const markup::Data packed = markup::data(std::move(data));
   return markup::fill(page::look().text,
                       {{"policy", page::policy(scripts.sources)},
                        {"style", page::style()},

@@ -46,7 +46,9 @@ class Columns {
   void add(charts::Json row) {
     for (auto& [key, value] : row.get_ref<charts::Json::object_t&>()) {
       if (key == "id") continue;
-      auto& column = columns_[key];
+      auto& list = columns_[key];
+      if (list.is_null()) list = charts::Json::array();
+      auto& column = list.get_ref<charts::Json::array_t&>();
       column.resize(count_);
       if (value.is_string()) {
         // In brackets: a text by number, not a number.
@@ -61,7 +63,9 @@ class Columns {
     }
     ++count_;
   }
-  charts::Json take() { return {{"count", count_}, {"columns", std::move(columns_)}, {"texts", std::move(texts_)}}; }
+  charts::Json take() {
+    return {{"count", count_}, {"columns", charts::Json(std::move(columns_))}, {"texts", std::move(texts_)}};
+  }
 
  private:
   /// `key`: no printable text has a line feed, so shapes differ from texts.
@@ -72,13 +76,13 @@ class Columns {
   }
 
   std::size_t count_ = 0;
-  std::map<std::string, charts::Json::array_t, std::less<>> columns_;
+  charts::Json::object_t columns_;
   charts::Json texts_ = charts::Json::array();
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-std::string data_script(const charts::Json& value) {
-  const markup::Data data = markup::data(value);
+std::string data_script(charts::Json value) {
+  const markup::Data data = markup::data(std::move(value));
   return fmt::format("<script type=\"{}\" id=\"data\">{}</script>", data.type, data.text);
 }
 

@@ -25,7 +25,7 @@ struct Data {
   std::string_view type;
   std::string text;
 };
-Data data(const nlohmann::json& value);
+Data data(nlohmann::json value);
 
 /// "1 point", "12 000 points".
 std::string plural(std::size_t count, std::string_view noun);
