@@ -47,7 +47,10 @@ std::vector<double> without_outliers(std::span<const double> values, std::span<c
   std::vector<double> result(values.begin(), values.end());
   for (std::size_t i = 1; i + 1 < values.size(); ++i) {
     const std::size_t aside = std::min({neighbours_aside, i, values.size() - 1 - i});
-    const double usual = statistics::median(values.subspan(i - aside, 2 * aside + 1));
+    std::array<double, 2 * neighbours_aside + 1> near{};
+    const auto end = std::ranges::copy(values.subspan(i - aside, 2 * aside + 1), near.begin()).out;
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(aside), end);
+    const double usual = near[aside];
     const double reach = outlier_deviations * std::sqrt(variance[i]);
     result[i] = std::clamp(values[i], usual - reach, usual + reach);
   }

@@ -133,7 +133,8 @@ class HistoryBuilder::Table {
       for (const Point& point : run.points) {
         const Measurement& measurement = point.measurement;
         if (status_of(measurement) != Status::timed) continue;
-        PointState& state = points_[places[*index.place_of(measurement)]];
+        const auto likely = static_cast<std::size_t>(&point - run.points.data());
+        PointState& state = points_[places[*index.place_of(measurement, likely)]];
         if (state.clock) continue;
         const bool has = entry.clock && seconds_by(measurement, *entry.clock) != nullptr;
         state.clock = has ? entry.clock : measurement.primary().clock;

@@ -52,7 +52,7 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<T
   point.by_clock = static_cast<int>(medians.size());
   if (medians.empty()) return;
   const auto take = [](double seconds, std::optional<double>& logarithm) {
-    if (seconds > 0.0 && std::isfinite(std::log(seconds))) logarithm = std::log(seconds);
+    if (seconds > 0.0 && std::isfinite(seconds)) logarithm = std::log(seconds);
   };
   take(statistics::median(medians), point.log_seconds);
   take(std::ranges::min(fastest), point.log_fastest);
@@ -67,8 +67,10 @@ void PointIndex::add(const Run& run) {
   }
 }
 
-std::optional<std::size_t> PointIndex::place_of(const Measurement& measurement) const {
-  const auto place = places_.find({measurement.device, measurement.name});
+std::optional<std::size_t> PointIndex::place_of(const Measurement& measurement, std::size_t likely) const {
+  const RowKey key{measurement.device, measurement.name};
+  if (likely < keys_.size() && keys_[likely] == key) return likely;
+  const auto place = places_.find(key);
   return place == places_.end() ? std::nullopt : std::optional(place->second);
 }
 
@@ -76,7 +78,7 @@ ProcessTable PointIndex::table_of(const Run& run, const PointClocks& clocks) con
   ProcessTable table(keys_.size());
   std::vector<std::vector<const Measurement*>> timed(keys_.size());
   for (const Point& point : run.points) {
-    const auto place = place_of(point.measurement);
+    const auto place = place_of(point.measurement, static_cast<std::size_t>(&point - run.points.data()));
     if (!place) continue;
     ProcessPoint& entry = table[*place];
     const Status status = status_of(point.measurement);

@@ -51,8 +51,9 @@ class PointIndex {
   void add(const Run& run);
   /// What a run says of the points that are known, each by its clock of `clocks`; of others nothing.
   [[nodiscard]] ProcessTable table_of(const Run& run, const PointClocks& clocks) const;
-  /// Absent for a point that is not known.
-  [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement) const;
+  /// Absent for a point that is not known. Runs mostly hold the same points in the same order: `likely` is its place in
+  /// its own run, where it is looked for first.
+  [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement, std::size_t likely = 0) const;
   [[nodiscard]] const std::vector<RowKey>& keys() const { return keys_; }
 
  private:

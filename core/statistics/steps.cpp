@@ -234,6 +234,7 @@ double step_penalty(std::size_t length, double significance, double degrees) {
 std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> min_variance,
                                               double significance) {
   constexpr int max_rounds = 10;
+  const Costs cost(values, min_variance);
   std::vector<double> variance(min_variance.begin(), min_variance.end());
   std::vector<std::size_t> steps = find_steps(values, variance, step_penalty(values.size(), significance));
   for (int round = 0; round < max_rounds && !steps.empty(); ++round) {
@@ -242,7 +243,7 @@ std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, st
     for (std::size_t level = 0; level <= steps.size(); ++level) {
       const std::size_t first = level == 0 ? 0 : steps[level - 1];
       const std::size_t last = level == steps.size() ? values.size() : steps[level];
-      squares += Costs(values, min_variance)(first, last);
+      squares += cost(first, last);
     }
     const double degrees = static_cast<double>(values.size()) - 1.0 - static_cast<double>(steps.size());
     if (degrees < 1.0) break;  // too short to tell: the least variance stands
