@@ -44,7 +44,7 @@ class CudaGpu final : public Gpu {
       : Gpu(device), selected_(index), index_(index), nvml_(pci_bus_id(index)), context_id_(context_id()) {}
 
   [[nodiscard]] bool resume() override {
-    if (lost()) return false;
+    if (is_gone()) return false;
     working_.emplace(stream_.get(), index_);
     return true;
   }
@@ -122,12 +122,15 @@ class CudaGpu final : public Gpu {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
     see_free_memory();
-    // The operation before may have chosen another device, or have reset this one, which ends our stream.
-    return cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess ||
-           context_id() != context_id_;
+    return is_gone();
   }
 
  private:
+  /// The operation before may have chosen another device, or have reset this one, which ends our stream.
+  bool is_gone() {
+    return cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess ||
+           context_id() != context_id_;
+  }
   static void see_free_memory() {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
