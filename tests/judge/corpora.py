@@ -28,7 +28,8 @@ from gpubench.judging import Settings, trial
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.process import Limits
-trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 30, 0.01
+quick = len(sys.argv) > 2
+trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = (1 << 28, 0.005) if quick else (1 << 30, 0.01)
 usual, nurseries = trial.nursery, {}
 
 def nursery(imports):  # one for all problems: it loads libraries for seconds
@@ -39,7 +40,7 @@ def nursery(imports):  # one for all problems: it loads libraries for seconds
     return known
 
 trial.nursery = nursery
-settings = Settings(time_budget=0.3, rounds=1, min_blocks=2, cold=False, limits=Limits(seconds=float(sys.argv[1])))
+settings = Settings(time_budget=0.02 if quick else 0.3, rounds=1, min_blocks=1 if quick else 2, cold=False, records=not quick, limits=Limits(seconds=float(sys.argv[1])))
 for line in sys.stdin:
     problem, *files = map(Path, json.loads(line))
     try:
@@ -113,7 +114,7 @@ def kernelbench(folder: Path, words) -> list:
             text = shrunk(text, words.cap)
         elif words.elements:
             text = next((each for each in (shrunk(text, cap) for cap in _CAPS) if elements_of(each) <= words.elements), shrunk(text, 32))
-        kinds = [kind for kind in words.kinds if kind != "channels_last" or re.search(r"nn\.(Conv|BatchNorm|MaxPool|AvgPool|GroupNorm|InstanceNorm)\w*[23]d", text)]
+        kinds = [kind for kind in words.kinds if kind != "channels_last" or ".view(" not in text and re.search(r"nn\.(Conv|BatchNorm|MaxPool|AvgPool|GroupNorm|InstanceNorm)\w*[23]d", text)]
         candidates = {}
         for kind in kinds:
             new = re.sub(r"\bModel\b(?!\.)", "ModelNew", text)
@@ -166,8 +167,8 @@ def in_turn(jobs: list) -> list:
 class Worker:
     """One process that judges."""
 
-    def __init__(self, seconds: float):
-        self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, seconds: float, quick: bool):
+        self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds), *(["quick"] if quick else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.ended = False
 
     def judged(self, files: list, limit: float) -> tuple:
@@ -239,19 +240,23 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--shard", default="0/1", type=lambda text: tuple(map(int, text.split("/"))), help="I/N: each Nth problem from the Ith")
     parser.add_argument("--written", action="store_true", help="those alone for which a kernel was written")
+    parser.add_argument("--quick", action="store_true", help="without activity records, and with the shortest timing")
+    parser.add_argument("--skip", type=Path, nargs="*", default=[], help="files of --out whose candidates are known")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
     jobs = [job for folder in words.folders for job in (kernelbench if (folder / "level1").is_dir() else gpu_mode)(folder, words)]
     jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
-    jobs = in_turn(jobs[::words.every])[words.shard[0]::words.shard[1]]
+    known = {json.loads(line).get("name") for file in words.skip for line in file.read_text(encoding="utf-8").splitlines()}
+    jobs = [(name, text, {kind: each for kind, each in candidates.items() if f"{name} {kind}" not in known}) for name, text, candidates in jobs]
+    jobs = in_turn([job for job in jobs if job[2]][::words.every])[words.shard[0]::words.shard[1]]
     begin = time.monotonic()
     own = threading.local()
 
     def worker() -> Worker:
         if getattr(own, "worker", None) is None or own.worker.ended:
-            own.worker = Worker(words.time_limit)
+            own.worker = Worker(words.time_limit, words.quick)
         return own.worker
 
     def keep(result) -> None:

@@ -305,6 +305,11 @@ class Records(unittest.TestCase):
         self.assertAlmostEqual(found.outside, 0.0)
         self.assertIsNone(records.disagreement(found, 3e-3, 1e-6, 0.0))
 
+    def test_what_overlaps_a_copy_is_no_time_of_calls_in_a_row(self):
+        found = records.summed_up([kernel(1, 5), kernel(4.5, 6, "copy", 64)], [window(0, 7)], 1, [64], True)
+        self.assertAlmostEqual(found.device_seconds, 3.5e-3)
+        self.assertAlmostEqual(found.busy, 4e-3)
+
     def test_a_copy_that_the_candidate_makes_is_its_work(self):
         found = records.summed_up([kernel(1, 2, "copy", 64), kernel(2, 3, "copy", 64)], [window(0, 4)], 1, [64], True)
         self.assertAlmostEqual(found.device_seconds, 1e-3)

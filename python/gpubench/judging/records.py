@@ -70,6 +70,7 @@ class Recorded:
 
     calls: int  #: of all windows
     busy: float  #: seconds in which the GPU worked in the windows, without the copies of outputs
+    alone: float  #: the same without what it did while it copied: works that follow each other overlap by microseconds
     outside: float  #: the same between them, and after the last
     found: int  #: works in the windows
     copies: int  #: of outputs, among them
@@ -77,8 +78,8 @@ class Recorded:
 
     @property
     def device_seconds(self) -> float | None:
-        """Of one call."""
-        return self.busy / self.calls if self.found > self.copies and self.busy > 0.0 else None
+        """Of one call, as of calls that follow each other without copies."""
+        return self.alone / self.calls if self.found > self.copies and self.alone > 0.0 else None
 
 
 def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool) -> Recorded:
@@ -94,20 +95,23 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
             inside[place].append(each)
         elif windows and each.end > windows[0][0]:
             outside.append(each)
-    busy, found, copies = 0.0, 0, 0
+    busy, alone, found, copies = 0.0, 0.0, 0, 0
     for each_window, here in zip(windows, inside):
         left = {size: calls_of_batch * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
-        kept = []
+        kept, copied = [], []
         for each in sorted(here, key=lambda one: one.start, reverse=True):
             if each.kind == "copy" and left.get(each.bytes, 0) > 0:
                 left[each.bytes] -= 1
-                copies += 1
+                copied.append(each)
             else:
                 kept.append(each)
         found += len(here)
-        busy += busy_seconds(kept, [(each_window[0] - _EDGE_NS, each_window[1] + _EDGE_NS)])
-    span = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
-    return Recorded(calls_of_batch * len(windows), busy, busy_seconds(outside, [span]), found, copies, list(windows))
+        copies += len(copied)
+        span = [(each_window[0] - _EDGE_NS, each_window[1] + _EDGE_NS)]
+        busy += busy_seconds(kept, span)
+        alone += busy_seconds(kept + copied, span) - busy_seconds(copied, span)
+    after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
+    return Recorded(calls_of_batch * len(windows), busy, alone, busy_seconds(outside, [after]), found, copies, list(windows))
 
 
 def disagreement(recorded: Recorded, call_seconds: float, fixed_seconds: float, reference_outside: float) -> Trouble | None:

@@ -265,9 +265,8 @@ class Trial:
         if trouble:
             raise trouble
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
-        if self._injection is not None:
-            self._hold_against_records(again(), plan, times, result)
-        self._sum_up(times, plan, result)
+        recorded = self._hold_against_records(again(), plan, times, result) if self._injection is not None else None
+        self._sum_up(times, plan, result, recorded)
         if self.settings.cold and self.device == "cpu":
             self._time_cold(side, result)
 
@@ -340,7 +339,8 @@ class Trial:
         sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in probe.outputs]
         return records.summed_up(work, windows[1:], calls, sizes, not side.writes_into)
 
-    def _hold_against_records(self, side: Side, plan: timing.Plan, times: timing.Summary, result: Result) -> None:
+    def _hold_against_records(self, side: Side, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
+        """Seconds of work in a call, by activity records. Throws Trouble."""
         assert self._recorded is not None and self.gpu is not None
         found = self._records_of(side, plan.calls)
         fixed = 2e-6 + 1e-4 / plan.calls  # the start and end of a kernel, and of a batch
@@ -352,6 +352,7 @@ class Trial:
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
         result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
+        return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
         """What copying the outputs of one call takes the GPU."""
@@ -448,7 +449,8 @@ class Trial:
         else:
             self.nothing.start(*self._sizes, self._memory)
 
-    def _sum_up(self, times: timing.Summary, plan: timing.Plan, result: Result) -> None:
+    def _sum_up(self, times: timing.Summary, plan: timing.Plan, result: Result, recorded: float | None) -> None:
+        """`recorded`: seconds of work on the GPU in a call."""
         probe = self.probes[0]
         result.speedup, why = times.speedup()
         if result.speedup is None:
@@ -468,8 +470,8 @@ class Trial:
             if least.least is not None and gross < least.least:
                 needs = f"{least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis})"
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {needs}.")
-        if least.least is not None and result.device_seconds is not None and result.device_seconds < 0.9 * least.least:
-            raise Trouble("tampering", f"Its activity records show {result.device_seconds * 1e6:.4g} us of work for a call, less than the device can do it in: "
+        if least.least is not None and recorded is not None and recorded < 0.9 * least.least:
+            raise Trouble("tampering", f"Its activity records show {recorded * 1e6:.4g} us of work for a call, less than the device can do it in: "
                                        f"{least.least * 1e6:.4g} us ({least.basis}). Work is hidden from them.")
         nothing = times.gross("nothing")
         result.next_step = floor.next_step(least, result.seconds, nothing)

@@ -45,10 +45,13 @@ def problem(path: Path) -> Any:
         _seed(seed)
         return _inputs(module.get_inputs, device)
 
+    own = {name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)}
+    if device.startswith("cuda") and _may_convolve_in_tf32(path):
+        own.setdefault("precision", "tf32")
     facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
     return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
                    candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=[str(path)],
-                   **{name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)})
+                   **own)
 
 
 def _has_gpu() -> bool:
@@ -56,6 +59,14 @@ def _has_gpu() -> bool:
     import sys
     torch = sys.modules.get("torch")
     return torch is not None and torch.cuda.is_available()
+
+
+def _may_convolve_in_tf32(path: Path) -> bool:
+    """PyTorch allows it in convolutions unless told otherwise; which of its algorithms do so is its own choice, by shapes and formats."""
+    import re
+    import sys
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.backends.cudnn.allow_tf32) and re.search(r"\b(nn|F)\.conv", path.read_text(encoding="utf-8"), re.I) is not None
 
 
 def _inputs(get_inputs: Callable[[], Any], device: str) -> tuple[Any, ...]:
