@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 try:
     import numpy  # noqa: F401
@@ -17,7 +19,7 @@ except ImportError:
     sys.exit(77)
 
 from gpubench.judging import Settings
-from gpubench.judging.adapters import problem_of
+from gpubench.judging.adapters import kernelbench, problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.page import page_of
 from gpubench.judging.process import Limits
@@ -120,6 +122,21 @@ def check_implementation(data, output):
         (result, other), _ = quickly(problem, self.put("mine.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data)\n"),
                                      self.put("half.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data).astype(np.float16)\n"))
         self.assertEqual((result.verdict, other.reason), ("right", "type"), result.text)
+
+    def test_a_problems_own_check_says_which_precision_will_do(self):
+        text = "import numpy as np\ndef reference(a, b): return a @ b\ndef inputs(random): return tuple(random.standard_normal((64, 64), dtype=np.float32) for _ in range(2))\n"
+        half = self.put("mine.py", "import numpy as np\ndef candidate(a, b): return (a.astype(np.float16).astype(np.float32) @ b.astype(np.float16).astype(np.float32))\n")
+        loose = "contents = ['zeros']\ntolerance = (1e-1, 1e-1)\n"
+        for more, reason in (("", "precision"), ("def compare(inputs, output): return '' if np.allclose(output, inputs[0] @ inputs[1], rtol=0.1, atol=0.1) else 'mismatch'\n", None)):
+            (result,), _ = quickly(self.put("problem.py", text + loose + more), half)
+            self.assertEqual(result.reason, reason, result.text)
+
+    def test_kernelbenchs_models_may_convolve_in_tf32_as_pytorch_does(self):
+        convolves, multiplies = self.put("convolves.py", "self.conv = nn.Conv2d(3, 4, 5)"), self.put("multiplies.py", "return a @ b  # no convolution")
+        for allowed in (True, False):
+            torch = types.SimpleNamespace(backends=types.SimpleNamespace(cudnn=types.SimpleNamespace(allow_tf32=allowed)))
+            with mock.patch.dict(sys.modules, torch=torch):
+                self.assertEqual([kernelbench.may_convolve_in_tf32(each) for each in (convolves, multiplies)], [allowed, False])
 
     def test_a_reference_that_returns_no_array(self):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")

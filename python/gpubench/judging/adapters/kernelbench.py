@@ -46,7 +46,7 @@ def problem(path: Path) -> Any:
         return _inputs(module.get_inputs, device)
 
     own = {name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)}
-    if device.startswith("cuda") and _may_convolve_in_tf32(path):
+    if device.startswith("cuda") and may_convolve_in_tf32(path):
         own.setdefault("precision", "tf32")
     facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
     return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
@@ -61,7 +61,7 @@ def _has_gpu() -> bool:
     return torch is not None and torch.cuda.is_available()
 
 
-def _may_convolve_in_tf32(path: Path) -> bool:
+def may_convolve_in_tf32(path: Path) -> bool:
     """PyTorch allows it in convolutions unless told otherwise; which of its algorithms do so is its own choice, by shapes and formats."""
     import re
     import sys
