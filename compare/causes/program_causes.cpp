@@ -18,8 +18,9 @@
 namespace gpubench::compare {
 namespace {
 
-/// Environment that is no library, and what other causes tell of.
-constexpr std::string_view no_libraries[] = {"host_code", "device_code", "build", "compiler", "compiler_flags", "cpu"};
+/// Environment that is no library, what other causes tell of, and what only names the run.
+constexpr std::string_view no_libraries[] = {"host_code", "device_code", "build",    "compiler", "compiler_flags",
+                                             "cpu",       "commit",      "adaptive", "resumed",  "tool"};
 constexpr std::string_view library_properties[] = {"driver", "cuda_driver", "cuda_runtime"};
 
 std::string environment(const CauseSide& side, const std::string& key) {

@@ -221,9 +221,10 @@ TEST(PlantedCauses, SpiltRegisters) {
   next.points[0].measurement.launches->local_bytes = 5e6;
   const Cause cause = first(base, next, 10.0);
   EXPECT_EQ(cause.kind, CauseKind::bytes);
-  EXPECT_EQ(cause.text,
-            "gemm_tile: moves 4.00 MB of DRAM, before 5.00 kB, as spilt registers and arrays of its threads take 5.00 MB "
-            "of local memory, before 0 B");
+  EXPECT_EQ(
+      cause.text,
+      "gemm_tile: moves 4.00 MB of DRAM, before 5.00 kB, as spilt registers and arrays of its threads take 5.00 MB "
+      "of local memory, before 0 B");
 }
 
 TEST(PlantedCauses, Atomics) {
@@ -268,6 +269,15 @@ TEST(PlantedCauses, LibraryVersion) {
   EXPECT_EQ(cause.kind, CauseKind::libraries);
   EXPECT_THAT(cause.text, AllOf(HasSubstr("libcublasLt.so.12.6 -> libcublasLt.so.12.9"),
                                 HasSubstr("gemm_tile -> cutlass_90_tensorop")));
+}
+
+TEST(PlantedCauses, ACommitIsNoCause) {
+  gpubench::Run base = run_with(around(1e-3));
+  gpubench::Run next = base;
+  slow(next, 1.3);
+  base.context.environment = {{"commit", "a"}, {"os", "one"}};
+  next.context.environment = {{"commit", "b"}, {"os", "one"}, {"resumed", "true"}};
+  EXPECT_TRUE(causes(base, next, 1.3).list.empty());
 }
 
 TEST(PlantedCauses, CompilerFlag) {
