@@ -3,8 +3,9 @@
 
 #include <future>
 
-#include "core/storage/storage.h"
+#include "core/storage/other_tools.h"
 #include "main/commands/shared/comparison.h"
+#include "main/run/stored_runs.h"
 
 namespace gpubench {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 /// The first run of a side, whole: `compare` reads less.
 Run first_run(const std::string& name, const std::string& filter) {
   std::error_code error;
-  Run run = storage::read_run(std::filesystem::is_directory(name, error) ? run_files_in(name).front()
-                                                                         : std::filesystem::path(name));
+  const bool of_runs = std::filesystem::is_directory(name, error) && storage::criterion_files_in(name).empty();
+  Run run = read_whole_run(of_runs ? run_files_in(name).front() : std::filesystem::path(name));
   keep_matching(filter, run);
   return run;
 }

@@ -361,7 +361,7 @@ class Commands(unittest.TestCase):
         for file in ("google_benchmark.json", "pytest_benchmark.json", "nvbench.json", "criterion"):
             result = self.gpubench("gate", "import", kept / file, f"--store={store}")
             self.assertIn("added 1 of 1 run", result.stderr, file)
-            again = self.gpubench("compare", kept / file, kept / file)
+            again = self.gpubench("compare", kept / file, kept / file, f"--out={self.folder}/other-tool.html")
             self.assertIn(again.returncode, (0,), file + again.stdout + again.stderr)
         for file in ("google_benchmark.json", "criterion"):
             self.assertEqual(self.gpubench("report", kept / file).returncode, 0, file)
