@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/storage/storage.h"
@@ -178,6 +179,20 @@ std::int64_t Node::integer(std::int64_t min, std::int64_t max) const {
   return number;
 }
 
+bool Node::has(std::string_view key) const { return value_->contains(key); }
+bool Node::is_null() const { return value_->is_null(); }
+bool Node::is_text() const { return value_->is_string(); }
+bool Node::is_number() const { return value_->is_number(); }
+bool Node::is_flag() const { return value_->is_boolean(); }
+bool Node::is_list() const { return value_->is_array(); }
+
+Node Node::element(std::size_t index) const { return inner((*value_)[index]); }
+
+void Node::each(const std::function<void(const std::string& key, const Node& member)>& visit) const {
+  expect_object();
+  for (const auto& item : value_->items()) visit(item.key(), inner(item.value()));
+}
+
 std::size_t Node::array_size() const {
   if (!value_->is_array()) fail_type("an array");
   if (value_->size() > max_array) fail(fmt::format("has {} elements, over {}", value_->size(), max_array));
@@ -247,11 +262,15 @@ Document document_of(nlohmann::json json, std::string_view origin, std::string_v
     throw ReadError(
         fmt::format("{}: written by a newer gpubench (schema {}, this one reads {}); use that gpubench or a newer one",
                     origin, written, version));
-  return {std::move(json), static_cast<int>(written)};
+  return {std::make_shared<const nlohmann::json>(std::move(json)), static_cast<int>(written)};
 }
 
 Document parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version) {
   return document_of(parse_json(text, origin, schema), origin, schema, version);
+}
+
+Document parse_document(std::string_view text, std::string_view origin, std::string_view schema) {
+  return {std::make_shared<const nlohmann::json>(parse_json(text, origin, schema))};
 }
 
 std::string json_text(const nlohmann::json& value, int indent, bool ascii) {

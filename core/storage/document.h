@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JSON document: parsed within limits, with typed and checked access. A ReadError names the file and the place.
+// Who only reads needs nothing of nlohmann's header, which takes a second to compile.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,10 +42,13 @@ class Node {
   /// What names the document in errors: of a file its path.
   [[nodiscard]] std::string_view origin() const { return origin_; }
 
-  [[nodiscard]] bool is_null() const { return value_->is_null(); }
-  [[nodiscard]] bool is_text() const { return value_->is_string(); }
-  [[nodiscard]] bool is_number() const { return value_->is_number(); }
-  [[nodiscard]] bool is_flag() const { return value_->is_boolean(); }
+  /// Whether it is an object with that member, which may be null.
+  [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] bool is_null() const;
+  [[nodiscard]] bool is_text() const;
+  [[nodiscard]] bool is_number() const;
+  [[nodiscard]] bool is_flag() const;
+  [[nodiscard]] bool is_list() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool flag() const;
   [[nodiscard]] double number(Domain domain) const;
@@ -69,12 +75,11 @@ class Node {
   void each_element(Visit visit) const {
     for (std::size_t i = 0, size = array_size(); i < size; ++i) visit(element(i));
   }
-  /// visit(key, member) for each member of an object, by key.
-  template <class Visit>
-  void each(Visit visit) const {
-    expect_object();
-    for (const auto& item : value_->items()) visit(item.key(), inner(item.value()));
-  }
+  /// For each member of an object, by key.
+  void each(const std::function<void(const std::string& key, const Node& member)>& visit) const;
+  /// Of an array.
+  [[nodiscard]] std::size_t array_size() const;
+  [[nodiscard]] Node element(std::size_t index) const;
 
   /// Throws ReadError: "run.json: /points/3/name: <what>; <remedy>".
   [[noreturn]] void fail(std::string_view what) const;
@@ -85,9 +90,7 @@ class Node {
     node.value_ = &value;
     return node;
   }
-  [[nodiscard]] Node element(std::size_t index) const { return inner((*value_)[index]); }
   [[nodiscard]] std::string path() const;  ///< a JSON Pointer (RFC 6901)
-  [[nodiscard]] std::size_t array_size() const;
   [[nodiscard]] std::size_t index_in(const std::string_view* names, std::size_t count) const;
   void expect_object() const;
   [[noreturn]] void fail_type(std::string_view wanted) const;
@@ -114,10 +117,13 @@ inline constexpr std::size_t max_values = std::size_t{1} << 26;
 /// A text of a file as an error shows it: short and without control characters, for it may be anything.
 std::string excerpt(std::string_view text);
 
+/// What was parsed, shared by all copies.
 struct Document {
-  nlohmann::json json;
-  int version = 0;  ///< of its schema
-  [[nodiscard]] Node root(std::string_view origin) const { return {json, origin, version}; }
+  std::shared_ptr<const nlohmann::json> json;
+  int version = 0;  ///< of its schema; 0 where that does not count
+  [[nodiscard]] Node root(std::string_view origin, std::string_view what_to_do = remedy) const {
+    return {*json, origin, version, what_to_do};
+  }
 };
 
 /// Parses within the limits. Throws ReadError, which says of an empty text what could have written such a file.
@@ -126,8 +132,9 @@ nlohmann::json parse_json(std::string_view text, std::string_view origin, std::s
 std::string_view schema_of(const nlohmann::json& json);
 /// Checks that it names this schema, of this version or an older one. Throws ReadError.
 Document document_of(nlohmann::json json, std::string_view origin, std::string_view schema, int version);
-/// Both.
+/// Both; without a version, the schema is only what errors speak of.
 Document parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
+Document parse_document(std::string_view text, std::string_view origin, std::string_view schema);
 
 /// JSON as text, on one line where the indent is -1. Bytes that are not UTF-8 become U+FFFD; `ascii` escapes all signs
 /// beyond ASCII. Each source that calls nlohmann's own `dump` compiles it again.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -21,7 +22,8 @@ namespace gpubench::storage {
 
 const OtherTool* other_tool_of(const nlohmann::json& json) {
   if (!json.is_object() || !schema_of(json).empty()) return nullptr;
-  const auto known = std::ranges::find_if(other_tools(), [&](const OtherTool* tool) { return tool->knows(json); });
+  const auto known =
+      std::ranges::find_if(other_tools(), [&](const OtherTool* tool) { return tool->knows(Node(json, "", 0)); });
   return known == other_tools().end() ? nullptr : *known;
 }
 

@@ -20,7 +20,7 @@ class Node;
 
 struct OtherTool {
   std::string_view name;  ///< "pytest-benchmark"
-  bool (*knows)(const nlohmann::json& root);
+  bool (*knows)(const Node& root);
   /// The node's document has passed the limits. Throws ReadError.
   Run (*read)(const Node& root);
 };

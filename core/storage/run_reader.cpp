@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <span>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/parallel.h"

@@ -48,8 +48,8 @@ struct Usual {
 
 std::vector<Usual> read_usual(const std::string& file) {
   constexpr std::string_view schema = "gpubench fleet join";
-  const nlohmann::json json = storage::parse_json(storage::read_text(file), file, schema);
-  const storage::Node root(json, file, 1);
+  const storage::Document document = storage::parse_document(storage::read_text(file), file, schema);
+  const storage::Node root = document.root(file);
   if (root.at("schema").text() != schema) root.at("schema").fail("must be that of fleet join --out=FILE.json");
   return root.at("tests").list([](const storage::Node& test) {
     return Usual{test.at("group").text(), test.at("phase").text(), test.at("resource").text(),
@@ -246,19 +246,28 @@ int look_closely(const CanaryOptions& options) {
 /// It asks for nothing to be done to the node: that is for whoever reads it.
 void write_event(const CanaryOptions& options, const std::string& line, int code) {
   if (!options.event_file || code > exit_codes::operation_failed) return;  // nothing is known of the node
-  const nlohmann::ordered_json event = {{"version", 1},
-                                        {"agent", "gpubench"},
-                                        {"componentClass", "GPU"},
-                                        {"checkName", "GpubenchCanary"},
-                                        {"isFatal", false},
-                                        {"isHealthy", code == exit_codes::fine},
-                                        {"message", line},
-                                        {"recommendedAction", "NONE"},
-                                        {"generatedTimestamp", utc_now()},
-                                        {"nodeName", options.node.empty() ? host_name() : options.node},
-                                        {"processingStrategy", "STORE_ONLY"}};
   storage::write_file(*options.event_file,
-                      storage::json_text(nlohmann::ordered_json{{"version", 1}, {"events", {event}}}, 1) + "\n");
+                      fmt::format(R"({{
+ "version": 1,
+ "events": [
+  {{
+   "version": 1,
+   "agent": "gpubench",
+   "componentClass": "GPU",
+   "checkName": "GpubenchCanary",
+   "isFatal": false,
+   "isHealthy": {},
+   "message": {},
+   "recommendedAction": "NONE",
+   "generatedTimestamp": {},
+   "nodeName": {},
+   "processingStrategy": "STORE_ONLY"
+  }}
+ ]
+}}
+)",
+                                  code == exit_codes::fine, storage::json_string(line), storage::json_string(utc_now()),
+                                  storage::json_string(options.node.empty() ? host_name() : options.node)));
 }
 
 /// Has another process look, and never touches a driver itself.

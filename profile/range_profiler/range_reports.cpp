@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -137,6 +138,19 @@ std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction) 
     }
   }
   return text;
+}
+
+void to_json(nlohmann::json& json, const RangeMemory& memory) {
+  json = {{"allocations", memory.allocations}, {"allocated_bytes", memory.allocated_bytes},
+          {"releases", memory.releases},       {"freed_bytes", memory.freed_bytes},
+          {"live_bytes", memory.live_bytes},   {"peak_bytes", memory.peak_bytes}};
+}
+
+void to_json(nlohmann::json& json, const Status& status) {
+  json = {{"records", status.records},   {"records_reason", status.records_reason},
+          {"counters", status.counters}, {"counters_reason", status.counters_reason},
+          {"dropped", status.dropped},   {"kernels_outside", status.kernels_outside},
+          {"note", status.note}};
 }
 
 nlohmann::json json_of(const std::vector<RangeResult>& ranges) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -11,10 +11,9 @@
 
 namespace gpubench::profile {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeMemory, allocations, allocated_bytes, releases, freed_bytes, live_bytes,
-                                   peak_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Status, records, records_reason, counters, counters_reason, dropped, kernels_outside,
-                                   note)
+// As JSON with the names of their members.
+void to_json(nlohmann::json& json, const RangeMemory& memory);
+void to_json(nlohmann::json& json, const Status& status);
 
 std::string text_of(const std::vector<RangeResult>& ranges, Reduction reduction, const Status& status);
 std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction);

@@ -2,7 +2,7 @@
 // Hostile text on its way into a page, and the templates that pages are made of.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -118,11 +118,9 @@ class AsvReader {
 
 }  // namespace
 
-extern const OtherTool asv_tool{"asv",
-                                [](const nlohmann::json& root) {
-                                  return root.contains("commit_hash") && root.contains("result_columns") &&
-                                         root.contains("results");
-                                },
-                                [](const Node& root) { return AsvReader(root).read(); }};
+extern const OtherTool asv_tool{
+    "asv",
+    [](const Node& root) { return root.has("commit_hash") && root.has("result_columns") && root.has("results"); },
+    [](const Node& root) { return AsvReader(root).read(); }};
 
 }  // namespace gpubench::storage

@@ -22,8 +22,8 @@ std::string criterion_name(const Node& root) {
   std::error_code error;
   if (std::filesystem::is_regular_file(beside, error)) {
     const std::string origin = beside.string();
-    const nlohmann::json json = parse_json(read_text(beside), origin, run_schema);
-    return Node(json, origin, 0, "give the folder that criterion wrote, whole and unchanged").at("full_id").text();
+    const Document document = parse_document(read_text(beside), origin, run_schema);
+    return document.root(origin, "give the folder that criterion wrote, whole and unchanged").at("full_id").text();
   }
   // The folders are called as the benchmark.
   const std::string own = folder.parent_path().filename().string();
@@ -65,9 +65,9 @@ Run read_criterion(const Node& root) {
 }  // namespace
 
 extern const OtherTool criterion_tool{"criterion",
-                                      [](const nlohmann::json& root) {
-                                        const bool samples = root.contains("iters") && root.contains("times");
-                                        return samples || (root.contains("median") && root.contains("median_abs_dev"));
+                                      [](const Node& root) {
+                                        const bool samples = root.has("iters") && root.has("times");
+                                        return samples || (root.has("median") && root.has("median_abs_dev"));
                                       },
                                       read_criterion};
 

@@ -104,10 +104,9 @@ Run read_google_benchmark(const Node& root) {
 }  // namespace
 
 extern const OtherTool google_benchmark_tool{"Google Benchmark",
-                                             [](const nlohmann::json& root) {
-                                               const auto context = root.find("context");
-                                               return context != root.end() && context->is_object() &&
-                                                      context->contains("num_cpus") && root.contains("benchmarks");
+                                             [](const Node& root) {
+                                               return root.has("context") && root.at("context").has("num_cpus") &&
+                                                      root.has("benchmarks");
                                              },
                                              read_google_benchmark};
 

@@ -120,11 +120,11 @@ Run read_nvbench(const Node& root) {
 }  // namespace
 
 extern const OtherTool nvbench_tool{"nvbench",
-                                    [](const nlohmann::json& root) {
-                                      const auto benchmarks = root.find("benchmarks");
-                                      return root.contains("devices") && benchmarks != root.end() &&
-                                             benchmarks->is_array() &&
-                                             (benchmarks->empty() || benchmarks->front().contains("states"));
+                                    [](const Node& root) {
+                                      if (!root.has("devices") || !root.has("benchmarks")) return false;
+                                      const Node benchmarks = root.at("benchmarks");
+                                      return benchmarks.is_list() &&
+                                             (benchmarks.array_size() == 0 || benchmarks.element(0).has("states"));
                                     },
                                     read_nvbench};
 

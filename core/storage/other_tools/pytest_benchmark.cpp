@@ -65,8 +65,7 @@ Run read_pytest_benchmark(const Node& root) {
 }  // namespace
 
 extern const OtherTool pytest_benchmark_tool{
-    "pytest-benchmark",
-    [](const nlohmann::json& root) { return root.contains("benchmarks") && root.contains("machine_info"); },
+    "pytest-benchmark", [](const Node& root) { return root.has("benchmarks") && root.has("machine_info"); },
     read_pytest_benchmark};
 
 }  // namespace gpubench::storage
