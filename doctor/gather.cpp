@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "bench/timing/host_timer.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "doctor/doctor.h"
@@ -37,13 +38,6 @@ std::string text_of(const fs::path& file) {
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
-}
-
-std::string first_line_of(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
 }
 
 /// What stands after "key:" in the first line that begins so.
@@ -187,7 +181,7 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
     const std::string folder = entry->path().filename().string();
     const auto id = number_in<int>(folder);
     if (!id) continue;
-    std::string name = first_line_of(entry->path() / "comm");
+    std::string name = first_line(entry->path() / "comm").value_or("");
     if (takes_counters(name)) profilers.processes.push_back({*id, std::move(name)});
   }
   std::ranges::sort(profilers.processes, {}, &RunningProcess::id);
@@ -197,13 +191,13 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
 Host gather_host_files(const fs::path& root) {
   Host host;
   const fs::path system = root / "sys/devices/system";
-  host.clock_source = first_line_of(system / "clocksource/clocksource0/current_clocksource");
+  host.clock_source = first_line(system / "clocksource/clocksource0/current_clocksource").value_or("");
   host.core_limit = core_limit(root);
-  host.governor = first_line_of(system / "cpu/cpu0/cpufreq/scaling_governor");
+  host.governor = first_line(system / "cpu/cpu0/cpufreq/scaling_governor").value_or("");
   const std::string pages = text_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
     host.huge_pages = pages.substr(open + 1, close - open - 1);
-  if (const auto words = words_of(first_line_of(root / "proc/loadavg")); !words.empty())
+  if (const auto words = words_of(first_line(root / "proc/loadavg").value_or("")); !words.empty())
     host.load = number_in<double>(words.front());
   const auto flags = words_of(value_of(root / "proc/cpuinfo", "flags").value_or(""));
   host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();

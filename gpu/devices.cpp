@@ -10,15 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/files.h"
+
 namespace gpubench::bench {
 namespace {
-
-std::optional<std::string> first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return line;
-}
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");

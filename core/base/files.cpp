@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <system_error>
 
@@ -96,6 +97,12 @@ PrivateFolder::PrivateFolder() {
 PrivateFolder::~PrivateFolder() {
   std::error_code error;
   std::filesystem::remove_all(path_, error);
+}
+
+std::optional<std::string> first_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  return std::getline(stream, line) ? std::optional(std::move(line)) : std::nullopt;
 }
 
 MappedFile::MappedFile(const std::filesystem::path& file) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,9 @@ class TemporaryFile {
   Descriptor descriptor_;
   int error_ = 0;
 };
+
+/// The first line of a file, such as those of /sys hold; absent where there is none to be read.
+std::optional<std::string> first_line(const std::filesystem::path& file);
 
 /// The bytes of a regular file, mapped; none where it cannot be read.
 class MappedFile {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "fleet/rank_file.h"
@@ -77,21 +77,16 @@ Device device_of(const FleetRankOptions& options, const fleet::Place& place) {
 
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  return line;
-}
-
 /// The processors beside a GPU, as the kernel writes them; empty where it does not.
 std::string processors_beside(const Device& device) {
-  return first_line(fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(device.property("pci_bus_id"))));
+  return first_line(fmt::format("/sys/bus/pci/devices/{}/local_cpulist", lower(device.property("pci_bus_id"))))
+      .value_or("");
 }
 
 /// The first processor of the same core.
 int core_of(int processor) {
   const auto siblings = numbers_in_list(
-      first_line(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor)));
+      first_line(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor)).value_or(""));
   return siblings && !siblings->empty() ? siblings->front() : processor;
 }
 

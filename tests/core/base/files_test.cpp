@@ -50,6 +50,13 @@ TEST(PrivateFolder, IsForThisUserAloneAndGoesWithAllInIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(FirstLine, StandsWithoutItsEndOrIsAbsent) {
+  const PrivateFolder folder;
+  std::ofstream(folder.path() / "online") << "0-1\n2\n";
+  EXPECT_EQ(first_line(folder.path() / "online"), "0-1");
+  EXPECT_EQ(first_line(folder.path() / "none"), std::nullopt);
+}
+
 TEST(MappedFile, HasTheBytesOrSaysWhyNot) {
   const PrivateFolder folder;
   const auto file = folder.path() / "file";
