@@ -5,9 +5,11 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <random>
 #include <thread>
 #include <typeinfo>
 
@@ -240,8 +242,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
                     const std::function<void(Declaration&, const Batch&)>& on_measure) {
   constexpr const char* looped =
       "it loops over state.google() itself; leave that loop out, as state.measure repeats the operation, or register "
-      "it "
-      "with BENCHMARK";
+      "it with BENCHMARK";
   constexpr const char* measured_twice = "the operation called state.measure twice; register two operations instead";
   bool measured = false;
   bool twice = false;
@@ -318,6 +319,16 @@ void fail(Measurement& measurement, FailureKind kind, const std::string& message
   timing.block_sizes.clear();
 }
 
+OpenDevice::~OpenDevice() {
+  if (!is_lost()) return;
+  (void)timing_.release();
+  (void)gpu_.release();
+}
+
+bool PointRunner::asks_for(TimingMode clock) const {
+  return std::ranges::find(settings_.clocks, clock) != settings_.clocks.end();
+}
+
 PointRunner::PointRunner(Device device, Settings settings)
     : PointRunner(std::make_shared<OpenDevice>(std::move(device), settings.cold), std::move(settings)) {}
 
@@ -362,6 +373,12 @@ void PointRunner::measure(Declaration& declared, const Batch& batch) {
   time_variants(declared);
 }
 
+/// Not the first, which was timed.
+std::int64_t another_set(std::int64_t sets) {
+  static std::mt19937_64 random{std::random_device{}()};
+  return std::uniform_int_distribution<std::int64_t>(1, sets - 1)(random);
+}
+
 void PointRunner::verify_after_timing(const Declaration& declared, const Batch& batch) {
   if (!declared.check) return;
   const std::int64_t sets = std::max<std::int64_t>(declared.input_pool, 1);
@@ -369,7 +386,7 @@ void PointRunner::verify_after_timing(const Declaration& declared, const Batch& 
   std::int64_t last = sets - 1;
   if (sets > 1 &&
       !settings_.verify_every)  // one that the operation cannot know, and that is not what it was timed with
-    first = last = std::uniform_int_distribution<std::int64_t>(1, sets - 1)(random_);
+    first = last = another_set(sets);
   for (std::int64_t set = last; set >= first; --set) {
     if (declared.fill_inputs) declared.fill_inputs(set);
     device_->execute(declared, batch);

@@ -2,12 +2,13 @@
 // Timing points: calls of registered operations.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "bench/declaration.h"
 #include "bench/memory/cold_cache.h"
@@ -42,11 +43,7 @@ class OpenDevice {
   /// Opens a GPU. Throws GpuError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
   OpenDevice(Device device, bool cold);
   /// A GPU that is lost keeps its handles: they may be of a context that is gone.
-  ~OpenDevice() {
-    if (!is_lost()) return;
-    (void)timing_.release();
-    (void)gpu_.release();
-  }
+  ~OpenDevice();
   OpenDevice& operator=(OpenDevice&&) = delete;  ///< not copied, not moved
 
   /// Makes it this thread's again, between `rest` and the next one. False where it cannot be used any more.
@@ -112,19 +109,21 @@ void fail(Measurement& measurement, FailureKind kind, const std::string& message
 /// is marked as skipped unless it fails.
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name, int executions);
 
+struct RunnerSettings {
+  SamplingOptions sampling = {};
+  /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need TimingMode::stream, so it is
+  /// always among them; those of calls need TimingMode::device as well.
+  std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};
+  /// Executions find none of their data in the caches.
+  bool cold = false;
+  /// Results are checked after timing too, for each set of inputs.
+  bool verify_every = false;
+};
+
 /// Times points.
 class PointRunner {
  public:
-  struct Settings {
-    SamplingOptions sampling = {};
-    /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need TimingMode::stream, so it is
-    /// always among them; those of calls need TimingMode::device as well.
-    std::vector<TimingMode> clocks = {TimingMode::stream, TimingMode::device};
-    /// Executions find none of their data in the caches.
-    bool cold = false;
-    /// Results are checked after timing too, for each set of inputs.
-    bool verify_every = false;
-  };
+  using Settings = RunnerSettings;
   PointRunner(Device device, Settings settings);
   /// On one that is open, and may have been so for earlier points; as cold as that.
   PointRunner(std::shared_ptr<OpenDevice> device, Settings settings);
@@ -143,9 +142,7 @@ class PointRunner {
   /// `captured`: one execution of `batch`, where that was captured before.
   DeviceTiming timer_for(TimingMode clock, const detail::Declaration& declared, const Batch& batch,
                          const ColdCache* cold, std::optional<CapturedExecution> captured = std::nullopt);
-  [[nodiscard]] bool asks_for(TimingMode clock) const {
-    return std::ranges::find(settings_.clocks, clock) != settings_.clocks.end();
-  }
+  [[nodiscard]] bool asks_for(TimingMode clock) const;
   /// Of the first clock, with its samples and the clock rate that they saw.
   void add_primary_timing(const Samples& samples, const Timer& timer);
 
@@ -153,7 +150,6 @@ class PointRunner {
   Settings settings_;
   SamplingOptions sampling_;  ///< of the point that runs
   Measurement current_;
-  std::mt19937_64 random_{std::random_device{}()};
 };
 
 }  // namespace gpubench::bench

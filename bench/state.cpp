@@ -153,9 +153,8 @@ void State::set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor
   constexpr std::int64_t max_resident = 2048;
   if (blocks > max_blocks || blocks_per_multiprocessor > max_resident)
     throw std::invalid_argument(
-        fmt::format("state.grid takes up to {} blocks, and up to {} on one multiprocessor, not "
-                    "{} and {}",
-                    max_blocks, max_resident, blocks, blocks_per_multiprocessor));
+        fmt::format("state.grid takes up to {} blocks, and up to {} on one multiprocessor, not {} and {}", max_blocks,
+                    max_resident, blocks, blocks_per_multiprocessor));
   declaration_.grid = Grid{blocks, blocks_per_multiprocessor};
 }
 

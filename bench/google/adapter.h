@@ -7,13 +7,11 @@
 
 #include <set>
 
+#include "bench/google/google_runner.h"
 #include "bench/point_runner.h"
 #include "gpubench/benchmark.h"
 
 namespace gpubench::bench {
-
-/// Samples of one point, as far as they can be asked for by number: more would make files that nobody can read.
-inline constexpr std::int64_t max_exact_samples = 1'000'000;
 
 /// A registered operation.
 struct Registration {
@@ -45,11 +43,6 @@ const std::string& registered_name(const Registration& registration);
 void take_over_options();
 /// Lets go of all of them: for a process that registers anew. Nothing may be running.
 void forget_registrations();
-
-/// Is called once for each point of a device with its position among those that bench::discover names, unless Google
-/// Benchmark interleaves repetitions at random. Returns the measurement without its name, or nothing to leave the point
-/// out.
-using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
 /// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) each point is
 /// timed on the first device of its kind.

@@ -2,12 +2,11 @@
 #include "bench/google/argument_choice.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "bench/google/google_runner.h"
+#include "bench/google/adapter.h"
 #include "core/base/text.h"
 
 namespace gpubench::bench {
@@ -132,14 +131,14 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
                               ? fmt::format("--arg {}: no operation of this program has arguments.", choice.name)
                               : fmt::format("--arg {}: no operation of this program has an argument of that name; they "
                                             "have {}.",
-                                            choice.name, fmt::join(names, ", ")));
+                                            choice.name, joined(names, ", ")));
     for (const std::string& text : choice.texts)
       if (!is_number && !texts.contains(text))
         throw ArgumentError(fmt::format("--arg {}={}: no operation has that value; it takes {}.", choice.name, text,
-                                        fmt::join(texts, ", ")));
+                                        joined(texts, ", ")));
     if (is_number && choice.numbers.empty())
       throw ArgumentError(fmt::format("--arg {}={}: it takes whole numbers, such as 1024,4096 or 2^10..2^20:4.",
-                                      choice.name, fmt::join(choice.texts, ",")));
+                                      choice.name, joined(choice.texts, ",")));
   }
 }
 

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "bench/counting_runner.h"
+#include "bench/google/adapter.h"
 #include "bench/google/google_compatibility.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"

@@ -2,16 +2,35 @@
 // Google Benchmark's flags, and its runs: which points there are, and going over them.
 #pragma once
 
-#include "bench/counting_runner.h"
-#include "bench/google/adapter.h"
-#include "bench/google/argument_choice.h"
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/model/device.h"
+#include "core/model/measurement.h"
+
+namespace benchmark {
+class BenchmarkReporter;
+}
 
 namespace gpubench::bench {
+
+class CountingRunner;
+struct PointCall;
+struct Registration;
 
 /// A `--benchmark_*` flag that is unknown or has a bad value, or a filter that is no regular expression.
 struct GoogleFlagError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Samples of one point, as far as they can be asked for by number: more would make files that nobody can read.
+inline constexpr std::int64_t max_exact_samples = 1'000'000;
 
 /// Google Benchmark's flags. Those of output and selection are handled here, the rest is passed on.
 struct GoogleFlags {
@@ -68,6 +87,11 @@ struct Sink {
 };
 /// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
 using Labeller = std::function<std::string(const Measurement&)>;
+
+/// Is called once for each point of a device with its position among those that bench::discover names, unless Google
+/// Benchmark interleaves repetitions at random. Returns the measurement without its name, or nothing to leave the point
+/// out.
+using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
 /// Visits what the filter chooses on a device. Returns what the visitor returned, with names; runs go to the sinks.
 std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,

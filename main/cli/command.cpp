@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <filesystem>
 #include <sstream>
 
+#include "bench/counters/metrics.h"
 #include "core/base/text.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
@@ -48,6 +50,10 @@ void check_pictures(const std::vector<std::string>& outputs, const PictureOption
 }
 
 }  // namespace
+
+Options::~Options() = default;
+
+std::string Options::name() const { return std::filesystem::path(program).filename().string(); }
 
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> all = [] {
@@ -109,7 +115,7 @@ void check_outputs(const Options& options, const std::string& formats) {
     if (!options.json && std::ranges::none_of(extensions, [file = lower(output)](const auto& extension) {
           return file.ends_with(extension) && (extension != ".json" || !reports::is_for_another_tool(file));
         }))
-      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, fmt::join(extensions, ", ")));
+      throw UsageError(fmt::format("--out={}: this can be written as {}.", output, joined(extensions, ", ")));
   if (const auto* const drawing = dynamic_cast<const PictureOptions*>(&options))
     check_pictures(options.outputs, *drawing);
 }
@@ -183,6 +189,8 @@ double parsed_number(const OptionRow& row, const std::string& text, double low, 
     throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", row.flag, low, high, text));
   return *value;
 }
+
+std::vector<std::string> parsed_metrics(const std::string& text) { return bench::parse_metrics(text); }
 
 double parsed_count(const OptionRow& row, const std::string& text, double low, double high) {
   const double value = parsed_number(row, text, low, high);

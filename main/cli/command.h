@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/counters/metrics.h"
 #include "main/cli/options.h"
 
 namespace gpubench {
@@ -139,6 +138,8 @@ Use list(std::vector<std::string> Owner::*member) {
 /// Throw UsageError.
 double parsed_number(const OptionRow& row, const std::string& text, double low, double high);
 double parsed_count(const OptionRow& row, const std::string& text, double low, double high);
+/// Throws bench::MetricNameError.
+std::vector<std::string> parsed_metrics(const std::string& text);
 
 /// `unit` is what one of the user's is in ours: 0.01 for percent.
 template <class Owner, class Value>
@@ -169,7 +170,7 @@ Use choice(Target Owner::*member, std::vector<Value> values) {
 template <class Owner>
 Use metrics(std::vector<std::string> Owner::*member) {
   return [member](Options& options, const OptionRow&, const std::string& value) {
-    dynamic_cast<Owner&>(options).*member = bench::parse_metrics(value);
+    dynamic_cast<Owner&>(options).*member = parsed_metrics(value);
   };
 }
 

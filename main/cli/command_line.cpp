@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -15,6 +14,8 @@
 #include <typeinfo>
 
 #include "bench/counters/metrics.h"
+#include "bench/google/argument_choice.h"
+#include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "gpubench/gpubench.h"

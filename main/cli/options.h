@@ -2,7 +2,6 @@
 // What every command line asks for. Each command adds its own options, in a struct of its own that begins with these.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,7 +16,7 @@ struct Options {
   Options() = default;
   Options(const Options&) = default;
   Options& operator=(const Options&) = default;
-  virtual ~Options() = default;
+  virtual ~Options();
 
   std::optional<std::string> text;             ///< to be printed instead: help, the version, a completion script
   std::string program;                         ///< as it was called
@@ -33,7 +32,7 @@ struct Options {
   bool json = false;     ///< the result as JSON, on the terminal too and whatever a file's name
 
   /// The program's name without its folder.
-  [[nodiscard]] std::string name() const { return std::filesystem::path(program).filename().string(); }
+  [[nodiscard]] std::string name() const;
 };
 
 /// Of commands that draw.

@@ -163,8 +163,8 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
     for (const Command& other : all_commands())
       if (row_in(other, flag) != nullptr) others.push_back(other.is_run() ? "a run" : other.path);
     if (!others.empty())
-      throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, fmt::join(others, ", "),
-                                   quoted_path(command), see_help(command, program)));
+      throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, joined(others, ", "), quoted_path(command),
+                                   see_help(command, program)));
     const std::string suggestion = did_you_mean(flag, known);
     throw UsageError(fmt::format("There is no option {}.{}", printable(flag),
                                  suggestion.empty() ? see_help(command, program) : suggestion));
@@ -174,9 +174,8 @@ ParsedWords parse_words(const std::vector<std::string>& words) {
     std::vector<std::string> files;
     for (const std::string& one : unknown)
       if (one.ends_with(".json") || one.ends_with(".json.gz")) files.push_back(printable(one));
-    const std::string other = files.size() == 2
-                                  ? fmt::format(" To compare them: {} compare {}", program, fmt::join(files, " "))
-                                  : std::string();
+    const std::string other =
+        files.size() == 2 ? fmt::format(" To compare them: {} compare {}", program, joined(files, " ")) : std::string();
     throw UsageError(fmt::format("{} is a file, not a command. To show it: {} report {}{}", files.front(), program,
                                  files.front(), other));
   }
@@ -197,7 +196,7 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
   const Command& command = *parsed.command;
   if (!parsed.unknown.empty()) refuse_unknown(parsed.unknown, command, program);
   if (command.is_group())
-    throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, fmt::join(names_below(command), ", "),
+    throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, joined(names_below(command), ", "),
                                  see_help(command, program)));
   if (parsed.inputs.size() < command.inputs.min)
     throw UsageError(
@@ -209,7 +208,7 @@ void apply(const OptionRow& row, const std::string& value, Options& options) {
   std::istringstream given(takes_several(row.value) ? value + "," : value);
   for (std::string one; !choices.empty() && std::getline(given, one, takes_several(row.value) ? ',' : '\0');)
     if (std::ranges::find(choices, one) == choices.end())
-      throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, fmt::join(choices, ", "), printable(one)));
+      throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, joined(choices, ", "), printable(one)));
   row.use(options, row, value);
 }
 

@@ -21,7 +21,6 @@
 #include "main/run/google_outputs.h"
 #include "main/run/measuring.h"
 #include "main/run/plan.h"
-#include "main/run/point_list.h"
 #include "main/run/run_ceilings.h"
 #include "main/run/run_options.h"
 #include "main/run/stored_runs.h"

@@ -13,6 +13,7 @@
 #ifdef GPUBENCH_WITH_HTTPLIB
 #include <httplib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>

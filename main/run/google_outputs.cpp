@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/run/google_outputs.h"
 
+#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "main/cli/output.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 namespace {
@@ -34,6 +35,8 @@ GoogleOutputs::GoogleOutputs(const bench::GoogleFlags& flags) : flags_(flags) {
   if (flags.format) add(*flags.format, display_, flags.report_aggregates_only || flags.display_aggregates_only);
   if (flags.out) add(flags.out_format, file_, flags.report_aggregates_only);
 }
+
+GoogleOutputs::~GoogleOutputs() = default;
 
 void GoogleOutputs::print() const {
   if (flags_.format) show(sound(*flags_.format, display_.str()));

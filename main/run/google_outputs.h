@@ -2,22 +2,23 @@
 // What Google Benchmark's own reporters write.
 #pragma once
 
-#include <benchmark/benchmark.h>
-
 #include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/google/google_runner.h"
-#include "main/run/run_options.h"
 
 namespace gpubench {
+
+struct RunOptions;
 
 /// As the flags of Google Benchmark ask for it.
 class GoogleOutputs {
  public:
   explicit GoogleOutputs(const bench::GoogleFlags& flags);
+  ~GoogleOutputs();
+  GoogleOutputs& operator=(GoogleOutputs&&) = delete;  ///< not copied, not moved
   [[nodiscard]] const std::vector<bench::Sink>& sinks() const { return sinks_; }
   void print() const;
   void write_file() const;

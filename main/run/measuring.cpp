@@ -2,7 +2,6 @@
 #include "main/run/measuring.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,18 +12,21 @@
 #include <thread>
 
 #include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
 #include "bench/timing/conditions.h"
 #include "classifier/classifier.h"
 #include "classifier/run/too_fast.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
 #include "main/embedding.h"
 #include "main/run/context.h"
-#include "main/run/point_list.h"
+#include "main/run/google_outputs.h"
 #include "main/run/post_timing.h"
 #include "main/run/run_ceilings.h"
+#include "main/run/run_options.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
@@ -79,7 +81,7 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
   const std::size_t before = run.points.size();
   std::optional<bench::PointRunner> runner;
   if (measures_unknown) {
-    bench::PointRunner::Settings settings = runner_settings(options);
+    bench::RunnerSettings settings = runner_settings(options);
     runner.emplace(open_device(plan.device, settings.cold), std::move(settings));
   }
   const bool in_order = !options.google.interleaves_at_random();
@@ -189,7 +191,7 @@ void add_compiler_warnings(Run& run) {
   run.warnings.push_back(
       fmt::format("{} {} compiled without optimisation: times say little about the optimised code. Build with "
                   "-DCMAKE_BUILD_TYPE=Release or -O3, and without -G.",
-                  fmt::join(names, ", "), names.size() == 1 ? "was" : "were"));
+                  joined(names, ", "), names.size() == 1 ? "was" : "were"));
 }
 
 void add_condition_warnings(Run& run) {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/model/run.h"
-#include "main/run/google_outputs.h"
 #include "main/run/plan.h"
-#include "main/run/run_options.h"
 
 namespace gpubench {
+
+class GoogleOutputs;
 
 /// Finds ceilings, measures every point on every device, checks and counts, and judges. `run` has its context and
 /// devices. Where the user stops it, it saves what is finished and ends the process.

@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "bench/point_runner.h"
 #include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
 #include "main/cli/output.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 namespace {
@@ -29,8 +32,8 @@ std::size_t count_points(const std::vector<Plan>& plans) {
 
 }  // namespace
 
-bench::PointRunner::Settings runner_settings(const RunOptions& options) {
-  bench::PointRunner::Settings settings;
+bench::RunnerSettings runner_settings(const RunOptions& options) {
+  bench::RunnerSettings settings;
   settings.clocks = options.modes;
   settings.cold = options.cache_state == "cold";
   settings.verify_every = options.verify_every;
@@ -119,7 +122,7 @@ std::string AddedSizes::summary(const Run& classified) const {
   }
   std::string text = fmt::format("{} sizes added; {} of {} boundaries are within {:.0f} %", all_.size() - filtered_,
                                  narrow, narrow + wide.size(), 100.0 * classifier::wanted_half_width);
-  if (!wide.empty()) text += fmt::format("; not {}", fmt::join(wide, ", "));
+  if (!wide.empty()) text += fmt::format("; not {}", joined(wide, ", "));
   if (filtered_ > 0) text += fmt::format("; {} more sizes are left out by the filter", filtered_);
   return text;
 }
@@ -146,6 +149,37 @@ int run_points_once(const std::vector<Plan>& plans, const RunOptions& options) {
   }
   if (failed > 0) say(fmt::format("{} of {} points failed", failed, count));
   return failed > 0 ? exit_codes::operation_failed : exit_codes::fine;
+}
+
+std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
+  std::vector<std::string> operations;
+  for (const Device& device : devices)
+    for (const auto& point : bench::discover(device.kind, "")) operations.push_back(point.operation);
+  if (operations.empty())
+    return fmt::format("This program has no operation for {}. Choose another device with --device.",
+                       devices.front().id);
+  return fmt::format("No point matches the filter '{}' on {}.{} --list names them all.", filter, devices.front().id,
+                     did_you_mean(filter, operations));
+}
+
+void list_points(const std::vector<Device>& devices, const std::string& filter, bool sorted) {
+  bool any = false;
+  for (const Device& device : devices) {
+    std::string previous;
+    auto points = bench::discover(device.kind, filter);
+    if (sorted) sort_sizes(points, std::identity{});
+    for (const auto& point : points) {
+      const std::string& name = point.name;
+      if (name != previous) show((devices.size() > 1 ? device.id + "  " : std::string()) + printable(name) + "\n");
+      previous = name;
+      any = true;
+    }
+  }
+  for (const std::string& name : bench::plain_benchmarks(filter)) {
+    show(printable(name) + "\n");
+    any = true;
+  }
+  if (!any) throw UsageError(nothing_to_measure(devices, filter));
 }
 
 }  // namespace gpubench

@@ -9,9 +9,11 @@
 
 #include "bench/activity/activity_pass.h"
 #include "bench/counters/counter_pass.h"
+#include "bench/counting_runner.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 

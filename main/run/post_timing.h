@@ -11,11 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/counters/post_timing_pass.h"
 #include "core/model/run.h"
 #include "main/run/plan.h"
 
 namespace gpubench {
+
+namespace bench {
+class PostTimingPass;
+}
 
 /// A pass over points once more.
 struct PostTimingStep {

@@ -2,7 +2,6 @@
 #include "main/run/run_ceilings.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "gpubench/version.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/run/run_options.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
 
@@ -265,7 +265,7 @@ std::string drift_text(const DriftCheck& check, const Device& device) {
   if (check.outcome == DriftOutcome::agrees) return "";
   if (check.outcome == DriftOutcome::unchecked)
     return fmt::format("The calibration of {} of {} could not be checked for drift: {}.", device.id,
-                       check.calibration_utc, fmt::join(check.not_checked, "; "));
+                       check.calibration_utc, joined(check.not_checked, "; "));
   std::string readings;
   for (const DriftReading& reading : check.readings)
     if (reading.outcome == check.outcome) readings += (readings.empty() ? "" : ", ") + reading_text(reading);

@@ -10,9 +10,11 @@
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/run.h"
-#include "main/run/run_options.h"
+#include "main/cli/options.h"
 
 namespace gpubench {
+
+struct RunOptions;
 
 /// Calibrates a device in this process, with progress on the terminal.
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet);

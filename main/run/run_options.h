@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
-#include "bench/point_runner.h"
 #include "calibrate/calibrate.h"
 #include "main/cli/command.h"
 
 namespace gpubench {
+
+namespace bench {
+struct RunnerSettings;
+}
 
 struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   std::optional<calibrate::Mode> calibrate;
@@ -22,7 +26,7 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
   int once = 0;  ///< executions of each point, for a profiler; 0: measure
   bool isolate = false;
   bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
-  std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as PointRunner::Settings::clocks
+  std::vector<TimingMode> modes = {TimingMode::stream, TimingMode::device};  ///< as bench::RunnerSettings::clocks
   double time_budget_seconds = 0.25;
   bool brief = false;                ///< as bench::SamplingOptions::brief
   std::string cache_state = "warm";  ///< or "cold"
@@ -36,6 +40,6 @@ struct RunOptions : Options, FilterOptions, CeilingOptions, PictureOptions {
 };
 
 /// How points are to be run, as the command line asks for.
-bench::PointRunner::Settings runner_settings(const RunOptions& options);
+bench::RunnerSettings runner_settings(const RunOptions& options);
 
 }  // namespace gpubench

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -23,6 +24,7 @@
 #include "main/cli/output.h"
 #include "main/run/post_timing.h"
 #include "main/run/run_ceilings.h"
+#include "main/run/run_options.h"
 
 namespace gpubench {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/counters/counter_pass.h"
+#include "bench/counters/metrics.h"
 #include "gpubench/profile.h"
 
 namespace gpubench::profile {

@@ -4,6 +4,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include "bench/counters/counter_pass.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 

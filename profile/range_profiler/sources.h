@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/counters/counter_pass.h"
+#include "gpu/profiling/metric_source.h"
 #include "gpubench/profile.h"
 #include "profile/recording_writer.h"
 

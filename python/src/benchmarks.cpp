@@ -11,7 +11,7 @@
 #include <exception>
 #include <memory>
 
-#include "bench/google/google_runner.h"
+#include "bench/google/adapter.h"
 #include "gpubench/gpubench.h"
 #include "main/cli/output.h"
 #include "main/cli/parse.h"

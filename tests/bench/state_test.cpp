@@ -18,6 +18,9 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
+#include "bench/counting_runner.h"
+#include "bench/google/adapter.h"
+#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/host_memory.h"
 #include "bench/timing/host_timer.h"

@@ -15,6 +15,8 @@
 #include <stdexcept>
 
 #include "bench/counters/counter_pass.h"
+#include "bench/counting_runner.h"
+#include "bench/google/adapter.h"
 #include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
 

@@ -13,7 +13,9 @@
 
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
+#include "bench/counting_runner.h"
 #include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"

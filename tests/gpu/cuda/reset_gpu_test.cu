@@ -9,6 +9,7 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
 #include "gpu/devices.h"
 #include "gpu/memory/memory.h"
 

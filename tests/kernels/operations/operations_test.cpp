@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bench/google/google_runner.h"
+#include "bench/point_runner.h"
 #include "gpu/devices.h"
 
 namespace gpubench::operations {

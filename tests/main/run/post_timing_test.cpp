@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "main/run/run_options.h"
+
 namespace gpubench {
 namespace {
 
