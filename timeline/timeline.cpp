@@ -7,6 +7,15 @@
 
 namespace gpubench::timeline {
 
+StringPool::StringPool() { number(""); }
+
+std::uint32_t StringPool::number(std::string_view text) {
+  if (const auto place = numbers_.find(text); place != numbers_.end()) return place->second;
+  const auto next = static_cast<std::uint32_t>(texts_.size());
+  numbers_.emplace(texts_.emplace_back(text), next);
+  return next;
+}
+
 SliceKind kind_of_call(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (has("LaunchHostFunc")) return SliceKind::call;

@@ -17,13 +17,8 @@ namespace gpubench::timeline {
 /// Each text once. Number 0 is the empty text.
 class StringPool {
  public:
-  StringPool() { number(""); }
-  std::uint32_t number(std::string_view text) {
-    if (const auto place = numbers_.find(text); place != numbers_.end()) return place->second;
-    const auto next = static_cast<std::uint32_t>(texts_.size());
-    numbers_.emplace(texts_.emplace_back(text), next);
-    return next;
-  }
+  StringPool();
+  std::uint32_t number(std::string_view text);
   [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_.at(number); }
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
   /// Of each text, whether it is so.

@@ -2,6 +2,7 @@
 // Arithmetic: vector pipes, matrix instructions, and whole matrix products by cuBLASLt.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibrate/cuda/cuda_calibration.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -61,7 +62,7 @@ Reading reading_over(const probes::ClockReading& passed, int count) {
 
 CudaCalibration::CudaCalibration(const Device& its_device, const CalibrationOptions& its_options)
     : GpuCalibration(its_device, its_options),
-      index(number_in<int>(std::string_view(its_device.id).substr(gpu_prefix.size())).value_or(0)),
+      index(gpu_number(its_device.id).value_or(0)),
       major(capability_of(its_device) / 10),
       minor(capability_of(its_device) % 10),
       clock(*gpu),

@@ -2,6 +2,7 @@
 // The L2 by a ladder of working sets, and latencies by pointer chases.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -201,9 +202,8 @@ class GpuLatencies {
     constexpr int steps = 16384;
     Ceiling ceiling = latency(
         "latency-l2-far", steps,
-        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past "
-        "L1, after two passes by the same thread: it always reads what it read longest ago, and more than one "
-        "half holds");
+        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past L1, "
+        "after two passes by the same thread: it always reads what it read longest ago, and more than one half holds");
     std::size_t place = 0;
     const auto go_on = [this, memory, &place](int count) {
       probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(), bench_.clock.readings(),
@@ -251,8 +251,7 @@ class GpuLatencies {
   void level(const std::string& resource, const Chase& what, const std::string& where) {
     bench_.measure_now(
         latency(resource, what.steps,
-                fmt::format("pointer chase in a random cycle over lines of 128 bytes, drawn anew each "
-                            "time, in {}{}",
+                fmt::format("pointer chase in a random cycle over lines of 128 bytes, drawn anew each time, in {}{}",
                             where, what.warm ? ", after two passes that fill the caches" : "")),
         [this, what] { return chase(what); }, chase_repeats);
   }

@@ -2,6 +2,7 @@
 // Memory: DRAM by its mixes of reads and writes, caches, atomics, random places, and the commands that copy and fill.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibrate/cuda/cuda_calibration.h"

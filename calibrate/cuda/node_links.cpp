@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
 #include "calibrate/calibration_context.h"
 #include "calibrate/cuda/peer_ways.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/statistics/statistics.h"
 #include "gpu/devices.h"
@@ -39,12 +41,6 @@ void add(std::string resource, std::string method, Calibration& result, Rate&& r
   }
 }
 
-std::string first_line(const std::string& path) {
-  std::string line;
-  std::getline(std::ifstream(path) >> std::ws, line);
-  return line;
-}
-
 /// A NUMA node with memory, and what to call it.
 struct HostNode {
   int number = 0;
@@ -53,9 +49,9 @@ struct HostNode {
 
 std::vector<HostNode> host_nodes(const Device& device) {
   const std::string folder = "/sys/devices/system/node/";
-  const auto numbers = numbers_in_list(first_line(folder + "has_memory")).value_or(std::vector<int>());
+  const auto numbers = numbers_in_list(first_line(folder + "has_memory").value_or("")).value_or(std::vector<int>());
   const std::string bus = lower(device.property("pci_bus_id"));
-  const auto beside = number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", bus)));
+  const auto beside = number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", bus)).value_or(""));
   std::vector<HostNode> nodes;
   if (numbers.size() == 1) return {{numbers.front(), "near"}};
   if (!beside || std::ranges::find(numbers, *beside) == numbers.end()) {
@@ -64,7 +60,7 @@ std::vector<HostNode> host_nodes(const Device& device) {
   }
   nodes.push_back({*beside, "near"});
   // Distances stand in the order of all nodes, those without memory among them.
-  const auto online = numbers_in_list(first_line(folder + "online")).value_or(std::vector<int>());
+  const auto online = numbers_in_list(first_line(folder + "online").value_or("")).value_or(std::vector<int>());
   std::ifstream distances(fmt::format("{}node{}/distance", folder, *beside));
   std::optional<HostNode> far;
   int farthest = 0;
@@ -113,8 +109,7 @@ Calibration measure_peer_links(const Device& device, const Device& peer) {
   Calibration result;
   const auto gpu = bench::open_gpu(device);
   try {
-    probes::PeerLink link(number_in<int>(std::string_view(peer.id).substr(peer.id.find(':') + 1)).value_or(0),
-                          peer_bytes);
+    probes::PeerLink link(gpu_number(peer.id).value_or(0), peer_bytes);
     for (const PeerWay& way : peer_ways)
       add(std::string("peer") + way.suffix, way.method, result,
           [&] { return link.bytes_per_second(way.way, way.engine, peer_copies, gpu->stream()); });

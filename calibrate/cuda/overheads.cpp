@@ -2,6 +2,8 @@
 // What it costs to launch, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/timing/costs.h"
 #include "calibrate/cuda/cuda_calibration.h"
 

@@ -2,6 +2,8 @@
 // The host's memory: DRAM in all the ways there are, and caches by ladders of working sets.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/memory/host_memory.h"
 #include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"

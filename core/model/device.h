@@ -15,9 +15,11 @@ namespace gpubench {
 /// What the ids of GPUs begin with: "cuda:0", "cuda:1", ...
 inline constexpr std::string_view gpu_prefix = "cuda:";
 /// The id of the GPU of this number.
-inline std::string gpu_id(std::int64_t number) { return std::string(gpu_prefix) + std::to_string(number); }
+std::string gpu_id(std::int64_t number);
+/// "cuda:1" is 1; absent where it is no such id.
+std::optional<int> gpu_number(std::string_view id);
 /// The kind of a device by its id alone.
-inline DeviceKind kind_of_id(std::string_view id) { return id == "cpu" ? DeviceKind::cpu : DeviceKind::gpu; }
+DeviceKind kind_of_id(std::string_view id);
 
 struct Device {
   std::string id;  ///< what `--device` takes: "cpu" or "cuda:N"
@@ -32,10 +34,7 @@ struct Device {
   /// "uuid", "driver", "cuda", "ecc", "mig", ... With `name` they tell which calibration fits; unread ones are absent.
   std::map<std::string, std::string> properties;
   /// Empty where it is absent.
-  [[nodiscard]] std::string property(const std::string& key) const {
-    const auto found = properties.find(key);
-    return found == properties.end() ? std::string() : found->second;
-  }
+  [[nodiscard]] std::string property(const std::string& key) const;
 
   friend bool operator==(const Device&, const Device&) = default;
 };

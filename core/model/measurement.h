@@ -2,7 +2,6 @@
 // What timing one point gave: the clocks that were asked, the device's state, and what an independent clock says.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "core/model/compiled_once.h"
@@ -123,9 +121,7 @@ struct Argument {
 };
 
 /// Its value as people read it: "1024", "bf16".
-inline std::string value_text(const Argument& argument) {
-  return argument.text ? *argument.text : std::to_string(argument.value);
-}
+std::string value_text(const Argument& argument);
 
 enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
 inline constexpr auto failure_kind_names =
@@ -290,12 +286,9 @@ struct Measurement {
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 
   /// The primary timing; an empty one where there is none.
-  [[nodiscard]] const Timing& primary() const {
-    static const Timing none;
-    return timings.empty() ? none : timings.front();
-  }
+  [[nodiscard]] const Timing& primary() const;
   /// The primary timing to be filled in; added where there is none.
-  Timing& make_primary() { return timings.empty() ? timings.emplace_back() : timings.front(); }
+  Timing& make_primary();
   /// The time of the point, by the primary clock. Absent when it failed or was skipped.
   [[nodiscard]] const std::optional<Summary>& seconds() const { return primary().seconds; }
 
@@ -303,50 +296,27 @@ struct Measurement {
 };
 
 /// The share of its cores, or of its GPU, that a point measured under load had; absent where it had enough.
-inline std::optional<double> share_under_load(const Measurement& measurement) {
-  if (!measurement.conditions) return std::nullopt;
-  const auto& [cores, gpu] = std::tie(measurement.conditions->core_share, measurement.conditions->gpu_share);
-  const double share = std::min(cores.value_or(1.0), gpu.value_or(1.0));
-  return share < min_core_share ? std::optional(share) : std::nullopt;
-}
+std::optional<double> share_under_load(const Measurement& measurement);
 
 /// "its cores", or "its GPU", of such a point.
-inline std::string_view what_it_shared(const Measurement& measurement) {
-  return measurement.conditions && measurement.conditions->gpu_share ? "its GPU" : "its cores";
-}
+std::string_view what_it_shared(const Measurement& measurement);
 
 /// The name of the primary clock; empty where there is none.
-inline std::string_view primary_clock_name(const Measurement& measurement) {
-  return measurement.timings.empty() ? std::string_view() : name_of(measurement.timings.front().clock);
-}
+std::string_view primary_clock_name(const Measurement& measurement);
 
 /// What one clock says, or null when it was not asked.
-inline const Timing* timing_by(const Measurement& measurement, TimingMode clock) {
-  for (const Timing& timing : measurement.timings)
-    if (timing.clock == clock) return &timing;
-  return nullptr;
-}
+const Timing* timing_by(const Measurement& measurement, TimingMode clock);
 
 /// Seconds per execution by one clock, or null when it gave none.
-inline const Summary* seconds_by(const Measurement& measurement, TimingMode clock) {
-  const Timing* const timing = timing_by(measurement, clock);
-  return timing != nullptr && timing->seconds ? &*timing->seconds : nullptr;
-}
+const Summary* seconds_by(const Measurement& measurement, TimingMode clock);
 
 /// Larger figures are damage, not measurements.
 inline constexpr double max_figure = 1e30;
 
 /// What a counter counted; absent where it was not asked for, or is damage.
-inline std::optional<double> counter(const Measurement& measurement, std::string_view name) {
-  for (const Counter& each : measurement.counters)
-    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
-  return std::nullopt;
-}
+std::optional<double> counter(const Measurement& measurement, std::string_view name);
 
 /// What TimingMode::device took off, or null when it took nothing off or gave no time.
-inline const Estimate* kernel_overhead_of(const Measurement& measurement) {
-  const Timing* const timing = timing_by(measurement, TimingMode::device);
-  return timing != nullptr && timing->kernel_overhead_seconds ? &*timing->kernel_overhead_seconds : nullptr;
-}
+const Estimate* kernel_overhead_of(const Measurement& measurement);
 
 }  // namespace gpubench

@@ -26,17 +26,11 @@ inline constexpr auto idle_cause_names = std::to_array<std::string_view>(
     {"launch", "host", "synchronization", "copy", "device", "recording", "edges", "unknown"});
 constexpr const auto& names_of(IdleCause) { return idle_cause_names; }
 /// In words: "late launches".
-constexpr std::string_view text_of(IdleCause cause) {
-  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {"late launches",
-                                                                           "host at other work",
-                                                                           "host waiting for the GPU",
-                                                                           "host waiting for a copy",
-                                                                           "launched but not started",
-                                                                           "the recording itself",
-                                                                           "before the first and after the last work",
-                                                                           "cause not known"};
-  return texts[static_cast<std::size_t>(cause)];
-}
+inline constexpr auto idle_cause_texts =
+    std::to_array<std::string_view>({"late launches", "host at other work", "host waiting for the GPU",
+                                     "host waiting for a copy", "launched but not started", "the recording itself",
+                                     "before the first and after the last work", "cause not known"});
+constexpr std::string_view text_of(IdleCause cause) { return idle_cause_texts[static_cast<std::size_t>(cause)]; }
 
 /// A stretch of idle time, summed up by its cause.
 struct Idle {
@@ -196,18 +190,10 @@ inline constexpr auto step_part_kind_names = std::to_array<std::string_view>(
     {"roof", "above-roof", "no-verdict", "collectives", "copies", "launch", "host", "waiting", "unknown"});
 constexpr const auto& names_of(StepPartKind) { return step_part_kind_names; }
 /// In words: "launch gaps".
-constexpr std::string_view text_of(StepPartKind kind) {
-  constexpr std::array<std::string_view, step_part_kind_names.size()> texts = {"kernels at their roof",
-                                                                               "above the roof",
-                                                                               "kernels without a verdict",
-                                                                               "collectives, not during kernels",
-                                                                               "copies and fills, not during kernels",
-                                                                               "launch gaps",
-                                                                               "host at other work",
-                                                                               "waiting",
-                                                                               "cause not known"};
-  return texts[static_cast<std::size_t>(kind)];
-}
+inline constexpr auto step_part_kind_texts = std::to_array<std::string_view>(
+    {"kernels at their roof", "above the roof", "kernels without a verdict", "collectives, not during kernels",
+     "copies and fills, not during kernels", "launch gaps", "host at other work", "waiting", "cause not known"});
+constexpr std::string_view text_of(StepPartKind kind) { return step_part_kind_texts[static_cast<std::size_t>(kind)]; }
 
 struct StepPart {
   StepPartKind kind = StepPartKind::unknown;

@@ -2,6 +2,7 @@
 #include "core/model/table.h"
 
 #include <array>
+#include <utility>
 
 namespace gpubench {
 namespace {
@@ -24,6 +25,12 @@ ValueKind kind_of(std::string_view word, std::string_view key) {
 }
 
 }  // namespace
+
+Value or_absent(const std::optional<double>& value, std::string_view reason) {
+  return value ? Value(*value) : Absent{std::string(reason)};
+}
+
+std::vector<Value>& ResultTable::add(std::vector<Value> values) { return rows.emplace_back(std::move(values)); }
 
 std::vector<ValueColumn> columns_of(std::string_view text) {
   std::vector<ValueColumn> columns;

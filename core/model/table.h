@@ -32,9 +32,7 @@ struct Absent {
   std::string reason;
 };
 using Value = std::variant<Absent, std::string, std::int64_t, double>;
-inline Value or_absent(const std::optional<double>& value, std::string_view reason) {
-  return value ? Value(*value) : Absent{std::string(reason)};
-}
+Value or_absent(const std::optional<double>& value, std::string_view reason);
 
 struct ValueColumn {
   std::string key;    ///< in files and in Python, with the unit: "total_seconds"; empty: not there
@@ -63,7 +61,7 @@ struct ResultTable {
   std::vector<int> tones = {};  ///< of each row 1: worse, -1: better, 0: neither; empty: of none
 
   /// A row that begins with these; the rest follows.
-  std::vector<Value>& add(std::vector<Value> values) { return rows.emplace_back(std::move(values)); }
+  std::vector<Value>& add(std::vector<Value> values);
 };
 
 }  // namespace gpubench

@@ -162,9 +162,8 @@ class CudaBackend final : public Backend {
  private:
   static Nvml nvml_of(const Device& device) { return Nvml(device.property("pci_bus_id")); }
   static int index_of(const Device& device) {
-    const auto index = number_in<int>(std::string_view(device.id).substr(gpu_prefix.size()));
-    if (!index || *index < 0)
-      throw GpuError(fmt::format("'{}' is not a CUDA device; they are named cuda:0, cuda:1, ...", device.id));
+    const auto index = gpu_number(device.id);
+    if (!index) throw GpuError(fmt::format("'{}' is not a CUDA device; they are named cuda:0, cuda:1, ...", device.id));
     return *index;
   }
 };

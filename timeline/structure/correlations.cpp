@@ -150,4 +150,6 @@ Correlations link(const Timeline& timeline) {
   return links;
 }
 
+Linked::Linked(const Timeline& of) : timeline(of), links(link(of)) {}
+
 }  // namespace gpubench::timeline

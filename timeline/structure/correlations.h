@@ -78,7 +78,7 @@ struct Roofs {
 
 /// A timeline and its links. Whatever takes one takes a plain timeline too, and links it.
 struct Linked {
-  Linked(const Timeline& of) : timeline(of), links(link(of)) {}  // NOLINT(google-explicit-constructor)
+  Linked(const Timeline& of);  // NOLINT(google-explicit-constructor)
   const Timeline& timeline;
   Correlations links;
   const Roofs* roofs = nullptr;  ///< of its kernels, where somebody judged them

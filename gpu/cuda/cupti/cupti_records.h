@@ -2,6 +2,7 @@
 // The one decoder of CUPTI's activity records.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "gpu/cuda/cupti/cupti_library.h"
