@@ -6,7 +6,7 @@
 #include <set>
 
 #include "fleet/findings.h"
-#include "reports/export/gauges.h"
+#include "reports/export/open_metrics.h"
 #include "reports/export/tables.h"
 #include "reports/fleet.h"
 
