@@ -315,15 +315,4 @@ std::vector<Culprit> Bisection::culprits() const {
   return result;
 }
 
-double Bisection::bits_left() const {
-  double most = 0.0;
-  for (const Search& search : searches()) {
-    double sum = 0.0;
-    for (const Cell& cell : cells_of(search))
-      if (cell.belief > 0.0) sum -= cell.belief * std::log2(cell.belief);
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 }  // namespace gpubench::compare

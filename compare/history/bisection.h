@@ -61,8 +61,6 @@ class Bisection {
   /// What was measured of a point, GOOD first; empty without a time of it at BAD.
   [[nodiscard]] std::vector<Level> levels_of(std::size_t point) const;
   [[nodiscard]] std::size_t pairs_of(std::size_t commit) const;
-  /// The largest entropy that is left of any point's belief, in bits: so many halvings are to come.
-  [[nodiscard]] double bits_left() const;
 
  private:
   /// A change of one point somewhere in (low, high].

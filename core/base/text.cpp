@@ -327,11 +327,6 @@ std::string pad_right(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(width > used ? width - used : 0, ' ');
 }
 
-std::string pad_left(std::string_view text, std::size_t width) {
-  const std::size_t used = display_width(text);
-  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
-}
-
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t max = 3;
   constexpr std::size_t longest = 200;  // the distance takes quadratic time

@@ -64,9 +64,8 @@ std::string shorten(std::string_view text, std::size_t width);
 /// Lines of at most `width` columns, broken at spaces where there are any. One empty line for no text.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// Spaces up to `width` columns, after or before the text.
+/// Spaces up to `width` columns, after the text.
 std::string pad_right(std::string_view text, std::size_t width);
-std::string pad_left(std::string_view text, std::size_t width);
 
 /// " Did you mean copy or copy2d?", of at most three known words, the nearest first: those within a third of the word's
 /// length (by insertions, deletions, substitutions and swaps of neighbours), and those that it begins, if it has at
