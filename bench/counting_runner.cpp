@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <exception>
 
 #include "bench/memory/host_memory.h"
 #include "core/base/time.h"

@@ -16,6 +16,7 @@
 #include "compare/comparability.h"
 #include "compare/noise/noise.h"
 #include "compare/noise/point_table.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 
@@ -170,7 +171,7 @@ class Comparing {
                         100.0 * card_deviation);
     result_.cards = old.size() > 1 || now.size() > 1;
     result_.notes.push_back(
-        fmt::format("the base is of {}, the new side of {}: {}", fmt::join(old, ", "), fmt::join(now, ", "), noise));
+        fmt::format("the base is of {}, the new side of {}: {}", joined(old, ", "), joined(now, ", "), noise));
   }
 
   [[nodiscard]] bool one_after_the_other() const {
@@ -204,8 +205,7 @@ class Comparing {
       copies += std::ranges::any_of(base_.runs, [&](const Run* other) { return same_run(*run, *other); }) ? 1 : 0;
     if (copies > 0)
       result_.notes.push_back(
-          fmt::format("{} of the new side {} on the base side too: compared with itself, a run shows "
-                      "no change",
+          fmt::format("{} of the new side {} on the base side too: compared with itself, a run shows no change",
                       plural(copies, "run"), copies == 1 ? "is" : "are"));
   }
 

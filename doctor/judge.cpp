@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -217,7 +216,9 @@ void judge_users(const GpuFacts& gpu, const Section& section) {
   }
   if (const std::vector<unsigned>* const ids = section.known("other processes", gpu.processes))
     section.add(yellow_if(!ids->empty()), "other processes",
-                ids->empty() ? "none found" : fmt::format("process {}", fmt::join(*ids, ", ")),
+                ids->empty()
+                    ? "none found"
+                    : fmt::format("process {}", joined(*ids, ", ", [](unsigned id) { return std::to_string(id); })),
                 "End them or wait: they share the GPU's time and memory with what you measure.");
 }
 
@@ -316,8 +317,7 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
       "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled. Without huge pages, TLB misses lower "
       "the host's memory figures.");
   section.add(yellow_if(host.virtual_machine), "virtual machine", host.virtual_machine ? "yes" : "no",
-              "Expect host times and launches to vary more than on bare metal. Kernels' "
-              "own times do not.");
+              "Expect host times and launches to vary more than on bare metal. Kernels' own times do not.");
 }
 
 }  // namespace

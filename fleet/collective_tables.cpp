@@ -49,10 +49,9 @@ ResultTable limits_table(const CollectiveRun& run, const Fits& fits) {
   table.title = "What limits them";
   table.columns = columns_of(
       "ceiling=ceiling; highest_bus:rate=highest bus; bus:rate=bus by the fit; bus_low:rate=low~1; "
-      "bus_high:rate=high~1; "
-      "fixed_seconds=short messages; fixed_low_seconds=low~1; fixed_high_seconds=high~1; overhead_seconds=of it "
-      "overhead; "
-      "boundary_bytes=link from; boundary_low_bytes=low; boundary_high_bytes=high; deviation:share=off the fit~1");
+      "bus_high:rate=high~1; fixed_seconds=short messages; fixed_low_seconds=low~1; fixed_high_seconds=high~1; "
+      "overhead_seconds=of it overhead; boundary_bytes=link from; boundary_low_bytes=low; boundary_high_bytes=high; "
+      "deviation:share=off the fit~1");
   table.notes = {
       "Time = fixed + bytes / bandwidth. Below \"link from\" the fixed time is the larger part. Intervals: 95 %."};
   for (const auto& [collective, fit] : fits) {

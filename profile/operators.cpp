@@ -4,7 +4,6 @@
 #include "timeline/operators/operators.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -208,7 +207,7 @@ std::string rest_of(const OperatorShare& share, const Timeline& timeline, const 
       none += fmt::format("{} {} launched by {}", none.empty() ? " None have:" : ",", part(seconds), why);
   };
   add(share.unknown_work, fmt::format("operators whose shapes do not tell their work (most of it by {})",
-                                      printable(fmt::format("{}", fmt::join(share.unknown_operators, ", ")))));
+                                      printable(joined(share.unknown_operators, ", "))));
   add(share.without_values,
       "convolutions and attention of which the trace has no \"Concrete Inputs\" (PyTorch writes them from 2.1 on)");
   add(share.without_shapes, "operators without shapes");

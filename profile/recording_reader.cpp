@@ -2,7 +2,6 @@
 #include "profile/recording_reader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -415,7 +414,9 @@ void name_processes_of_notes(Recordings& recordings) {
     std::set<std::int64_t> numbers;
     for (const std::uint32_t one : by) numbers.insert(ranks ? *processes[one].rank : processes[one].id);
     const std::string_view ending = by.size() == 1 ? "" : ranks ? "s" : "es";
-    const std::string who = fmt::format("{}{} {}: ", ranks ? "rank" : "process", ending, fmt::join(numbers, ", "));
+    const std::string who =
+        fmt::format("{}{} {}: ", ranks ? "rank" : "process", ending,
+                    joined(numbers, ", ", [](std::int64_t number) { return std::to_string(number); }));
     recordings.counter_notes.push_back((by.size() == processes.size() ? "" : who) + note);
   }
 }

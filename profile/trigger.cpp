@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/base/files.h"
 #include "core/base/text.h"

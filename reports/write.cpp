@@ -100,8 +100,7 @@ void write(const Several& several, const std::filesystem::path& file, std::strin
   const OutputFormat& format = known_format_of(file);
   if (!can_write_several(file))
     throw storage::WriteError(
-        fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png "
-                    ".svg .pdf .vl.json",
+        fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png .svg .pdf .vl.json",
                     file.string()));
   storage::write_file(file,
                       format.text == nullptr ? picture(several, file, choice_of(file, chart), style) : html(several));

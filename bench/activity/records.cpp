@@ -180,8 +180,7 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
   }
   if (static_cast<double>(entangled) > max_entangled * static_cast<double>(executions)) {
     check.reason = fmt::format(
-        "{} of its {} executions began before the one before had ended, by their records, so they "
-        "cannot be told apart",
+        "{} of its {} executions began before the one before had ended, by their records, so they cannot be told apart",
         entangled, executions);
     return result;
   }

@@ -2,7 +2,6 @@
 #include "bench/counters/metrics.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -170,7 +169,7 @@ void check_name(std::string_view name) {
   throw MetricNameError(
       fmt::format("There is no metric '{}'.{} Give none, core, flops, units, a CUPTI name such as "
                   "lts__t_sectors.sum, or any of {}.",
-                  name, did_you_mean(name, known), fmt::join(known, ", ")));
+                  name, did_you_mean(name, known), joined(known, ", ")));
 }
 
 /// The first way whose counters are all there, without the optional ones that are not.

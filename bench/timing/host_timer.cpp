@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"

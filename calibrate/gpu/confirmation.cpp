@@ -2,7 +2,6 @@
 #include "calibrate/gpu/confirmation.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,7 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
 #include "calibrate/check/health.h"
+#include "core/base/text.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -33,7 +33,7 @@ std::optional<Counting> counting_of(bench::MetricSource& source, const std::vect
       confirmation.reason = resolution.absent.front().reason;
       continue;
     }
-    Counting counting{index, fmt::format("{}", fmt::join(names, " + ")), {}, {}};
+    Counting counting{index, joined(names, " + "), {}, {}};
     for (const auto& metric : resolution.metrics)
       for (const auto& term : metric.terms) {
         counting.terms.push_back(term);

@@ -71,8 +71,7 @@ void become_overhead(const Measurement& measurement, double call_seconds, double
   const Regime of_gpu = verdict.regime;
   const double share_of_gpu = gpu_seconds / call_seconds;
   verdict.evidence = fmt::format(
-      "takes {}: the GPU waits for the host, which works through all of a call{}, and is busy for "
-      "{} of it{}",
+      "takes {}: the GPU waits for the host, which works through all of a call{}, and is busy for {} of it{}",
       times_of(measurement), split_of(measurement, call_seconds), format_seconds(gpu_seconds),
       of_gpu != Regime::unknown ? "; by itself that work " + verdict.evidence : "");
   if (of_gpu != Regime::overhead) {

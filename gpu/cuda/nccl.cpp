@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "gpu/libraries.h"

@@ -3,13 +3,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
+
+#include "core/base/text.h"
 
 namespace gpubench::bench {
 
@@ -381,7 +382,7 @@ void add_nvml_properties(const Nvml& library, std::map<std::string, std::string>
   if (chosen.value && usual.value && *chosen.value != *usual.value) add_number("set_sm_clock_mhz", chosen, 1e6);
 }
 
-std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
+std::string throttle_text(std::uint64_t reasons) { return joined(throttle_names(reasons), ", "); }
 
 DeviceReadings read_all(const Nvml& library) {
   return {library.read(nvml::sm_clock),
@@ -423,7 +424,7 @@ DeviceConditions read_conditions(const Nvml& library) {
     missing.push_back(reasons.reason);
   // Without NVML all readings lack the same thing.
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  conditions.absent_reason = fmt::format("{}", fmt::join(missing, "; "));
+  conditions.absent_reason = joined(missing, "; ");
   return conditions;
 }
 

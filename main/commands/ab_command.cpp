@@ -204,8 +204,7 @@ OptionRows own_rows() {
   return {{"--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
            use::number(&AbOptions::total_budget_seconds, 0.1, 1e6)},
           {"--precision", "PERCENT", "", "1", common, once,
-           "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is "
-           "decided.",
+           "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is decided.",
            use::number(&AbOptions::precision, 0.001, 1000.0, 0.01)},
           {"--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
            use::count(&AbOptions::pairs, 2, 10'000)},

@@ -113,8 +113,7 @@ extern const CommandFile bisect_command{
                 use::number(&BisectOptions::run_limit_seconds, 1.0, 1e7)},
                {"--build-ahead", "N", "", "0", other, once,
                 "Build up to N commits that may be next while benchmarks run, at once. For machines with cores to "
-                "spare: "
-                "about half of these builds are not needed.",
+                "spare: about half of these builds are not needed.",
                 use::count(&BisectOptions::builds_ahead, 0, 64)},
                {"--repository", "DIR", "", "", other, once, "A folder of the repository. Without it: this folder.",
                 use::text(&BisectOptions::repository)},

@@ -171,9 +171,8 @@ extern const CommandFile fleet_calibrate_command{
              use::count(&Own::runs, 1, 1000)},
             {"--links", "", "", "", common, once,
              "Measure links, too: between the GPUs of a node, each way and both, by copies and by kernels; to the "
-             "host's "
-             "NUMA nodes; by MPI messages of 4 MiB between all hosts, and by NCCL of 64 MiB between GPUs of several "
-             "nodes.",
+             "host's NUMA nodes; by MPI messages of 4 MiB between all hosts, and by NCCL of 64 MiB between GPUs of "
+             "several nodes.",
              use::set(&Own::links)}},
            fleet_rank_rows({"--device", "--steps", "--max-step-seconds", "--rank", "--ranks", "--local-rank",
                             "--campaign", "--node"})});

@@ -235,8 +235,7 @@ extern const CommandFile fleet_collectives_command{
       const OptionRows rows = joined_rows(
           {{{"--by", "auto|nccl|mpi", "", "auto", common, once,
              "What exchanges messages: NCCL between GPUs, MPI between hosts. auto: NCCL where all ranks have a GPU and "
-             "NCCL. "
-             "GPUBENCH_NCCL names its libnccl.so.2.",
+             "NCCL. GPUBENCH_NCCL names its libnccl.so.2.",
              use::choice(&Own::by, std::vector{ExchangeBy::whatever, ExchangeBy::nccl, ExchangeBy::mpi})},
             {"--collectives", "NAME,...", "", "", common, once,
              "Only these of all-reduce, all-gather, reduce-scatter, broadcast, all-to-all and send-receive.",

@@ -51,8 +51,7 @@ void write_parquet(const fs::path& file, const std::function<void(const storage:
   if (!result.end.well() || result.timed_out)
     throw storage::WriteError(fmt::format(
         "{} was not written: python3 with pyarrow makes Parquet, and it failed ({}). Install it (python3 -m pip "
-        "install "
-        "pyarrow), or write .csv, which has the same columns.",
+        "install pyarrow), or write .csv, which has the same columns.",
         file.string(),
         result.errors.substr(
             std::min(result.errors.find_last_of('\n', result.errors.size() - 2) + 1, result.errors.size()), 200)));

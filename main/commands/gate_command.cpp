@@ -72,7 +72,7 @@ void say_without_clock(const Run& run, std::optional<TimingMode> clock) {
     if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)
       names.push_back(printable(point.measurement.name));
   if (!names.empty())
-    say(fmt::format("no {} time, so checks will leave them out: {}", name_of(*clock), fmt::join(names, ", ")));
+    say(fmt::format("no {} time, so checks will leave them out: {}", name_of(*clock), joined(names, ", ")));
 }
 
 /// What keeps a stored machine from being this one, in words.
@@ -204,9 +204,8 @@ int gate_import(const GateOptions& options) {
     const auto [place, is_new] = known.try_emplace(entry.fingerprint);
     auto& seen = place->second;
     if (is_new)
-      store.visit_times(entry.fingerprint, max_entries_of_history, [&](const storage::BaselineEntry& other) {
-        seen.emplace(other.label, other.added_utc);
-      });
+      store.visit_times(entry.fingerprint, max_entries_of_history,
+                        [&](const storage::BaselineEntry& other) { seen.emplace(other.label, other.added_utc); });
     if (!seen.emplace(entry.label, entry.added_utc).second) continue;
     entry.runs.push_back(std::move(run));
     storage::BaselineStore(options.store).add(entry);

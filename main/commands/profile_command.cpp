@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any program, recorded as it is, and its kernels judged.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -186,7 +184,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   if (options.recording_folder && recordings.timeline.processes.empty()) {
     const auto& warnings = recordings.timeline.warnings;
     throw profile::RecordingError(warnings.empty() ? fmt::format("{} holds no recording.", folder.string())
-                                                   : fmt::format("{}", fmt::join(warnings, " ")));
+                                                   : joined(warnings, " "));
   }
   const std::string program = options.program_arguments.empty() ? folder.string() : options.program_arguments.front();
   const std::vector<Device> here = bench::gpus();
@@ -316,8 +314,7 @@ OptionRows own_rows() {
        "and counted in launches of its own. none: times alone.",
        use::metrics(&ProfileOptions::metrics)},
       {"--metrics-launches", "N", "", "20", other, once,
-       "Launches of each kernel group that are counted at first, in each set. Later ones are counted "
-       "ever more rarely.",
+       "Launches of each kernel group that are counted at first, in each set. Later ones are counted ever more rarely.",
        use::count(&profile::InjectionOptions::counted_launches, 1, 100'000)},
       {"--metrics-budget", "SECONDS", "", "", other, once,
        "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
@@ -332,16 +329,14 @@ OptionRows own_rows() {
        use::text(&ProfileOptions::kept_kernels)},
       {"--torch", "", "", "", common, once,
        "Of a program that uses PyTorch: each module's forward, its backward and each optimizer step is a range, so "
-       "that "
-       "kernels are told by the module that launched them. The program is not changed.",
+       "that kernels are told by the module that launched them. The program is not changed.",
        use::set(&profile::InjectionOptions::torch_ranges)},
       {"--range", "NAME", "", "", common, once,
        "Judge only what was launched in NVTX ranges of this name, as the steps of the program.",
        use::text(&ProfileOptions::kept_range)},
       {"--whole", "", "", "", common, once,
        "Judge all of the program: imports, compilation, weights and warm-up too. Else the report is of its steps, "
-       "where "
-       "it repeats itself.",
+       "where it repeats itself.",
        use::set(&ProfileOptions::whole)},
       {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
        use::number(&profile::InjectionOptions::start_after_seconds, 0.0, 1e6)},

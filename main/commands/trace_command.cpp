@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/check/health.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/command.h"
@@ -67,7 +67,7 @@ timeline::Timeline read_selected(const TraceOptions& options, const std::vector<
   if (!selection.is_all()) try {
       timeline = timeline::selected(std::move(timeline), selection);
     } catch (const std::invalid_argument& error) {
-      throw UsageError(fmt::format("{}: {}.", fmt::join(inputs, ", "), error.what()));
+      throw UsageError(fmt::format("{}: {}.", joined(inputs, ", "), error.what()));
     }
   return timeline;
 }
@@ -112,7 +112,7 @@ std::string replay_of(const timeline::Linked& linked, const TraceOptions& option
   try {
     return timeline::replay_script(linked, options.by);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("{}: {}.", fmt::join(options.inputs, ", "), error.what()));
+    throw UsageError(fmt::format("{}: {}.", joined(options.inputs, ", "), error.what()));
   }
 }
 
@@ -120,7 +120,7 @@ std::vector<ResultTable> steps_in(const timeline::Linked& linked, const TraceOpt
   try {
     return timeline::step_tables(linked, options.range);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("{}: {}.", fmt::join(options.inputs, ", "), error.what()));
+    throw UsageError(fmt::format("{}: {}.", joined(options.inputs, ", "), error.what()));
   }
 }
 

@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include <utility>
-
 namespace gpubench::profile {
 namespace {
 

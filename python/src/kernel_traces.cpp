@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>

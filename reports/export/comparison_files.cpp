@@ -114,8 +114,7 @@ Json json_of(const compare::LevelChange& step) {
 }
 
 constexpr const char* point_columns =
-    "name device base_s new_s ratio interval_low interval_high change base_regime new_regime "
-    "adjusted_p "
+    "name device base_s new_s ratio interval_low interval_high change base_regime new_regime adjusted_p "
     "smallest_slow_down_seen base_processes new_processes process_deviation noise_from clock interval_confidence "
     "causes";
 constexpr const char* step_columns =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs and ceilings as Markdown.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -228,7 +227,7 @@ std::string nvbench_json(const Run& run) {
   for (const Benchmark& benchmark : all) {
     std::string name = printable(benchmark.operation);
     if (std::ranges::count(all, benchmark.operation, &Benchmark::operation) > 1)
-      name += fmt::format(" ({})", fmt::join(benchmark.axes, ", "));
+      name += fmt::format(" ({})", joined(benchmark.axes, ", "));
     std::set<int> on;
     Json states = Json::array();
     for (const Point* point : benchmark.points) {

@@ -125,8 +125,7 @@ std::string html(const compare::History& history, const std::map<std::string, st
   for (const auto& [name, text] : machine) facts.push_back({{"name", printable(name)}, {"text", printable(text)}});
   std::string words =
       "Each value is the geometric mean of an entry's processes. A change is beyond the minimum effect, with at most 5 "
-      "% "
-      "chance of a false one in this whole history.";
+      "% chance of a false one in this whole history.";
   if (const auto several = data["entries_a_column"].get<std::size_t>(); several > 1)
     words +=
         fmt::format(" Lines are drawn through medians of {} entries each; changes are found in single ones.", several);

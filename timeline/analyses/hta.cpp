@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a trace under the names and in the units of HTA's reports and of sessions of PyTorch's profiler.
-#include <algorithm>
 
 #include "core/base/units.h"
 #include "timeline/analyses/gpu/kernels.h"

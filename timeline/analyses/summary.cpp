@@ -2,7 +2,6 @@
 #include "timeline/analyses/summary.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -103,7 +102,7 @@ ResultTable gpu_table(const Timeline& timeline, const std::vector<Breakdown>& gp
   if (std::ranges::all_of(gpus, [](const Breakdown& gpu) { return gpu.communication_ns() == 0; }))
     for (ValueColumn& column : table.columns)
       if (column.title == "communication" || column.title == "alone") column.title.clear();
-  if (!models.empty()) table.notes.push_back(fmt::format("GPU: {}", fmt::join(models, ", ")));
+  if (!models.empty()) table.notes.push_back(fmt::format("GPU: {}", joined(models, ", ")));
   return table;
 }
 

@@ -74,9 +74,7 @@ class NsightReader {
     });
     if (!any)
       throw storage::ReadError(fmt::format(
-          "{}: {}; record with 'nsys profile --trace=cuda,nvtx' and write it with "
-          "'nsys export --type=sqlite'",
-          origin_,
+          "{}: {}; record with 'nsys profile --trace=cuda,nvtx' and write it with 'nsys export --type=sqlite'", origin_,
           broken_.empty() ? "is an SQLite file without CUDA or NVTX events" : "cannot be read (" + broken_ + ")"));
     rows("StringIds", {"id", "value"}, [&](const Row& row) {
       if (const auto id = row.number(0)) texts_.emplace(*id, timeline_.names.number(row.text(1)));

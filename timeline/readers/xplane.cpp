@@ -3,7 +3,6 @@
 // public schema (tsl/profiler/protobuf/xplane.proto). GPUs are planes, and their streams lines.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -86,8 +86,7 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
     case CUPTI_ERROR_HARDWARE_BUSY:
       return with(
           "another profiler holds the GPU's counters, or another process of the same program does; end Nsight Compute "
-          "or Nsight Systems, count one process alone, or pause DCGM with 'dcgmi "
-          "profile --pause'");
+          "or Nsight Systems, count one process alone, or pause DCGM with 'dcgmi profile --pause'");
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_NOT_COMPATIBLE: return with("another user of CUPTI is in this process; run without that profiler");
     case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:

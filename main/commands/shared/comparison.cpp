@@ -17,8 +17,7 @@ OptionRows comparison_rows() {
        {
            {"--fail-on", "regression|inconclusive|never", "", "regression", common, once,
             "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an "
-            "undecided "
-            "one.",
+            "undecided one.",
             use::choice(
                 &ComparisonOptions::fail_on,
                 std::vector{compare::FailOn::regression, compare::FailOn::inconclusive, compare::FailOn::never})},
@@ -26,8 +25,7 @@ OptionRows comparison_rows() {
             use::number(&compare::CompareOptions::min_effect, 0.0, 1000.0, 0.01)},
            {"--process-noise", "PERCENT", "", "", common, once,
             "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with "
-            "one "
-            "run a side, an assumption.",
+            "one run a side, an assumption.",
             use::number(&compare::CompareOptions::process_deviation, 0.0001, 1000.0, 0.01)},
            {"--force", "", "", "", common, once, "Compare even where the devices or their settings differ too much.",
             use::set(&compare::CompareOptions::force)},
@@ -37,8 +35,7 @@ OptionRows comparison_rows() {
             use::set(&compare::CompareOptions::same_model)},
            {"--time", "device|stream|latency|call|graph", "", "", common, once,
             "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or "
-            "where "
-            "the sides differ in that, one that both have. What gate update is given holds for later checks.",
+            "where the sides differ in that, one that both have. What gate update is given holds for later checks.",
             use::choice(&compare::CompareOptions::clock,
                         std::vector{TimingMode::device, TimingMode::stream, TimingMode::latency, TimingMode::call,
                                     TimingMode::graph})},
