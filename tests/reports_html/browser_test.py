@@ -39,9 +39,8 @@ TOO_WIDE = """[...document.querySelectorAll('.scroll')].filter((box) => box.chec
 def fits(page, what):
     spare = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(f"{what}: nothing sticks out sideways, {spare} px do", spare <= 0)
-    if page.evaluate("innerWidth") in (390, 1440):  # a phone and a laptop; between them some tables scroll
-        found = page.evaluate(TOO_WIDE)
-        expect(f"{what}: no table is cut off, not {found}", not found)
+    found = page.evaluate(TOO_WIDE)
+    expect(f"{what}: no table is cut off, not {found}", not found)
 
 
 def narrow_tables(page, what, where):
@@ -330,6 +329,11 @@ def test_real_run(page, folder):
             near = page.evaluate("""(() => { const boxes = [...document.querySelectorAll('#chart-time text')].filter((t) => t.textContent.includes('\u2192')).map((t) => t.getBoundingClientRect());
                 return boxes.some((p, i) => boxes.slice(i + 1).some((q) => Math.abs(p.left - q.left) < 12 && p.top < q.bottom && q.top < p.bottom)); })()""")
             expect(f"real run at {width} px, {line}: boundaries that lie close have their names one below the other", not near)
+        if width == 1440:
+            left_out = lambda: "Left out" in page.evaluate("document.querySelector('#points-table caption').textContent")
+            page.look(1000, dark)
+            fits(page, "real run, made 1000 px wide")
+            expect("a narrow table says what it leaves out, a wide one leaves nothing out", left_out() and not page.look(1440, dark) and not left_out())
         expect("a regime that is unknown has no figure", not page.evaluate("[...document.querySelectorAll('#chart-map text')].some((t) => t.textContent === '?0')"))
 
 

@@ -83,6 +83,32 @@ function onSearch(find) {
   addEventListener("keydown", (event) => { if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); } });
   return () => clearTimeout(timer);
 }
+/** Leaves out details of a table that is too wide for its box, the last column first; its caption names them. On paper there is all. */
+function fitTable(box, all) {
+  const table = box.querySelector("table.stacks"), heads = table && table.tHead ? [...table.tHead.rows[0]?.cells || []] : [];
+  if (!heads.length) return;
+  const rows = [...table.rows].filter((row) => row.cells.length === heads.length), left_out = [];
+  const show = (i, shown) => { for (const row of rows) row.cells[i].hidden = !shown; };
+  heads.forEach((head, i) => show(i, true));
+  table.caption.querySelector("small")?.remove();
+  for (let i = heads.length - 1; !all && i > 0 && box.scrollWidth > box.clientWidth; --i) {
+    if (!rows[1]?.cells[i].classList.contains("detail")) continue;
+    show(i, false);
+    left_out.unshift(heads[i].textContent);
+  }
+  if (left_out.length) table.caption.append(make("small", {}, " Left out, for the page is narrow: " + left_out.join(", ") + "."));
+}
+const boxes = [...document.querySelectorAll(".scroll")];
+const widths = new ResizeObserver((changes) => {
+  for (const {target, contentRect} of changes) {
+    if (target.dataset.width === String(contentRect.width)) continue;  // its height alone
+    target.dataset.width = contentRect.width;
+    fitTable(target);
+  }
+});
+for (const box of boxes) widths.observe(box);
+addEventListener("beforeprint", () => { for (const box of boxes) fitTable(box, true); });
+addEventListener("afterprint", () => { for (const box of boxes) fitTable(box); });
 
 // Theme: the system's, unless chosen; "#theme=dark" in the address chooses as well.
 const systemDark = matchMedia("(prefers-color-scheme: dark)");

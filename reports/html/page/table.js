@@ -91,6 +91,7 @@ ready.then(() => {
     const left = visible.length - made;
     byId("more").hidden = left === 0;
     byId("more").textContent = "Show " + count(Math.min(left, 20 * step)) + " more of " + count(left);
+    fitTable(table.parentElement);
   }
   function refresh() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
