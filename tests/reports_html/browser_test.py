@@ -713,21 +713,30 @@ def main():
             list(several.map(lambda kind: subprocess.run([writer, kind, f"{folder}/{os.path.basename(kind)}.html"], check=True), kinds))
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
-        page = headless.Browser(path)
-        try:
-            if embedded:
-                for test in (test_ten_pages, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_comparison, test_real_run, test_print,
-                             test_tooltip, test_tooltips_fit, test_labels, test_saved_charts, test_axe, test_heads, test_findings, test_large, test_odd_runs, test_program, test_table,
-                             test_hostile, test_timeline_page, test_flame_pages, test_chart_of_a_notebook, test_hostile_traces):
-                    if not chosen or test.__name__ in chosen:
-                        started = time.monotonic()
-                        test(page, folder, *([pictures] if test in (test_ten_pages, test_labels, test_runs, test_comparison, test_program, test_timeline_page, test_flame_pages) else []))
-                        print(f"{test.__name__}: {time.monotonic() - started:.1f} s")
-            else:
-                print("built without the chart library: only the page without charts is tested")
-            test_without_library(page, folder)
-        finally:
-            page.close()
+        tests = [test_without_library]
+        if embedded:
+            # Those that take longest come first.
+            tests += [test_ten_pages, test_axe, test_tooltips_fit, test_large, test_labels, test_print, test_findings, test_odd_runs, test_real_run, test_panel, test_runs,
+                      test_program, test_timeline_page, test_flame_pages, test_controls, test_heads, test_saved_charts, test_table, test_tooltip, test_keyboard_and_readers,
+                      test_hostile_traces, test_click, test_comparison, test_hostile, test_chart_of_a_notebook]
+        else:
+            print("built without the chart library: only the page without charts is tested")
+        of_pictures = (test_ten_pages, test_labels, test_runs, test_comparison, test_program, test_timeline_page, test_flame_pages)
+        left = iter([test for test in tests if not chosen or test.__name__ in chosen])
+
+        def work(_):
+            """One browser for all tests that no other has begun."""
+            page = headless.Browser(path)
+            try:
+                for test in left:
+                    started = time.monotonic()
+                    test(page, folder, *([pictures] if test in of_pictures else []))
+                    print(f"{test.__name__}: {time.monotonic() - started:.1f} s", flush=True)
+            finally:
+                page.close()
+
+        with concurrent.futures.ThreadPoolExecutor(2) as browsers:
+            list(browsers.map(work, range(2)))
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 
