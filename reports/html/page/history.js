@@ -65,7 +65,7 @@
   function changeText(change) {
     const at = entries[change.place], until = change.until === undefined ? "" : ", a drift until " + entryText(entries[change.until]);
     const parts = [make("a", {href: addressOfChange(change), class: look(change.ratio)}, ratioText(change.ratio)),
-      " at " + entryText(at) + " of " + dayOf(at) + until + (change.once ? ", seen once so far" : "") + ": " + seconds(change.before, 4) + " to " + seconds(change.after, 4) + "; by chance " + (change.p < 1e-6 ? "below 1e-6" : change.p.toPrecision(1)) +
+      " at " + entryText(at) + " of " + dayOf(at) + until + (change.once ? ", seen once so far" : "") + ": " + seconds(change.before, 4) + " to " + seconds(change.after, 4) + "; by chance " + (change.p < 1e-6 ? "below 1 in a million" : change.p.toPrecision(1)) +
       (change.code === "not known" ? "" : "; code " + (change.code === "same" ? "is the same" : change.code)) + "."];
     return parts;
   }
