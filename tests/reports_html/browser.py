@@ -142,12 +142,13 @@ class Browser:
         self.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
 
     def axe(self, script):
-        """What axe-core finds serious in the open page, contrast among it: light and wide, then dark and narrow; of rows and marks the first eight."""
+        """What axe-core finds serious in the open page, contrast among it: light and wide, then dark and narrow; of rows and marks the first eight, of an axis two labels."""
         found = []
         for width, dark in ((1400, False), (390, True)):
             self.look(width, dark)
-            # Hundreds of marks and rows that are all alike take most of the time.
-            self.evaluate("document.querySelectorAll('tbody tr:nth-child(n+9), .role-mark > :nth-child(n+9)').forEach((more) => more.remove())")
+            # Hundreds of marks, rows, labels and lines that are all alike take most of the time.
+            self.evaluate("document.querySelectorAll('tbody tr:nth-child(n+9), .role-mark > :nth-child(n+9), :is(.role-axis-label, .role-axis-tick, .role-axis-grid) > :nth-child(n+3)')"
+                          ".forEach((more) => more.remove())")
             if not self.evaluate("!!window.axe"):
                 self.evaluate(script + "; true")
             found += self.evaluate("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))"

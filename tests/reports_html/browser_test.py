@@ -4,6 +4,7 @@
 Exit code 77: skipped, because there is no browser."""
 import base64
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -724,19 +725,19 @@ def main():
         of_pictures = (test_ten_pages, test_labels, test_runs, test_comparison, test_program, test_timeline_page, test_flame_pages)
         left = iter([test for test in tests if not chosen or test.__name__ in chosen])
 
-        def work(_):
-            """One browser for all tests that no other has begun."""
-            page = headless.Browser(path)
-            try:
-                for test in left:
-                    started = time.monotonic()
-                    test(page, folder, *([pictures] if test in of_pictures else []))
-                    print(f"{test.__name__}: {time.monotonic() - started:.1f} s", flush=True)
-            finally:
-                page.close()
+        def work(page):
+            """One browser, all tests that the other has not begun."""
+            for test in left:
+                started = time.monotonic()
+                test(page, folder, *([pictures] if test in of_pictures else []))
+                print(f"{test.__name__}: {time.monotonic() - started:.1f} s", flush=True)
 
-        with concurrent.futures.ThreadPoolExecutor(2) as browsers:
-            list(browsers.map(work, range(2)))
+        with contextlib.ExitStack() as last, concurrent.futures.ThreadPoolExecutor(2) as two:
+            pages = []
+            for _ in range(2):  # one after the other: the shell that starts a browser knows no file descriptor above 9
+                pages.append(headless.Browser(path))
+                last.callback(pages[-1].close)
+            list(two.map(work, pages))
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 
