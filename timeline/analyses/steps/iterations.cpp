@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t min_repeats = 3;
 constexpr double min_cover = 0.5;  // of the time in which the process launches
 constexpr double min_cover_beside_optimizer = 0.8;
+constexpr double min_share_behind_setup =
+    0.8;  // of the kernels' time, and of the time from the first of them to the last
 constexpr std::int64_t max_weight = std::numeric_limits<std::uint32_t>::max();
 
 /// Ranges of one stem on one thread.
@@ -92,6 +94,24 @@ void add_works(const Linked& linked, const Sequence& sequence, Iterations& to) {
     ++to.all[static_cast<std::size_t>(place)].works;
     to.all[static_cast<std::size_t>(place)].work_ns += slice.duration_ns;
   }
+}
+
+/// Whether the ranges follow one another closely and launch most of what the kernels take: the steps of a program that
+/// took longer to set up.
+bool launch_most(const Linked& linked, const Sequence& sequence, const StemRanges& candidate) {
+  const std::int64_t from = candidate.all.front().start_ns, to = candidate.all.back().end_ns;
+  if (static_cast<double>(candidate.covered) < min_share_behind_setup * static_cast<double>(to - from)) return false;
+  Iterations ranges;
+  ranges.all = candidate.all;
+  std::int64_t within = 0, whole = 0;
+  for (const std::uint32_t i : sequence.slices) {
+    const Slice& slice = linked.timeline.slices[i];
+    if (slice.kind != SliceKind::kernel) continue;
+    const Slice* const call = linked.call_of(i);
+    whole += slice.duration_ns;
+    if (ranges.at(call == nullptr ? slice.start_ns : call->start_ns) >= 0) within += slice.duration_ns;
+  }
+  return whole > 0 && static_cast<double>(within) >= min_share_behind_setup * static_cast<double>(whole);
 }
 
 /// Of several that take turns, such as those of two optimizers, each round as one.
@@ -186,7 +206,8 @@ std::vector<Iterations> iterations(const Linked& linked) {
       }
       const auto span = static_cast<double>(spans[process].second - spans[process].first);
       const auto covered = static_cast<double>(candidate.covered);
-      if (candidate.all.size() < min_repeats || work[process].names.empty() || covered < min_cover * span) continue;
+      if (candidate.all.size() < min_repeats || work[process].names.empty()) continue;
+      if (covered < min_cover * span && !launch_most(linked, work[process], candidate)) continue;
       // The one that covers most; of those within 5 % the one with fewer, which are the outer ones.
       if (best != nullptr && covered < 1.05 * static_cast<double>(best->covered) &&
           (covered < 0.95 * static_cast<double>(best->covered) || candidate.all.size() >= best->all.size()))
@@ -199,7 +220,8 @@ std::vector<Iterations> iterations(const Linked& linked) {
     // A forward pass may have half of the time on one rank, and less on another.
     const auto span = static_cast<double>(spans[process].second - spans[process].first);
     if (optimizer != nullptr && by != "ProfilerStep" && best != nullptr &&
-        static_cast<double>(best->covered) < min_cover_beside_optimizer * span)
+        static_cast<double>(best->covered) < min_cover_beside_optimizer * span &&
+        !launch_most(linked, work[process], *best))
       best = nullptr;
     Iterations here;
     if (best != nullptr) {

@@ -51,6 +51,27 @@ TEST(Iterations, are_ranges_that_follow_one_another_the_outer_ones) {
   EXPECT_THAT(all[0].all, SizeIs(5));
 }
 
+/// A decode loop whose set-up takes `setup`: two graphs take turns as no period has it. Kernels of `apart` are launched
+/// before.
+Sample decode_loop(std::int64_t setup, std::int64_t apart) {
+  Sample sample;
+  sample.kernel(0, 10, 20, 20 + apart, "warm-up");
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t at = setup + i * 100;
+    sample.slice(SliceKind::range, sample.ranges, at, at + 95, "step");
+    sample.kernel(at + 5, at + 10, at + 20, at + 60 + i * i % 7, std::string(1, static_cast<char>('a' + i * i % 23)));
+  }
+  return sample;
+}
+
+TEST(Iterations, are_ranges_that_launch_most_behind_a_long_set_up) {
+  const auto all = timeline::iterations(decode_loop(100'000, 50).sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "range step");
+  EXPECT_THAT(all[0].all, SizeIs(20));
+  EXPECT_THAT(timeline::iterations(decode_loop(100'000, 50'000).sorted()), IsEmpty());
+}
+
 TEST(Iterations, are_what_repeats_on_the_gpu) {
   Sample sample;
   sample.slice(SliceKind::kernel, sample.stream, 0, 5, "set up");
