@@ -25,6 +25,7 @@
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
 #include "main/run/post_timing.h"
+#include "main/run/run_options.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {
