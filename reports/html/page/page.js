@@ -99,13 +99,14 @@ function fitTable(box, all) {
   if (left_out.length) table.caption.append(make("small", {}, " Left out, for the page is narrow: " + left_out.join(", ") + "."));
 }
 const boxes = [...document.querySelectorAll(".scroll")];
-const widths = new ResizeObserver((changes) => {
+// In the next frame: what an observer resizes itself would be an error of the page.
+const widths = new ResizeObserver((changes) => requestAnimationFrame(() => {
   for (const {target, contentRect} of changes) {
     if (target.dataset.width === String(contentRect.width)) continue;  // its height alone
     target.dataset.width = contentRect.width;
     fitTable(target);
   }
-});
+}));
 for (const box of boxes) widths.observe(box);
 addEventListener("beforeprint", () => { for (const box of boxes) fitTable(box, true); });
 addEventListener("afterprint", () => { for (const box of boxes) fitTable(box); });
