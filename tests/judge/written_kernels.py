@@ -151,16 +151,7 @@ import torch
 import torch.nn as nn
 
 kernel = cupy.RawKernel(r'''extern "C" """ + _KERNEL + """''', "kernel")
-
-
-class ModelNew(nn.Module):
-    def __init__(self, *words):
-        super().__init__()
-
-    def forward(self, x):
-        x = x.contiguous()
-        y = torch.empty_like(x)
-        with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+""" + _MODULE + """        with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
             kernel((132 * 8,), (256,), (x.data_ptr(), y.data_ptr(), x.numel()))
         return y
 """
