@@ -26,12 +26,12 @@ constexpr int min_iterations = 5;
 constexpr double share_of_memory = 0.45;  ///< of what is free, for each of two buffers
 
 /// What a rank sends: its number plus one, so that each result is known.
-void fill(DeviceVector<float>& vector, float value) {
-  const std::size_t first = std::min(vector.size(), std::size_t{1} << 18);
-  vector.assign(std::vector<float>(first, value));
-  for (std::size_t filled = first; filled < vector.size();) {
-    const std::size_t more = std::min(filled, vector.size() - filled);
-    bench::copy_within_device(vector.data() + filled, vector.data(), more * sizeof(float));
+void fill(float* data, std::size_t count, float value) {
+  const std::size_t first = std::min(count, std::size_t{1} << 18);
+  detail::copy_to_device(data, std::vector<float>(first, value).data(), first * sizeof(float));
+  for (std::size_t filled = first; filled < count;) {
+    const std::size_t more = std::min(filled, count - filled);
+    bench::copy_within_device(data + filled, data, more * sizeof(float));
     filled += more;
   }
 }
@@ -39,15 +39,21 @@ void fill(DeviceVector<float>& vector, float value) {
 }  // namespace
 
 struct DeviceCollectives::State {
-  State(const Device& device, const bench::Nccl& nccl, const std::string& id, int its_rank, int its_ranks)
-      : gpu(bench::open_gpu(device)), rank(its_rank), ranks(its_ranks), communicator(nccl, id, rank, ranks) {}
+  State(const Device& device, const bench::Nccl& its_nccl, const std::string& id, int its_rank, int its_ranks)
+      : gpu(bench::open_gpu(device)),
+        nccl(its_nccl),
+        rank(its_rank),
+        ranks(its_ranks),
+        communicator(nccl, id, rank, ranks) {}
+
+  [[nodiscard]] float* sending() const { return reinterpret_cast<float*>(send.get()); }
+  [[nodiscard]] float* receiving() const { return reinterpret_cast<float*>(receive.get()); }
 
   /// Each iteration takes the next part of the buffers, as those of nccl-tests do, so that caches help none.
   void enqueue(Collective collective, std::int64_t bytes, Stream stream, int iteration = 0) {
     const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(float);
-    const std::size_t first = count * (static_cast<std::size_t>(iteration) % (send.size() / count));
-    communicator.enqueue(collective, send.data() + first, receive.data() + first, static_cast<std::size_t>(bytes),
-                         stream);
+    const std::size_t first = count * (static_cast<std::size_t>(iteration) % (floats / count));
+    communicator.enqueue(collective, sending() + first, receiving() + first, static_cast<std::size_t>(bytes), stream);
   }
   /// Numbers that all ranks have, of those of each.
   std::vector<double> agreed(NcclCommunicator::Agreement how, const std::vector<double>& values) {
@@ -72,7 +78,7 @@ struct DeviceCollectives::State {
   void check(Collective collective, std::int64_t bytes) {
     const auto count = static_cast<std::size_t>(bytes) / sizeof(float);
     const std::size_t part = count / static_cast<std::size_t>(ranks);
-    detail::fill_bytes_device(receive.data(), 0, static_cast<std::size_t>(bytes));
+    detail::fill_bytes_device(receiving(), 0, static_cast<std::size_t>(bytes));
     enqueue(collective, bytes, gpu->stream());
     gpu->synchronize();
     communicator.check();
@@ -93,7 +99,7 @@ struct DeviceCollectives::State {
     for (std::size_t begin = 0; begin < received; begin += part)
       for (const std::size_t at : {begin, begin + part - std::min(part, looked_at)}) {
         const std::size_t some = std::min(looked_at, part);
-        detail::copy_from_device(host.data(), receive.data() + at, some * sizeof(float));
+        detail::copy_from_device(host.data(), receiving() + at, some * sizeof(float));
         for (std::size_t i = 0; i < some; ++i)
           if (std::abs(host[i] - wanted(at + i)) > 1e-3F * wanted(at + i))
             throw GpuError(fmt::format("{} of {} bytes: element {} is {}, not {}", name_of(collective), bytes, at + i,
@@ -123,9 +129,11 @@ struct DeviceCollectives::State {
   }
 
   std::unique_ptr<bench::Gpu> gpu;
+  bench::Nccl nccl;
   int rank, ranks;
   NcclCommunicator communicator;
-  DeviceVector<float> send, receive;
+  std::shared_ptr<std::byte> send, receive;
+  std::size_t floats = 0;  ///< that each of the two holds
   DeviceVector<double> numbers;
   std::vector<std::unique_ptr<bench::Event>> events;
 };
@@ -142,9 +150,12 @@ std::int64_t DeviceCollectives::reserve(std::int64_t max_bytes) {
   const std::int64_t bytes =
       std::max(std::min(max_bytes, static_cast<std::int64_t>(room)) / granule, std::int64_t{1}) * granule;
   const auto count = static_cast<std::size_t>(bytes) / sizeof(float);
-  s.send = DeviceVector<float>(count);
-  s.receive = DeviceVector<float>(count);
-  fill(s.send, static_cast<float>(s.rank + 1));
+  s.send.reset();  // before the new ones are taken
+  s.receive.reset();
+  s.floats = count;
+  s.send = s.nccl.allocate(count * sizeof(float));
+  s.receive = s.nccl.allocate(count * sizeof(float));
+  fill(s.sending(), count, static_cast<float>(s.rank + 1));
   return bytes;
 }
 
@@ -170,9 +181,9 @@ std::vector<double> DeviceCollectives::time_link(int peer, bool sends, std::int6
   const auto one = [&](int) {
     const auto size = static_cast<std::size_t>(bytes);
     if (sends)
-      s.communicator.send(s.send.data(), size, peer, s.gpu->stream());
+      s.communicator.send(s.sending(), size, peer, s.gpu->stream());
     else
-      s.communicator.receive(s.receive.data(), size, peer, s.gpu->stream());
+      s.communicator.receive(s.receiving(), size, peer, s.gpu->stream());
   };
   std::vector<double> seconds = s.between_events(one, warm_up + iterations);  // the first ones make the connection
   s.communicator.check();

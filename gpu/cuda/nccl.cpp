@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/libraries.h"
+#include "gpubench/vectors.h"
 
 namespace gpubench::bench {
 namespace {
@@ -72,6 +73,8 @@ struct Nccl::Library {
   Result (*all_gather)(const void*, void*, std::size_t, int, Communicator, Stream) = nullptr;
   Result (*broadcast)(const void*, void*, std::size_t, int, int, Communicator, Stream) = nullptr;
   Result (*all_to_all)(const void*, void*, std::size_t, int, Communicator, Stream) = nullptr;  ///< since 2.28
+  Result (*allocate)(void**, std::size_t) = nullptr;  ///< since 2.19, as is `free`; null before
+  Result (*free)(void*) = nullptr;
   Result (*send)(const void*, std::size_t, int, int, Communicator, Stream) = nullptr;
   Result (*receive)(void*, std::size_t, int, int, Communicator, Stream) = nullptr;
 };
@@ -112,6 +115,8 @@ Nccl::Library::Library(const std::vector<std::string>& from) {
   find("ncclRecv", receive);
   last_error = reinterpret_cast<decltype(last_error)>(dlsym(handle, "ncclGetLastError"));
   all_to_all = reinterpret_cast<decltype(all_to_all)>(dlsym(handle, "ncclAlltoAll"));
+  allocate = reinterpret_cast<decltype(allocate)>(dlsym(handle, "ncclMemAlloc"));
+  free = reinterpret_cast<decltype(free)>(dlsym(handle, "ncclMemFree"));
 }
 
 Nccl::Nccl() : library_(std::make_shared<Library>(files())) {}
@@ -127,6 +132,17 @@ std::string Nccl::new_id() const {
   Id id{};
   library_->check(library_->unique_id(&id), "ncclGetUniqueId");
   return {id.bytes, sizeof id.bytes};
+}
+
+std::shared_ptr<std::byte> Nccl::allocate(std::size_t bytes) const {
+  if (!library_->reason.empty()) throw GpuError(library_->reason);
+  if (library_->allocate == nullptr || library_->free == nullptr) {
+    const auto memory = std::make_shared<DeviceVector<std::byte>>(bytes);
+    return {memory, memory->data()};
+  }
+  void* memory = nullptr;
+  library_->check(library_->allocate(&memory, bytes), "ncclMemAlloc");
+  return {static_cast<std::byte*>(memory), [library = library_](std::byte* data) { (void)library->free(data); }};
 }
 
 NcclCommunicator::NcclCommunicator(const Nccl& library, const std::string& id, int rank, int ranks)

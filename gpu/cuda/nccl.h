@@ -27,6 +27,9 @@ class Nccl {
   [[nodiscard]] const std::string& version() const;
   /// What all ranks of a communicator share, which one of them makes. Throws GpuError.
   [[nodiscard]] std::string new_id() const;
+  /// Memory of the current GPU for messages, freed with its last owner: from ncclMemAlloc where NCCL has it (2.19 and
+  /// newer), as nccl-tests takes it, else from CUDA. Throws GpuError.
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) const;
 
   struct Library;
 

@@ -2,6 +2,7 @@
 // A library with NCCL's functions, for one rank on the host: what it is asked for stands in a log that tests read.
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -87,6 +88,16 @@ int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int r
   return 0;
 }
 #ifdef GPUBENCH_NEW_NCCL
+int ncclMemAlloc(void** memory, std::size_t bytes) {
+  note("allocate", bytes, 0, 0);
+  *memory = bytes < 1000 ? std::malloc(bytes) : nullptr;
+  return *memory == nullptr ? 2 : 0;
+}
+int ncclMemFree(void* memory) {
+  note("free", 0, 0, 0);
+  std::free(memory);
+  return 0;
+}
 int ncclAlltoAll(const void* from, void* to, std::size_t count, int type, void*, void*) {
   note("all-to-all", count, type, 0);
   std::memcpy(to, from, bytes_of(count, type));

@@ -77,6 +77,19 @@ TEST(Nccl, AllToAllIsTheLibrarysOwnWhereItHasOne) {
   EXPECT_EQ(log.since(), "all-to-all 1 7 0\n");
 }
 
+TEST(Nccl, MemoryIsTheLibrarysOwnWhereItHasSome) {
+  const Nccl nccl(GPUBENCH_NEW_NCCL_FILE);
+  const Log log(GPUBENCH_NEW_NCCL_FILE);
+  {
+    const auto memory = nccl.allocate(64);
+    EXPECT_NE(memory, nullptr);
+    const auto second_owner = memory;
+  }
+  EXPECT_EQ(log.since(), "allocate 64 0 0\nfree 0 0 0\n");
+  EXPECT_THROW((void)nccl.allocate(1000), GpuError);  // the fake has less
+  EXPECT_THROW((void)Nccl(GPUBENCH_OLD_NCCL_FILE).allocate(64), GpuError);
+}
+
 TEST(Nccl, FailuresSayWhatNcclSays) {
   const Nccl nccl(GPUBENCH_FAKE_NCCL);
   try {
