@@ -21,6 +21,7 @@
 #include "main/commands/shared/fleet_rank.h"
 #include "main/commands/shared/host_name.h"
 #include "main/commands/shared/watchdog.h"
+#include "main/run/run_ceilings.h"
 
 namespace gpubench {
 namespace {
@@ -38,15 +39,18 @@ struct FleetCalibrateOptions : Options, FleetRankOptions {
 
 /// What of the host's memory belongs to a GPU's links is measured with the rest.
 fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& device) {
-  // Launches in fewer rounds: they differ more between processes than between rounds. A full one has more resources so.
-  calibrate::CalibrationOptions how;
-  if (options.probes == Probes::full)
-    how.mode = calibrate::Mode::full;
-  else
+  fleet::Measure measure;
+  if (options.probes == Probes::full) {
+    measure = [device] { return measure_ceilings(device, calibrate::Mode::full, true); };
+  } else if (options.probes == Probes::brief) {
+    measure = calibrate::brief_calibration(device);
+  } else {
+    // Launches in fewer rounds: they differ more between processes than between rounds.
+    calibrate::CalibrationOptions how;
     how.part = calibrate::Part::all_but_of_process;
-  if (options.probes == Probes::quick && options.runs > 2) how.rounds = 3;  // the runs are rounds, too
-  fleet::Measure measure = calibrate::repeated_calibration(device, how);
-  if (options.probes == Probes::brief) measure = calibrate::brief_calibration(device);
+    if (options.runs > 2) how.rounds = 3;  // the runs are rounds, too
+    measure = calibrate::repeated_calibration(device, how);
+  }
   if (!options.links || device.kind != DeviceKind::gpu) return measure;
   return [measure = std::move(measure), device] {
     Calibration both = measure();
