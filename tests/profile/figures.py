@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints figures of docs/results/h200/profile.md, a line a program: figures.py GPUBENCH models [NAME:train|infer...], or GPUBENCH graphs [NAME...].
+"""Prints figures of docs/results/h200/profile.md: figures.py GPUBENCH models [--dry-run] [--keep=DIR] [NAME:train|infer...], or GPUBENCH graphs [NAME...].
+Of each model a row, and below it what has no verdict and why; all ten in at most 4 minutes. GPUBENCH explain RUN.json... says the latter of kept runs.
 Needs a GPU, and what programs/models.py does. Of on-demand.md: GPUBENCH triggers UNRULY_PROGRAM COUNT SECONDS, or fewer in so long."""
 import contextlib
 import json
@@ -8,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,11 +19,23 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent / "programs"
 
 
-def profiled(gpubench, *words, options=()):
+def command(gpubench, out, words, options=()):
+    return [gpubench, "profile", "--torch", f"--out={out}", *options, "--", sys.executable, *words]
+
+
+def profiled(gpubench, *words, options=(), seconds=300.0, keep=None):
+    """What was printed, and the run; without one where it took longer, and then the program is ended."""
     with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "run.json"
-        done = subprocess.run([gpubench, "profile", "--torch", f"--out={out}", *options, "--", sys.executable, *words], capture_output=True, text=True, timeout=300)
-        return done, json.loads(out.read_text()) if out.exists() else None
+        out = keep or pathlib.Path(folder) / "run.json"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.unlink(missing_ok=True)
+        process = subprocess.Popen(command(gpubench, out, words, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            texts = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            texts = process.communicate()[0], f"it took longer than {seconds:.0f} s"
+        return subprocess.CompletedProcess(words, process.returncode, *texts), json.loads(out.read_text()) if out.exists() else None
 
 
 def shares(run):
@@ -38,25 +52,66 @@ def shares(run):
 
 TEN = ("resnet18:train", "gpt2:train", "gcn:train", "bert:infer", "llama:infer", "convnext_tiny:infer", "mobilenet_v3_small:train", "resnet50:infer", "vit_b_16:train",
        "efficientnet_b0:infer")
+WITHIN_SECONDS, LONGEST_SECONDS, SHORTEST_SECONDS = 240, 60, 12  # all models; one; what is left for each later one
+
+
+def explained(run):
+    """Why what has no verdict has none, and what counting cost: lines."""
+    program = run["program"]
+    costs = {each["what"]: (each["count"], each["count"] * (each.get("seconds_each") or 0.0)) for each in program.get("self_cost", [])}
+    setups, counting = costs.get("setting the counters up and giving them back", (0, 0.0)), costs.get("a launch with counters", (0, 0.0))
+    steady = program.get("steady")
+    yield (f"{program.get('counted_launches', 0)} of {program.get('kernel_launches', 0)} launches counted in {counting[1]:.2f} s, "
+           f"{setups[0]} set-ups in {setups[1]:.2f} s: {counting[1] + setups[1]:.2f} s of the budget. {program.get('counters_reason', '')}".rstrip())
+    yield "phases: " + (", ".join(f"{each['kind']} {each['seconds']:.2f} s" + (f" ({each['steps']} steps)" if each.get("steps") else "") for each in program.get("phases", [])) or "none")
+    yield f"steady state: {steady['steps']} steps by {steady['by']}" if steady else f"no steady state: {program.get('steady_reason', '')}"
+    points = {each["measurement"]["name"]: each for each in run["points"]}
+    lacking = [each for each in program["kernels"] if (points[each["point"]].get("verdict") or {}).get("regime", "unknown") == "unknown"]
+    whole = sum(each["total_seconds"] for each in program["kernels"]) or 1.0
+    for each in lacking[:10]:
+        point = points[each["point"]]
+        absent = {counter["reason"] for counter in point["measurement"].get("absent_counters", [])}
+        why = (point.get("verdict") or {}).get("evidence") or "no verdict"
+        yield (f"{1e3 * each['total_seconds']:.2f} ms ({100 * each['total_seconds'] / whole:.1f} %), {each['launches']} launches of {1e6 * each['p50_seconds']:.1f} us, "
+               f"{each['counted']} counted: {each['point'][:90]}: {why}" + (f" [{'; '.join(sorted(absent))[:160]}]" if absent else ""))
+    if len(lacking) > 10:
+        yield f"and {len(lacking) - 10} more with {1e3 * sum(each['total_seconds'] for each in lacking[10:]):.2f} ms"
 
 
 def models(gpubench, names):
+    """Of each model a row and why; --dry-run prints the commands, --keep=DIR keeps each run."""
+    dry = "--dry-run" in names
+    keep = next((each.partition("=")[2] for each in names if each.startswith("--keep=")), None)
+    names = [each for each in names if not each.startswith("--")] or TEN
     print("| model | a step | sum of its parts | without a verdict, of the step | GPU time with a verdict | in a module | recorded | program and report |\n"
-          "|---|---:|---:|---:|---:|---:|---:|---:|")
-    for each in names or TEN:
+          "|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
+    until = time.monotonic() + WITHIN_SECONDS
+    for later, each in zip(reversed(range(len(names))), names):
         name, mode = each.split(":")
         start = time.monotonic()
-        done, run = profiled(gpubench, str(HERE / "models.py"), name, mode)
-        whole = time.monotonic() - start
-        if run is None or not run["program"].get("steps"):
-            why = run["program"].get("steady_reason", "") if run else (done.stderr.splitlines() or [""])[-1][:200]
-            print(f"| {name}, {mode} | no steps: code {done.returncode}, {why} |", flush=True)
+        seconds = min(LONGEST_SECONDS, max(until - start - SHORTEST_SECONDS * later, min(SHORTEST_SECONDS, until - start)))
+        if dry:
+            print(f"| {name}, {mode} | at most {seconds:.0f} s: {' '.join(command(gpubench, 'run.json', (str(HERE / 'models.py'), name, mode)))} |")
             continue
-        step = run["program"]["steps"][0]
-        total, unknown = (sum(part["seconds"] for part in step["parts"] if kinds is None or part["kind"] in kinds) for kinds in (None, ("no-verdict", "unknown")))
-        judged, ranged, _ = shares(run)
-        print(f"| {name}, {mode} | {step['seconds'] * 1e3:.2f} ms | {100 * total / step['seconds']:.2f} % | {100 * unknown / step['seconds']:.1f} % | {judged:.1f} % | {ranged:.1f} % | "
-              f"{run['program']['wall_seconds']:.1f} s | {whole:.1f} s |", flush=True)
+        done, run = profiled(gpubench, str(HERE / "models.py"), name, mode, seconds=seconds, keep=keep and pathlib.Path(keep) / f"{name}-{mode}.json")
+        print(model_row(name, mode, done, run, time.monotonic() - start), *(explained(run) if run else ()), sep="\n  ", flush=True)
+
+
+def model_row(name, mode, done, run, whole):
+    if run is None or not run["program"].get("steps"):
+        why = run["program"].get("steady_reason", "") if run else (done.stderr.splitlines() or [""])[-1][:200]
+        return f"| {name}, {mode} | no steps: code {done.returncode}, {why}, {whole:.1f} s |"
+    step = run["program"]["steps"][0]
+    total, unknown = (sum(part["seconds"] for part in step["parts"] if kinds is None or part["kind"] in kinds) for kinds in (None, ("no-verdict", "unknown")))
+    judged, ranged, _ = shares(run)
+    return (f"| {name}, {mode} | {step['seconds'] * 1e3:.2f} ms | {100 * total / step['seconds']:.2f} % | {100 * unknown / step['seconds']:.1f} % | {judged:.1f} % | {ranged:.1f} % | "
+            f"{run['program']['wall_seconds']:.1f} s | {whole:.1f} s |")
+
+
+def explain(_, files):
+    """Of runs that were kept."""
+    for each in files:
+        print(each, *explained(json.loads(pathlib.Path(each).read_text())), sep="\n  ")
 
 
 def graphs(gpubench, names):
@@ -136,4 +191,6 @@ def triggers(gpubench, words):
 
 
 if __name__ == "__main__":
-    {"models": models, "graphs": graphs, "triggers": triggers}[sys.argv[2]](sys.argv[1], sys.argv[3:])
+    if len(sys.argv) < 3 or "--help" in sys.argv:
+        sys.exit(__doc__)
+    {"models": models, "graphs": graphs, "explain": explain, "triggers": triggers}[sys.argv[2]](sys.argv[1], sys.argv[3:])
