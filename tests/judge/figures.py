@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found [SECONDS STEP] | ranking [SECONDS COUNT STEP] | table FILE...
+"""Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20]
+[--out=FILE], and figures.py table FILE...
 
 regime: the device's time of softmax and matmul beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, again and again. Both time as the judge does, in five processes of each
-side, but with inputs that were made before and without a look at outputs, the ranking by shorter rounds; processes start anew after some repetitions.
-table: what the JSON lines of these and of corpora.py and exploits_test.py say together. Honest candidates are corpora.py's."""
+side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and one visit; processes of `found` start anew
+after ten repetitions. Results are lines of JSON, each printed and added to --out as soon as it is known; --max-seconds ends all, whatever it is at.
+table: what the JSON lines of these and of corpora.py and exploits_test.py say together, of one run or of several on as many GPUs."""
+import argparse
 import contextlib
 import itertools
 import json
 import math
+import os
 import re
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -25,9 +30,16 @@ from gpubench.judging.side import Side
 from gpubench.judging.verdict import Result
 
 
+OUT = None
+
+
 def say(part, **what):
     """A line of JSON."""
-    print(json.dumps({"part": part, **what}), flush=True)
+    text = json.dumps({"part": part, **what})
+    print(text, flush=True)
+    if OUT is not None:
+        with OUT.open("a", encoding="utf-8") as stream:
+            stream.write(text + "\n")
 
 
 def us(seconds):
@@ -107,19 +119,16 @@ def delays(step, count):
 class Repeated:
     """Products of 2048: the reference's processes stay, those of candidates are timed as often as wanted."""
 
-    def __init__(self, folder, cycles, blocks):
-        """blocks: of a round; 3 are the judge's own, with batches as long as its own."""
-        trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = (2 << 30, 0.02) if blocks >= 3 else (1 << 30, 0.01)
+    def __init__(self, folder, cycles, settings):
         (folder / "matmul.py").write_text(MATMUL)
         self._files = [folder / f"slower_{i}.py" for i in range(len(cycles))]
         for file, each in zip(self._files, cycles):
             file.write_text(DELAYED.format("" if each is None else _CLOCK.format(each)))
-        settings = Settings(time_budget=1e-3, min_blocks=blocks, records=False)
         self._judge = Judge(problem_of(folder / "matmul.py"), settings)
         self.trial = trial.Trial(self._judge.problem, settings)
         self._memory = self.trial.memory()
-        self._pool = None
-        Side.outputs, Side.changed_input = lambda *_: [], lambda *_: None  # from now on timing alone
+        self._plan = None
+        Side.outputs, Side.changed_input, trial.refuse_changes = lambda *_: [], lambda *_: None, lambda *_: None  # from now on timing alone
 
     def start(self, which):
         """Processes of one candidate."""
@@ -127,60 +136,54 @@ class Repeated:
         return [each.result() for each in started]
 
     def speedup(self, sides):
-        """One repetition."""
+        """One repetition, and how often each process was visited."""
         own = self.trial
-        plan = own._plan(sides[0])
-        probe = own.probes[0]
-        if self._pool is None:
-            self._pool = itertools.cycle([own._fresh() for _ in range(2 * plan.calls)])
-        rounds = []
-        for side, reference in zip(sides, own.references):
-            for each in (side, reference, own.nothing):
-                each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
-            rounds.append(timing.take_turns(reference, side, own.nothing, plan, lambda: next(self._pool), lambda *_: None))
-        return timing.Summary(rounds).speedup()[0]
+        if self._plan is None:
+            self._plan = own._plan(sides[0])
+            pool = itertools.cycle([own._fresh() for _ in range(2 * self._plan.calls)])
+            own._fresh = lambda: next(pool)
+        spare = iter(sides[1:])
+        rounds = own.rounds(sides[0], lambda: next(spare), self._plan, Result(candidate=""))
+        return timing.Summary(rounds).speedup()[0], len(rounds[0].blocks) // self._plan.blocks
 
 
 @contextlib.contextmanager
-def repeated(cycles, blocks):
+def repeated(cycles, **settings):
     with tempfile.TemporaryDirectory() as folder:
-        made = Repeated(Path(folder), cycles, blocks)
+        made = Repeated(Path(folder), cycles, Settings(records=False, **settings))
         try:
             yield made
         finally:
             made.trial.close()
 
 
-def found(seconds=60.0, step=0.02, of_a_start=5.0):
+def found(words):
     """A candidate that is a step longer, and the reference itself, one start in five."""
     begin = time.monotonic()
-    with repeated(delays(step, 2), 3) as own:
+    trial._GPU_BATCH_BYTES = 2 << 30
+    with repeated(delays(words.step, 2)) as own:
         for start in itertools.count():
             which = int(start % 5 != 4)
             sides = own.start(which)
-            for _ in range(int(of_a_start)):
-                if time.monotonic() - begin < seconds:
-                    each = own.speedup(sides)
-                    say("found", longer=step * which, value=each.value, low=each.low, high=each.high, since_start=time.monotonic() - begin)
+            for _ in range(10):
+                each, visits = own.speedup(sides)
+                say("found", longer=words.step * which, value=each.value, low=each.low, high=each.high, visits=visits, since_start=time.monotonic() - begin)
             for side in sides:
                 side.close()
-            if time.monotonic() - begin > seconds:
-                return
 
 
-def ranking(seconds=100.0, count=20.0, step=0.02):
+def ranking(words):
     """All candidates' processes start once: the order that each repetition finds, with its ties."""
     begin = time.monotonic()
-    with repeated(delays(step, int(count)), 1) as own:
-        sides = [own.start(which) for which in range(int(count))]
-        print(f"{int(count)} candidates started in {time.monotonic() - begin:.1f} s", flush=True)
-        longest = 0.0
-        while time.monotonic() - begin + longest < seconds:
+    trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 29, 0.005
+    with repeated(delays(words.step, words.count), time_budget=0.0, min_blocks=1) as own:
+        sides = [own.start(which) for which in range(words.count)]
+        print(f"{words.count} candidates started in {time.monotonic() - begin:.1f} s", flush=True)
+        while True:
             since = time.monotonic()
-            results = [Result(candidate=str(which), verdict="right", speedup=own.speedup(each)) for which, each in enumerate(sides)]
-            longest = max(longest, time.monotonic() - since)
-            say("ranking", step=step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
-                seconds=time.monotonic() - since)
+            results = [Result(candidate=str(which), verdict="right", speedup=own.speedup(each)[0]) for which, each in enumerate(sides)]
+            say("ranking", step=words.step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
+                seconds=time.monotonic() - since, since_start=time.monotonic() - begin)
 
 
 def device_seconds(operation, arguments, cache):
@@ -239,7 +242,7 @@ def _states(device):
             "one input, one output, after a read of 256 MiB": call(0, 0, before=lambda: scratch.view(torch.int32).max())}
 
 
-def regime(only=0.0):
+def regime(words):
     import torch
     from gpubench.regime import GPUProfiler
     profiler = GPUProfiler(verbose=False)
@@ -248,7 +251,7 @@ def regime(only=0.0):
                     "    return torch.randn", "    make = lambda: torch.randn").rstrip() + "\n    return make(), make()\n",
                     "def candidate(x, y):\n    return x @ y\n", lambda: tuple(torch.randn(4096, 4096, device="cuda") for _ in range(2)), torch.matmul)}
     with tempfile.TemporaryDirectory() as folder:
-        for name, (text, candidate, arguments, operation) in list(problems.items())[:int(only) or None]:
+        for name, (text, candidate, arguments, operation) in problems.items():
             (Path(folder) / f"{name}.py").write_text(text)
             (Path(folder) / "same.py").write_text(candidate)
             result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=0.5)).results([Path(folder) / "same.py"])
@@ -260,7 +263,7 @@ def regime(only=0.0):
                 harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
 
 
-def states():
+def states(words):
     from gpubench.judging.device import Device
     for name, work in _states(Device()).items():
         work()
@@ -287,7 +290,7 @@ def _watched(taken):
         setattr(owner, name, wrapped)
 
 
-def stages(_=0.0):
+def stages(words):
     taken = {}
     _watched(taken)
     with tempfile.TemporaryDirectory() as folder:
@@ -348,8 +351,25 @@ def table(*files):
         print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "table":
+def main():
+    global OUT
+    if sys.argv[1:2] == ["table"]:
         table(*sys.argv[2:])
-        sys.exit(0)
-    {"found": found, "states": states, "regime": regime, "stages": stages, "ranking": ranking}[sys.argv[1]](*map(float, sys.argv[2:]))
+        return
+    parts = {"found": found, "states": states, "regime": regime, "stages": stages, "ranking": ranking}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", choices=parts)
+    parser.add_argument("--max-seconds", type=float, default=240.0)
+    parser.add_argument("--step", type=float, default=0.02)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--out", type=Path)
+    words = parser.parse_args()
+    OUT = words.out
+    end = threading.Timer(words.max_seconds, os._exit, [0])  # processes of candidates end with this one
+    end.daemon = True
+    end.start()
+    parts[words.part](words)
+
+
+if __name__ == "__main__":
+    main()

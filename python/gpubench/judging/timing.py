@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
@@ -30,13 +29,10 @@ Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its
 
 @dataclass
 class Plan:
-    """How many calls a batch has, and how many blocks of four batches there are at most."""
+    """How many calls a batch has, and how many blocks of four batches one visit of a round has."""
 
     calls: int
-    min_blocks: int = 4
-    max_blocks: int = 80
-    budget_seconds: float = 3.0
-    narrow: float = 0.01  #: half-width of the logarithm of the speed-up that is enough
+    blocks: int = 3
 
 
 @dataclass
@@ -56,7 +52,7 @@ _QUANTILE = 0.25
 
 @dataclass
 class Times:
-    """What one round gives: one process of each side."""
+    """What one round gives: one process of each side, in one visit or more."""
 
     blocks: list[Block] = field(default_factory=list)
     cpu: float = 0.0  #: processor time of the candidate in its batches
@@ -110,6 +106,11 @@ class Summary:
         half = 1.2 * _core.student_quantile(0.025, len(groups) - 1) * float(np.std(groups, ddof=1)) / math.sqrt(len(groups))
         return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half)), ""
 
+    def is_narrow(self, half: float) -> bool:
+        """Whether more visits would say nothing new: the interval's half is no wider than this, or than a twentieth of a large difference."""
+        found, _ = self.speedup()
+        return found is None or math.log(found.high / found.low) / 2 <= max(half, 0.05 * abs(math.log(found.value)))
+
     def _logs(self, each: Times) -> Any:
         """Of reference over candidate, by block and pair; NaN where one of them is not told from nothing."""
         gross = {side: float(np.quantile(each.batches(side), _QUANTILE)) for side in ("nothing", "empty")}
@@ -147,10 +148,8 @@ class Flush:
         self._memory += 1
 
 
-def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check) -> Times:
-    """`reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
-    times = Times()
-    start = time.monotonic()
+def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times) -> None:
+    """One visit. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
 
     def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
         for slot, each in enumerate(inputs):
@@ -211,18 +210,9 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     turn(nothing, warm_up)
     pair(warm_up, True, False)
     del warm_up
-    times = Times()
-    while len(times.blocks) < plan.max_blocks:
+    for _ in range(plan.blocks):
         block()
-        if len(times.blocks) < plan.min_blocks:
-            continue
-        speedup, _ = Summary([times]).speedup()
-        if speedup is not None and math.log(speedup.high / speedup.low) < 2 * plan.narrow:
-            break
-        if time.monotonic() - start > plan.budget_seconds:
-            break
     times.idle_cpu += candidate.process.idle_cpu()
-    return times
 
 
 def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flush: Flush, repeats: int = 9) -> float | None:

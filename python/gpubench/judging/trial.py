@@ -40,11 +40,11 @@ _ROUNDS, _ROUNDS_ON_GPU = 3, 5
 class Settings:
     """How candidates are judged."""
 
-    time_budget: float = 3.0  #: seconds of timing a candidate
+    time_budget: float = 6.0  #: seconds of timing a candidate at most, unless one visit of each round takes longer
     #: Processes of each side that are timed: the same program is faster in one process than in another. None: 5 on a GPU, where they start at once, else 3
     rounds: int | None = None
-    min_blocks: int = 3  #: of each round
-    narrow: float = 0.01
+    min_blocks: int = 3  #: of each visit of a round
+    narrow: float = 0.008  #: half of the interval of the speed-up's logarithm that is enough
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
     records: bool = True  #: whether a process more of each side is recorded on a GPU
@@ -252,15 +252,11 @@ class Trial:
         side = started[0]
         quiet = self._quiet_wait(started)
         plan = self._plan(side)
-        rounds = [self._round(side, self.reference, plan, result)]
-        for reference in self.references[1:]:
-            if not reference.loaded:
-                reference.start(*self._sizes, self._memory)
-            other = again()
-            try:
-                rounds.append(self._round(other, reference, plan, result))
-            finally:
-                other.close()
+        others: list[Side] = []
+        try:
+            rounds = self.rounds(side, lambda: others.append(again()) or others[-1], plan, result)
+        finally:
+            list(self.starters.map(Side.close, others))
         trouble = timing.clocks_agree(rounds) or self._busy_gpu(rounds, quiet)
         if trouble:
             raise trouble
@@ -269,6 +265,23 @@ class Trial:
         self._sum_up(times, plan, result, recorded)
         if self.settings.cold and self.device == "cpu":
             self._time_cold(side, result)
+
+    def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result) -> list[timing.Times]:
+        """One of each process of the reference, with a process of the candidate. While their speed-ups are too far apart, and there is time, all are visited
+        once more: what disturbs is mostly gone by then."""
+        start = time.monotonic()
+        sides, rounds = [first], [timing.Times() for _ in self.references]
+        while True:
+            begin = time.monotonic()
+            for place, (reference, times) in enumerate(zip(self.references, rounds)):
+                if not reference.loaded:
+                    reference.start(*self._sizes, self._memory)
+                if place == len(sides):
+                    sides.append(again())
+                self._round(sides[place], reference, plan, result, times)
+            now = time.monotonic()
+            if 2 * now - begin - start > self.settings.time_budget or timing.Summary(rounds).is_narrow(self.settings.narrow):
+                return rounds
 
     def _quiet_wait(self, sides: Sequence[Side]) -> float:
         """How long the smallest work waits on the GPU while all processes of the candidate are held."""
@@ -381,17 +394,19 @@ class Trial:
                 samples.append(max(each.run().undisturbed - empty, 2e-6))
             side.earlier.add(side.outputs(0))
         target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
-        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks,
-                           budget_seconds=settings.time_budget / self._rounds, narrow=settings.narrow)
+        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks)
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
         sizes = [sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in specs) for specs in (probe.specs, probe.outputs)]
         return sum(sizes) if self.gpu is None else max(sizes)
 
-    def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result) -> timing.Times:
-        """One process of each side."""
+    def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result, times: timing.Times) -> None:
+        """A visit of one process of each side."""
         probe = self.probes[0]
+        if times.blocks:  # since the visit before
+            times.idle_cpu += side.process.idle_cpu()
+            times.reference_idle_cpu += reference.process.idle_cpu()
         for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
         random = np.random.default_rng()
@@ -408,9 +423,8 @@ class Trial:
             result.calls_timed += 1
             side.earlier.add(outputs)
 
-        times = timing.take_turns(reference, side, self.nothing, plan, self._fresh, check)
+        timing.take_turns(reference, side, self.nothing, plan, self._fresh, check, times)
         refuse_changes(side)
-        return times
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])
