@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Honest candidates of problems that others wrote: corpora.py FOLDER... [--seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--shard=I/N] [--out=FILE]
+"""Honest candidates of problems that others wrote: corpora.py FOLDER... [--max-seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--shard=I/N] [--out=FILE]
 
 A FOLDER is KernelBench's, or `problems` of gpu-mode/reference-kernels. KernelBench's models are candidates of themselves as they are (eager), under
 torch.compile (compiled) and channels-last, beside kernels written by hand (triton; cuda, by CuPy; inline, CUDA by PyTorch's load_inline); of GPU MODE's
 problems, the submissions that their folders hold, those in a folder `wrong` expected to be so. Sizes over --cap, or so that all inputs together have no more
-than --elements, are halved. Prints a line each, and the counts; --out gets a line of JSON each as soon as it is known."""
+than --elements, are halved. Prints a line each, and the counts; --out gets a line of JSON each as soon as it is known. When --max-seconds are over, all ends:
+what was begun has no line. figures.py table sums up the files of several shards."""
 import argparse
 import json
 import re
@@ -171,8 +172,8 @@ class Worker:
         self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds), *(["quick"] if quick else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.ended = False
 
-    def judged(self, files: list, limit: float) -> tuple:
-        """Results, notes, and why there are no more."""
+    def judged(self, files: list, limit: float, keep) -> tuple:
+        """Results, each kept as soon as it is known, notes, and why there are no more."""
         results = []
         timer = threading.Timer(limit, self._process.kill)
         timer.start()
@@ -182,6 +183,7 @@ class Worker:
                 kind, _, text = line.partition(" ")
                 if kind == "RESULT":
                     results.append(json.loads(text))
+                    keep(results[-1])
                 elif kind == "DONE":
                     return results, json.loads(text), ""
                 elif kind == "FAILED":
@@ -196,7 +198,8 @@ class Worker:
 
 def run(job, words, end, worker, keep) -> list:
     name, text, candidates = job
-    if time.monotonic() > end:
+    begin = time.monotonic()
+    if begin > end:
         return []
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(text, Path):
@@ -210,16 +213,10 @@ def run(job, words, end, worker, keep) -> list:
             files[-1].write_text(each, encoding="utf-8")
         if words.cpu:
             without_gpu(Path(folder))
-        begin = time.monotonic()
-        results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end + words.grace - begin))
-    for each in results:
-        each["name"] = f"{name} {Path(each['candidate']).stem}"
-        keep(each)
-        why = f" {each['reason']}: {each['text'][:300]}" if each["reason"] else ""
-        speedup = "" if each["speedup"] is None else f" {each['speedup']['value']:.3f}"
-        print(f"{each['name']}: {each['verdict']}{why}{speedup} {each['seconds_taken']:.1f} s", flush=True)
-    if len(results) < len(candidates):
-        print(f"{name}: NO VERDICT for {len(candidates) - len(results)}: {why[:300]} after {time.monotonic() - begin:.1f} s", flush=True)
+        results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end - begin), lambda each: keep(name, each))
+    left = [kind for kind in candidates if kind not in {Path(each["candidate"]).stem for each in results}]
+    for kind in left if time.monotonic() < end else []:
+        keep(name, {"candidate": kind, "verdict": "none", "reason": "none", "text": why[:300], "speedup": None, "seconds_taken": time.monotonic() - begin})
     if words.notes and notes:
         print(f"{name}: notes: {notes}", flush=True)
     return results
@@ -228,8 +225,7 @@ def run(job, words, end, worker, keep) -> list:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--grace", type=float, default=20.0, help="seconds for what has begun before --seconds are over")
+    parser.add_argument("--max-seconds", type=float, default=1e6)
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--time-limit", type=float, default=90.0)
     parser.add_argument("--elements", type=float, default=0)
@@ -246,12 +242,14 @@ def main() -> None:
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
+    begin = time.monotonic()
     jobs = [job for folder in words.folders for job in (kernelbench if (folder / "level1").is_dir() else gpu_mode)(folder, words)]
     jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
     known = {json.loads(line).get("name") for file in words.skip for line in file.read_text(encoding="utf-8").splitlines()}
     jobs = [(name, text, {kind: each for kind, each in candidates.items() if f"{name} {kind}" not in known}) for name, text, candidates in jobs]
     jobs = in_turn([job for job in jobs if job[2]][::words.every])[words.shard[0]::words.shard[1]]
-    begin = time.monotonic()
+    counts: dict = {}
+    lock = threading.Lock()
     own = threading.local()
 
     def worker() -> Worker:
@@ -259,16 +257,20 @@ def main() -> None:
             own.worker = Worker(words.time_limit, words.quick)
         return own.worker
 
-    def keep(result) -> None:
-        if words.out:
-            with words.out.open("a", encoding="utf-8") as stream:  # a line at once
-                stream.write(json.dumps({"part": "honest", **result}) + "\n")
+    def keep(name, result) -> None:
+        result["name"] = f"{name} {Path(result['candidate']).stem}"
+        why = f" {result['reason']}: {result['text'][:300]}" if result["reason"] else ""
+        speedup = "" if result["speedup"] is None else f" {result['speedup']['value']:.3f}"
+        since = time.monotonic() - begin
+        with lock:
+            counts[result["verdict"]] = counts.get(result["verdict"], 0) + 1
+            print(f"{result['name']}: {result['verdict']}{why}{speedup} {result['seconds_taken']:.1f} s, at {since:.0f} s", flush=True)
+            if words.out:
+                with words.out.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps({"part": "honest", "since_start": since, **result}) + "\n")
 
     with ThreadPoolExecutor(words.jobs) as pool:
-        results = [each for some in pool.map(lambda job: run(job, words, begin + words.seconds, worker, keep), jobs) for each in some]
-    counts = {}
-    for each in results:
-        counts[each["verdict"]] = counts.get(each["verdict"], 0) + 1
+        list(pool.map(lambda job: run(job, words, begin + words.max_seconds, worker, keep), jobs))
     print(f"{counts} in {time.monotonic() - begin:.0f} s")
 
 

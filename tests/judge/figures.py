@@ -327,15 +327,13 @@ def table(*files):
         group = re.match(r"level\d|tests|", each["name"])[0] or "GPU MODE"
         kinds.setdefault((group, "expected to be wrong" if each["is_wrong"] else each["name"].split()[-1] if group.startswith("level") else "honest"), []).append(each)
     honest = [each for each in of["honest"] if not each["is_wrong"]]
-    print(f"honest: {len(honest)}, {sum(each['verdict'] != 'right' for each in honest)} not right; {statistics.mean([each['seconds_taken'] for each in honest] or [0]):.1f} s each")
+    print(f"honest: {len(honest)}, {sum(each['verdict'] != 'right' for each in honest)} not right; {statistics.mean([each['seconds_taken'] for each in honest] or [0]):.1f} s each, "
+          f"the last one {max([each.get('since_start', 0) for each in honest] or [0]):.0f} s after the start")
     for (group, kind), some in sorted(kinds.items()):
         print(f"    {group} {kind}: {sum(each['verdict'] == 'right' for each in some)} of {len(some)} right")
     for each in of["honest"]:
         if (each["verdict"] == "right") == each["is_wrong"]:
             print(f"    {each['name']}: {each['verdict']} {each['reason']}: {each['text'][:300]}")
-    for each in lines:
-        if "NO VERDICT" in each.get("text", "") and each["part"] == "log":
-            print(f"    {each['text'][:300]}")
     for longer in sorted({each["longer"] for each in of["found"]}):
         some = [each for each in of["found"] if each["longer"] == longer]
         print(f"{100 * longer:.0f} % longer: told from 1 in {sum(each['high'] < 1.0 or each['low'] > 1.0 for each in some)} of {len(some)}; speed-ups {min(each['value'] for each in some):.4f} to "
@@ -346,7 +344,8 @@ def table(*files):
         place = {candidate: rank for candidate, rank, *_ in each["order"]}
         wrong += any(place[a] > place[b] for a in place for b in place if a < b)
         ties += len(place) - len(set(place.values()))
-    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all")
+    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all, "
+          f"{statistics.mean([each['seconds'] for each in of['ranking']] or [0]):.1f} s each")
     for each in of["regime"] + of["states"]:
         print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
 
