@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/libraries.h"
-#include "gpubench/vectors.h"
+#include "gpu/memory/memory.h"
 
 namespace gpubench::bench {
 namespace {
@@ -137,8 +137,8 @@ std::string Nccl::new_id() const {
 std::shared_ptr<std::byte> Nccl::allocate(std::size_t bytes) const {
   if (!library_->reason.empty()) throw GpuError(library_->reason);
   if (library_->allocate == nullptr || library_->free == nullptr) {
-    const auto memory = std::make_shared<DeviceVector<std::byte>>(bytes);
-    return {memory, memory->data()};
+    const auto release = [bytes](std::byte* data) { detail::free_device(data, bytes); };
+    return {static_cast<std::byte*>(detail::allocate_device(bytes)), release};
   }
   void* memory = nullptr;
   library_->check(library_->allocate(&memory, bytes), "ncclMemAlloc");
