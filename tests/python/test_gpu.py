@@ -234,5 +234,5 @@ def test_a_slower_test_of_the_plugin_says_which_kernel(torch, tmp_path):
     print(done.stdout)
     assert "test_scale is slower" in done.stdout and "test_multiply is slower" in done.stdout, done.stdout
     why = [line for line in done.stdout.splitlines() if line.startswith("why: ")]
-    assert len(why) == 2 and "1 kernel more" in why[0].split(";")[0], done.stdout
+    assert len(why) == 2 and "1 command more: copy" in why[0].split(";")[0], done.stdout
     assert "kernel" in why[1].split(";")[0], done.stdout
