@@ -16,8 +16,8 @@ namespace gpubench::calibrate {
 
 enum class Mode { quick, full };
 /// What launches, waits and small copies cost, and copies from and to pageable and managed memory, varies more between
-/// processes than between repeats in one process. Processes of their own may measure these parts of a GPU. The launch
-/// is measured with the rest, too, which needs it.
+/// processes than between repeats in one process. Processes of their own may measure these parts of a GPU. Costs are
+/// measured with the rest, too.
 enum class Part { all, of_process, all_but_of_process };
 
 /// The most device memory that a calibration or drift check of a GPU holds at a time.

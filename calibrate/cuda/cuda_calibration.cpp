@@ -75,12 +75,9 @@ void CudaCalibration::warm_up(double seconds) {
 }
 
 void CudaCalibration::measure_costs() {
-  const bool for_process = options.part == Part::of_process;
-  if (!for_process) measure_launch_step(*this);
-  if (full ? options.part != Part::all_but_of_process : !for_process) {
-    step("overheads", 0.03);
-    measure_overheads(*this);
-  }
+  measure_launch_step(*this);
+  step("overheads", 0.03);
+  measure_overheads(*this);
   // These use other streams: from then on every kernel may cost more (gpu/cuda/handles.h).
   if (full && options.part != Part::all_but_of_process) {
     step("links", 0.03);

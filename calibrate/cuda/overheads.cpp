@@ -33,7 +33,7 @@ void graph_node(CudaCalibration& bench) {
     return Reading{*found.seconds};
   };
   bench.measure_now(overhead("graph-node", cost().method), measure,
-                    bench.options.part == Part::of_process ? node_repeats_of_several : node_repeats);
+                    bench.options.part == Part::all ? node_repeats : node_repeats_of_several);
 }
 
 /// Seconds of work on the GPU that waits in the stream until all of it is enqueued.
