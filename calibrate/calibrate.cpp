@@ -104,11 +104,12 @@ std::unique_ptr<GpuCalibration> open_calibration(const Device&, const Calibratio
 Calibration measure_host_links(const Device& device) { return calibrate_gpu(*open_calibration(device, {})); }
 Calibration measure_peer_links(const Device& device, const Device&) { return measure_host_links(device); }
 struct DeviceCollectives::State {};
-DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl&, const std::string&, int, int) {
+DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl&, const std::string&, int, int,
+                                     std::int64_t) {
   (void)open_calibration(device, {});
 }
 DeviceCollectives::~DeviceCollectives() = default;
-std::int64_t DeviceCollectives::reserve(std::int64_t) { return 0; }
+std::int64_t DeviceCollectives::max_bytes() const { return 0; }
 CollectiveSamples DeviceCollectives::time(Collective, std::int64_t, int, double) { return {}; }
 std::vector<double> DeviceCollectives::time_link(int, bool, std::int64_t, int) { return {}; }
 double DeviceCollectives::launch_seconds() { return 0.0; }

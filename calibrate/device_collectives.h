@@ -31,17 +31,19 @@ struct OverlapSeconds {
 /// wrong, and wait for ever where a rank is lost; the constructor throws std::runtime_error in a build without CUDA.
 class DeviceCollectives {
  public:
-  DeviceCollectives(const Device& device, const bench::Nccl& nccl, const std::string& id, int rank, int ranks);
+  /// Makes room for messages of at most `max_bytes`; of fewer where a rank has less memory.
+  DeviceCollectives(const Device& device, const bench::Nccl& nccl, const std::string& id, int rank, int ranks,
+                    std::int64_t max_bytes);
   ~DeviceCollectives();
   DeviceCollectives& operator=(DeviceCollectives&&) = delete;  ///< not copied, not moved
 
-  /// Makes room for messages of so many bytes, or of as many as all ranks have memory for; returns that.
-  std::int64_t reserve(std::int64_t max_bytes);
-  /// Of a message of at most what is reserved, a multiple of 4 bytes for each rank. Between 5 and `max_iterations` in a
+  /// Of the longest message.
+  [[nodiscard]] std::int64_t max_bytes() const;
+  /// Of a message of at most `max_bytes`, a multiple of 4 bytes for each rank. Between 5 and `max_iterations` in a
   /// row, about as many as fit in `max_seconds`.
   CollectiveSamples time(Collective collective, std::int64_t bytes, int max_iterations, double max_seconds);
   /// Seconds of each message to one other rank, which calls this at the same time with `sends` the other way; none
-  /// where this one receives. Of at most what is reserved. Only these two take part.
+  /// where this one receives. Only these two take part.
   std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations);
   /// An empty kernel among many in a row, of the slowest rank.
   double launch_seconds();

@@ -39,21 +39,34 @@ void fill(float* data, std::size_t count, float value) {
 }  // namespace
 
 struct DeviceCollectives::State {
-  State(const Device& device, const bench::Nccl& its_nccl, const std::string& id, int its_rank, int its_ranks)
+  State(const Device& device, const bench::Nccl& nccl, const std::string& id, int its_rank, int its_ranks,
+        std::int64_t wanted_bytes)
       : gpu(bench::open_gpu(device)),
-        nccl(its_nccl),
         rank(its_rank),
         ranks(its_ranks),
-        communicator(nccl, id, rank, ranks) {}
+        bytes(whole(std::min(wanted_bytes, static_cast<std::int64_t>(gpu->free_bytes() * share_of_memory)))),
+        send(nccl.allocate(static_cast<std::size_t>(bytes))),
+        receive(nccl.allocate(static_cast<std::size_t>(bytes))),
+        communicator(nccl, id, rank, ranks) {
+    bytes = static_cast<std::int64_t>(-slowest(-static_cast<double>(bytes)));  // of the rank that has least
+    fill(sending(), static_cast<std::size_t>(bytes) / sizeof(float), static_cast<float>(rank + 1));
+  }
+
+  /// Elements for each rank.
+  [[nodiscard]] std::int64_t whole(std::int64_t some_bytes) const {
+    const std::int64_t granule = std::int64_t{ranks} * static_cast<std::int64_t>(sizeof(float));
+    return std::max(some_bytes / granule, std::int64_t{1}) * granule;
+  }
 
   [[nodiscard]] float* sending() const { return reinterpret_cast<float*>(send.get()); }
   [[nodiscard]] float* receiving() const { return reinterpret_cast<float*>(receive.get()); }
 
   /// Each iteration takes the next part of the buffers, as those of nccl-tests do, so that caches help none.
-  void enqueue(Collective collective, std::int64_t bytes, Stream stream, int iteration = 0) {
-    const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(float);
-    const std::size_t first = count * (static_cast<std::size_t>(iteration) % (floats / count));
-    communicator.enqueue(collective, sending() + first, receiving() + first, static_cast<std::size_t>(bytes), stream);
+  void enqueue(Collective collective, std::int64_t message_bytes, Stream stream, int iteration = 0) {
+    const std::size_t count = static_cast<std::size_t>(message_bytes) / sizeof(float);
+    const std::size_t first = count * static_cast<std::size_t>(iteration % (bytes / message_bytes));
+    communicator.enqueue(collective, sending() + first, receiving() + first, static_cast<std::size_t>(message_bytes),
+                         stream);
   }
   /// Numbers that all ranks have, of those of each.
   std::vector<double> agreed(NcclCommunicator::Agreement how, const std::vector<double>& values) {
@@ -75,11 +88,11 @@ struct DeviceCollectives::State {
     return (steady_seconds() - start) / iterations;
   }
 
-  void check(Collective collective, std::int64_t bytes) {
-    const auto count = static_cast<std::size_t>(bytes) / sizeof(float);
+  void check(Collective collective, std::int64_t message_bytes) {
+    const auto count = static_cast<std::size_t>(message_bytes) / sizeof(float);
     const std::size_t part = count / static_cast<std::size_t>(ranks);
-    detail::fill_bytes_device(receiving(), 0, static_cast<std::size_t>(bytes));
-    enqueue(collective, bytes, gpu->stream());
+    detail::fill_bytes_device(receiving(), 0, static_cast<std::size_t>(message_bytes));
+    enqueue(collective, message_bytes, gpu->stream());
     gpu->synchronize();
     communicator.check();
     const std::size_t received = collective == Collective::reduce_scatter ? part : count;
@@ -102,8 +115,8 @@ struct DeviceCollectives::State {
         detail::copy_from_device(host.data(), receiving() + at, some * sizeof(float));
         for (std::size_t i = 0; i < some; ++i)
           if (std::abs(host[i] - wanted(at + i)) > 1e-3F * wanted(at + i))
-            throw GpuError(fmt::format("{} of {} bytes: element {} is {}, not {}", name_of(collective), bytes, at + i,
-                                       host[i], wanted(at + i)));
+            throw GpuError(fmt::format("{} of {} bytes: element {} is {}, not {}", name_of(collective), message_bytes,
+                                       at + i, host[i], wanted(at + i)));
       }
   }
 
@@ -122,42 +135,27 @@ struct DeviceCollectives::State {
     return seconds;
   }
   /// Each iteration of a row, of the slowest rank.
-  std::vector<double> each(Collective collective, std::int64_t bytes, int iterations) {
+  std::vector<double> each(Collective collective, std::int64_t message_bytes, int iterations) {
     (void)slowest(0.0);
     return agreed(NcclCommunicator::Agreement::max,
-                  between_events([&](int i) { enqueue(collective, bytes, gpu->stream(), i); }, iterations));
+                  between_events([&](int i) { enqueue(collective, message_bytes, gpu->stream(), i); }, iterations));
   }
 
   std::unique_ptr<bench::Gpu> gpu;
-  bench::Nccl nccl;
   int rank, ranks;
-  NcclCommunicator communicator;
+  std::int64_t bytes;  ///< of a message at most
   std::shared_ptr<std::byte> send, receive;
-  std::size_t floats = 0;  ///< that each of the two holds
+  NcclCommunicator communicator;
   DeviceVector<double> numbers;
   std::vector<std::unique_ptr<bench::Event>> events;
 };
 
 DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl& nccl, const std::string& id, int rank,
-                                     int ranks)
-    : state_(std::make_unique<State>(device, nccl, id, rank, ranks)) {}
+                                     int ranks, std::int64_t max_bytes)
+    : state_(std::make_unique<State>(device, nccl, id, rank, ranks, max_bytes)) {}
 DeviceCollectives::~DeviceCollectives() = default;
 
-std::int64_t DeviceCollectives::reserve(std::int64_t max_bytes) {
-  State& s = *state_;
-  const double room = -s.slowest(-s.gpu->free_bytes() * share_of_memory);  // of the rank that has least
-  const std::int64_t granule = std::int64_t{s.ranks} * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t bytes =
-      std::max(std::min(max_bytes, static_cast<std::int64_t>(room)) / granule, std::int64_t{1}) * granule;
-  const auto count = static_cast<std::size_t>(bytes) / sizeof(float);
-  s.send.reset();  // before the new ones are taken
-  s.receive.reset();
-  s.floats = count;
-  s.send = s.nccl.allocate(count * sizeof(float));
-  s.receive = s.nccl.allocate(count * sizeof(float));
-  fill(s.sending(), count, static_cast<float>(s.rank + 1));
-  return bytes;
-}
+std::int64_t DeviceCollectives::max_bytes() const { return state_->bytes; }
 
 CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t bytes, int max_iterations,
                                           double max_seconds) {

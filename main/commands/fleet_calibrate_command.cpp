@@ -40,15 +40,16 @@ struct FleetCalibrateOptions : Options, FleetRankOptions {
 /// What of the host's memory belongs to a GPU's links is measured with the rest.
 fleet::Measure measure_for(const FleetCalibrateOptions& options, const Device& device) {
   fleet::Measure measure;
-  if (options.probes == Probes::full) {
-    measure = [device] { return measure_ceilings(device, calibrate::Mode::full, true); };
-  } else if (options.probes == Probes::brief) {
+  if (options.probes == Probes::brief) {
     measure = calibrate::brief_calibration(device);
+  } else if (options.probes == Probes::full || options.runs == 1) {
+    const auto mode = options.probes == Probes::full ? calibrate::Mode::full : calibrate::Mode::quick;
+    measure = [device, mode] { return measure_ceilings(device, mode, true); };
   } else {
-    // Launches in fewer rounds: they differ more between processes than between rounds.
+    // The runs tell how costs differ, so other processes need not; they are rounds, too.
     calibrate::CalibrationOptions how;
     how.part = calibrate::Part::all_but_of_process;
-    if (options.runs > 2) how.rounds = 3;  // the runs are rounds, too
+    if (options.runs > 2) how.rounds = 3;
     measure = calibrate::repeated_calibration(device, how);
   }
   if (!options.links || device.kind != DeviceKind::gpu) return measure;
@@ -97,10 +98,10 @@ fleet::TimeLink open_messages(const Device& device, const fleet::Place& place, f
   constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
   const auto watchdog = std::make_shared<Watchdog>(max_seconds);
   watchdog->begin("Starting NCCL");
-  const auto collectives = std::make_shared<calibrate::DeviceCollectives>(device, nccl, id, place.rank, place.ranks);
   // It rounds down to what all ranks can share.
-  if (collectives->reserve(max_bytes + 4 * std::int64_t{place.ranks}) < max_bytes)
-    throw GpuError("a GPU has no room for two messages of 64 MiB");
+  const auto collectives = std::make_shared<calibrate::DeviceCollectives>(device, nccl, id, place.rank, place.ranks,
+                                                                          max_bytes + 4 * std::int64_t{place.ranks});
+  if (collectives->max_bytes() < max_bytes) throw GpuError("a GPU has no room for two messages of 64 MiB");
   watchdog->end();
   return [watchdog, collectives](int peer, bool sends, std::int64_t bytes, int iterations) {
     watchdog->begin(fmt::format("A message {} rank {}", sends ? "to" : "from", peer));

@@ -121,9 +121,9 @@ void run_by_nccl(const CollectivesOptions& options, const Device& device, const 
   const std::string id = steps.share(place.rank == 0 ? nccl.new_id() : "");
   watchdog.begin("Starting NCCL");
   bind_beside(device, place.rank, options.quiet);
-  calibrate::DeviceCollectives collectives(device, nccl, id, place.rank, place.ranks);
-  const std::int64_t wanted = options.max_bytes > 0 ? options.max_bytes : usual_of_nccl;
-  const std::int64_t max_bytes = collectives.reserve(wanted);
+  calibrate::DeviceCollectives collectives(device, nccl, id, place.rank, place.ranks,
+                                           options.max_bytes > 0 ? options.max_bytes : usual_of_nccl);
+  const std::int64_t max_bytes = collectives.max_bytes();
   if (max_bytes < options.max_bytes && place.rank == 0)
     say(fmt::format("messages end at {} bytes: the GPU with least free memory has no room for more", max_bytes));
   run.overhead_seconds = collectives.launch_seconds();

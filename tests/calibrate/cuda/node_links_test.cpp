@@ -74,8 +74,8 @@ TEST_F(NodeLinks, DeviceCollectivesAreTimedAndRight) {
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        DeviceCollectives collectives(gpus_[static_cast<std::size_t>(rank)], nccl, id, rank, ranks);
-        ASSERT_EQ(collectives.reserve(64 * mebi), 64 * mebi);
+        DeviceCollectives collectives(gpus_[static_cast<std::size_t>(rank)], nccl, id, rank, ranks, 64 * mebi);
+        ASSERT_EQ(collectives.max_bytes(), 64 * mebi);
         const double launch = collectives.launch_seconds();
         EXPECT_GT(launch, 0.0);
         for (std::size_t i = 0; i < collective_names.size(); ++i)
