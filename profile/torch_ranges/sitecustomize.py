@@ -66,6 +66,12 @@ def _add_ranges(torch):
         state.backward = True
         push("backward/" + path)
 
+    def backward_of_loss(tensor, *arguments, **keywords):
+        """What is computed behind the modules, to the output of the last of them."""
+        if tensor.grad_fn is not None and not compiling():
+            tensor.grad_fn.register_prehook(lambda gradients: None if getattr(state, "backward", False) else backward("loss"))
+        return backward_of_tensor(tensor, *arguments, **keywords)
+
     def end_backward():
         if getattr(state, "backward", False):
             pop()
@@ -81,6 +87,8 @@ def _add_ranges(torch):
     optimizer.register_optimizer_step_pre_hook(begin_step)
     optimizer.register_optimizer_step_post_hook(end_step)
     Module.__call__ = call_in_range
+    backward_of_tensor = tensor_type.backward
+    tensor_type.backward = backward_of_loss
 
 
 class _Loader(importlib.abc.Loader):

@@ -17,8 +17,10 @@ cuda = types.SimpleNamespace(nvtx=types.SimpleNamespace(range_push=lambda name: 
 compiler = types.SimpleNamespace(is_compiling=lambda: bool(compiling))
 class Tensor:
     grad_fn = None
+    def backward(self): return [hook(()) for hook in self.grad_fn.hooks]
 class Node:
-    def register_prehook(self, hook): self.hook = hook
+    def __init__(self): self.hooks = []
+    def register_prehook(self, hook): self.hooks.append(hook)
 class Engine:
     def queue_callback(self, function): self.function = function
 autograd = types.SimpleNamespace(Variable=types.SimpleNamespace(_execution_engine=Engine()))
@@ -91,11 +93,24 @@ class TorchRanges(unittest.TestCase):
                     result = torch.Tensor(); result.grad_fn = node
                     return result
             Net()(); torch.log.clear()
-            assert node.hook(()) is None and node.hook(()) is None; torch.autograd.Variable._execution_engine.function()
+            assert node.hooks[0](()) is None and node.hooks[0](()) is None; torch.autograd.Variable._execution_engine.function()
             class SGD: pass
             assert torch.hooks["step"](SGD(), (), {}) is None and torch.hooks["stepped"](SGD(), (), {}) is None  # else torch takes it
             print(torch.log)
             """), "['backward/Net', 'end', 'backward/Net', 'end', 'SGD.step', 'end']")
+
+    def test_the_loss_behind_the_modules_has_a_backward_pass_too(self):
+        self.assertEqual(self.run_program("""
+            import torch
+            class Net(torch.nn.Module):
+                def forward(self):
+                    result = torch.Tensor(); result.grad_fn = torch.Node()
+                    return result
+            out, loss = Net()(), torch.Tensor(); loss.grad_fn = torch.Node(); torch.log.clear()
+            assert loss.backward() == [None]; out.grad_fn.hooks[0](()); torch.autograd.Variable._execution_engine.function()
+            assert out.backward() == [None, None]  # the model's own output: its node has both
+            print(torch.log)
+            """), "['backward/loss', 'end', 'backward/Net', 'end', 'backward/Net']")
 
     def test_nothing_is_a_range_while_torch_compiles(self):
         self.assertEqual(self.run_program("""
