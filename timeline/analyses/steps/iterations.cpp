@@ -190,6 +190,7 @@ std::vector<Iterations> iterations(const Linked& linked) {
   std::vector<Iterations> result;
   for (std::uint32_t process = 0; process < work.size(); ++process) {
     const StemRanges *best = nullptr, *optimizer = nullptr;
+    bool best_launches_most = false;
     std::string by;
     std::string_view optimizer_name;
     for (const auto& [stem, candidate] : found) {
@@ -207,12 +208,16 @@ std::vector<Iterations> iterations(const Linked& linked) {
       const auto span = static_cast<double>(spans[process].second - spans[process].first);
       const auto covered = static_cast<double>(candidate.covered);
       if (candidate.all.size() < min_repeats || work[process].names.empty()) continue;
-      if (covered < min_cover * span && !launch_most(linked, work[process], candidate)) continue;
-      // The one that covers most; of those within 5 % the one with fewer, which are the outer ones.
-      if (best != nullptr && covered < 1.05 * static_cast<double>(best->covered) &&
+      const bool launches_most = launch_most(linked, work[process], candidate);
+      if (!launches_most && (covered < min_cover * span || best_launches_most)) continue;
+      // One that launches most of the work, else the one that covers most; of those within 5 % the one with fewer,
+      // which are the outer ones. The first calls of a model may last longer than all steps.
+      if (best != nullptr && launches_most == best_launches_most &&
+          covered < 1.05 * static_cast<double>(best->covered) &&
           (covered < 0.95 * static_cast<double>(best->covered) || candidate.all.size() >= best->all.size()))
         continue;
       best = &candidate;
+      best_launches_most = launches_most;
       std::string_view name = stem.second;
       while (!name.empty() && (name.back() == '#' || name.back() == ' ' || name.back() == '_')) name.remove_suffix(1);
       by = fmt::format("range {}", name);
@@ -220,8 +225,7 @@ std::vector<Iterations> iterations(const Linked& linked) {
     // A forward pass may have half of the time on one rank, and less on another.
     const auto span = static_cast<double>(spans[process].second - spans[process].first);
     if (optimizer != nullptr && by != "ProfilerStep" && best != nullptr &&
-        static_cast<double>(best->covered) < min_cover_beside_optimizer * span &&
-        !launch_most(linked, work[process], *best))
+        static_cast<double>(best->covered) < min_cover_beside_optimizer * span && !best_launches_most)
       best = nullptr;
     Iterations here;
     if (best != nullptr) {

@@ -72,6 +72,20 @@ TEST(Iterations, are_ranges_that_launch_most_behind_a_long_set_up) {
   EXPECT_THAT(timeline::iterations(decode_loop(100'000, 50'000).sorted()), IsEmpty());
 }
 
+/// The model is called by itself before its graphs are captured: counting and loading make these calls long.
+TEST(Iterations, are_not_the_first_calls_of_a_model_though_they_last_longer) {
+  Sample sample = decode_loop(100'000, 50);
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t at = 1000 + i * 12'000;
+    sample.slice(SliceKind::range, sample.ranges, at, at + 11'900, "Decoder");
+    if (i % 4 < 3) sample.kernel(at + 5, at + 10, at + 20, at + 25, "a");  // the last of each batch size is captured
+  }
+  sample.kernel(200, 210, 220, 900, "upload", SliceKind::copy);
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "range step");
+}
+
 TEST(Iterations, are_what_repeats_on_the_gpu) {
   Sample sample;
   sample.slice(SliceKind::kernel, sample.stream, 0, 5, "set up");
