@@ -55,8 +55,16 @@ std::vector<ResultTable> sequence_tables(const Linked& linked, std::string_view 
     }
   }
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, SequenceSums> sums;  // by operator and names
+  // One that launches all that the operator around it does is told by that one.
+  std::vector<std::size_t> sizes;
+  for (const auto& of_one : works) sizes.push_back(of_one.size());
+  const auto is_all_of_another = [&](std::uint32_t operation) {
+    std::uint32_t at = found.all[operation].parent;
+    while (at != none && sizes[at] == 0) at = found.all[at].parent;
+    return at != none && sizes[at] == sizes[operation];
+  };
   for (std::uint32_t i = 0; i < works.size(); ++i) {
-    if (works[i].size() < min_works) continue;
+    if (works[i].size() < min_works || is_all_of_another(i)) continue;
     std::vector<std::uint32_t> names;
     std::int64_t gpu_ns = 0;
     for (const std::uint32_t work : works[i]) {

@@ -38,6 +38,19 @@ TEST(Sequences, AreTheKernelsOfAnOperatorInOrder) {
   EXPECT_EQ(std::get<std::string>(table.rows[1][1]), "gemm, 2 x add, gelu");
 }
 
+TEST(Sequences, OfNestedOperatorsAreToldOnce) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 200, "aten::layer_norm");
+  sample.slice(SliceKind::other, sample.thread, 1, 190, "aten::native_layer_norm");
+  for (int i = 0; i < 3; ++i) sample.kernel(10 * i + 10, 10 * i + 11, 10 * i + 12, 10 * i + 15, "norm");
+  sample.slice(SliceKind::other, sample.thread, 1000, 1200, "aten::native_layer_norm");  // by itself, too
+  for (int i = 0; i < 3; ++i) sample.kernel(10 * i + 1010, 10 * i + 1011, 10 * i + 1012, 10 * i + 1015, "norm");
+  const ResultTable table = timeline::tables_of(sample.sorted(), "sequences").front();
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "aten::layer_norm");
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[1][2]), 1);
+}
+
 TEST(Sequences, OfManyKernelsAreCut) {
   Sample sample;
   sample.slice(SliceKind::other, sample.thread, 0, 100'000, "step");
