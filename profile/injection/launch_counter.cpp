@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <functional>
+#include <ranges>
 #include <thread>
 
 #include "core/model/collective.h"
@@ -23,14 +23,14 @@ using bench::sized;
 
 /// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
 constexpr double max_wait_seconds = 5.0;
-/// Launches in a row that need another set before it is changed though groups lack this one.
-constexpr std::uint32_t launches_before_switch = 2000;
 /// To read a batch out and begin the next one takes 18 ms.
 constexpr std::uint32_t launches_of_a_batch = 256;
 /// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
 constexpr std::uint32_t launches_before_rest = 500;
 /// What a set of counters takes to set up, until one was.
 constexpr std::uint64_t set_up_ns = 450'000'000;
+/// What the first set may count though setting it up took all that counting may take: else that was for nothing.
+constexpr std::uint64_t least_counting_ns = 500'000'000;
 /// After which counters that another process holds are asked for again.
 constexpr std::uint64_t nanoseconds_before_next_try = 200'000'000;
 
@@ -108,8 +108,8 @@ LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library,
     : library_(std::move(library)),
       recording_(recording),
       options_(options),
-      plan_{.first = std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)},
-      lacking_(options.counter_sets.size()) {}
+      plan_(options.counter_sets.size(),
+            std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)) {}
 
 /// Adds the time since then, and begins anew.
 void LaunchCounter::spend(Part part, std::uint64_t& since) {
@@ -135,9 +135,27 @@ double LaunchCounter::program_seconds() const {
   return 1e-9 * static_cast<double>(since_first - std::min(spent, since_first));
 }
 
+/// Without setting up.
+std::uint64_t LaunchCounter::counting_ns() const { return spent_ns() - costs_[setting_up].nanoseconds; }
+
 bool LaunchCounter::may_spend(std::uint64_t more_ns) const {
+  if (options_.counting_seconds <= 0.0 && more_ns == 0 && set_ == 0 && counting_ns() < least_counting_ns) return true;
   return 1e-9 * static_cast<double>(spent_ns() + more_ns) <=
          counting_allowance(program_seconds(), options_.counting_seconds);
+}
+
+/// Launches that are like others are counted as long as that takes less than the next set would to be set up.
+bool LaunchCounter::may_repeat() {
+  if (turn_ != plan_.turn()) {
+    turn_ = plan_.turn();
+    before_turn_ns_ = counting_ns();
+  }
+  return options_.counter_sets.size() == 1 || counting_ns() - before_turn_ns_ < mean_ns(setting_up, set_up_ns);
+}
+
+/// Whether a group is due in the set.
+bool LaunchCounter::lacks(std::size_t set) const {
+  return std::ranges::any_of(groups_, [&](const auto& each) { return each.second.counted[set] < each.second.first; });
 }
 
 /// About how long it would take to count what is due.
@@ -145,9 +163,9 @@ double LaunchCounter::seconds_lacking() const {
   std::uint64_t launches = 0;
   for (const auto& [key, group] : groups_)
     for (const std::uint32_t counted : group.counted) launches += group.first - std::min(counted, group.first);
-  const auto sets =
-      static_cast<std::uint64_t>(std::ranges::count_if(lacking_, [](std::size_t lacks) { return lacks > 0; }));
-  const std::uint64_t each = (spent_ns() - costs_[setting_up].nanoseconds) / std::max(counted_, 1U);
+  std::uint64_t sets = 0;
+  for (std::size_t set = 0; set < options_.counter_sets.size(); ++set) sets += static_cast<std::uint64_t>(lacks(set));
+  const std::uint64_t each = counting_ns() / std::max(counted_, 1U);
   return 1e-9 * static_cast<double>(launches * each + sets * mean_ns(setting_up, set_up_ns));
 }
 
@@ -156,30 +174,18 @@ CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
   const Key key{launch.function, launch.shape, launch.ranges};
   if (const auto known = groups_.find(key); known != groups_.end()) return &known->second;
   if (captures_.load() > 0 || launch.context == nullptr || is_capturing(launch)) return nullptr;
-  std::uint32_t& before = ranges_of_[Key{launch.function, launch.shape, 0}];
-  if (before >= plan_.max_ranges) return nullptr;
-  auto& group = groups_[key] = plan_.group(before++, options_.counter_sets.size());
-  for (std::size_t& lacking : lacking_) ++lacking;
-  return &group;
+  CountingPlan::Kernel& kernel = kernels_[Key{launch.function, launch.shape, 0}];
+  if (kernel.ranges >= CountingPlan::max_ranges) return nullptr;
+  return &(groups_[key] = plan_.group(kernel, launch.alike));
 }
 
-/// The set to count this launch in; none where it is not due. To change the set is slow, so all groups are counted in
-/// one before the next has its turn, but for those that do not come any more.
+/// The set to count this launch in; none where it is not due.
 std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group) {
   again_ = false;
-  if (plan_.due(group, set_)) {
-    not_needed_ = 0;
-    return set_;
-  }
-  for (std::size_t set = 0; set < group.counted.size(); ++set)
-    if (plan_.due(group, set)) {
-      if (lacking_[set_] > 0 && ++not_needed_ < launches_before_switch) return std::nullopt;
-      not_needed_ = 0;
-      return set;
-    }
+  if (const auto set = plan_.wanted(group, may_repeat())) return set;
   // Again only as long as that takes less than a hundredth of the program's time.
   const std::uint64_t to_begin = rests_ ? mean_ns(setting_up, 0) : 0;
-  again_ = plan_.due_again(group, set_) && 100 * (nanoseconds_again_ + to_begin) < now_ns() - first_ns_;
+  again_ = plan_.due_again(group) && 100 * (nanoseconds_again_ + to_begin) < now_ns() - first_ns_;
   return again_ ? std::optional(set_) : std::nullopt;
 }
 
@@ -190,9 +196,8 @@ LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
   if (first_ns_ == 0) first_ns_ = now_ns();
   CountingPlan::Group* const group = group_of(launch);
   if (group == nullptr) return Next::nothing;
-  ++group->launches;
   const auto set = wanted_set(*group);
-  if (!set) look_at_rest(0.0);
+  if (!set && plan_.is_over(may_repeat())) look_at_rest(0.0);
   if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return Next::nothing;
   if (!may_spend(*set != set_ || rests_ || counted_ == 0 ? mean_ns(setting_up, set_up_ns) : 0)) {
     ended_by_limit_ = ended_by_limit_ || !again_;
@@ -222,7 +227,7 @@ LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
     device.profiler->switch_to(set_of(device, set_));
     device.profiler->begin_range(launch.correlation);
     spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
-    if (++group->counted[set_] == group->first) --lacking_[set_];
+    plan_.counted(*group, set_);
     busy_.clear();
     pause_ns_ = 0;
   } catch (const bench::MetricsBusy& error) {  // a process of the same program rests once it has counted all
@@ -383,7 +388,9 @@ void LaunchCounter::finish() {
         fmt::format("Counting reached the limit of what it may add to the program. About {:.0f} s more would count the "
                     "rest: allow it with --metrics-budget=SECONDS.",
                     std::ceil(seconds_lacking())));
-  if (!ended_ && !ended_by_limit_ && held_back_ > 0 && std::ranges::any_of(lacking_, std::identity()))
+  if (!ended_ && !ended_by_limit_ && held_back_ > 0 &&
+      std::ranges::any_of(std::views::iota(std::size_t{0}, options_.counter_sets.size()),
+                          [this](std::size_t set) { return lacks(set); }))
     end(fmt::format(
         "{} launches that were due are not counted: kernels that wait for other GPUs ran beside them, and a "
         "pause would hold those up.",

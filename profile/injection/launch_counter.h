@@ -51,7 +51,7 @@ struct Launch {
   const char* name = nullptr;  ///< of the kernel, mangled; may be null
   std::uint32_t correlation = 0;
   std::array<std::uint32_t, 7> shape = {};  ///< grid, block and dynamic shared bytes
-  std::uint64_t ranges = 0;                 ///< RangePath::number
+  std::uint64_t ranges = 0, alike = 0;      ///< RangePath::number and RangePath::alike
   bool per_thread_stream = false;
 };
 
@@ -93,9 +93,12 @@ class LaunchCounter {
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
   CountingPlan::Group* group_of(const Launch& launch);
   std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  [[nodiscard]] bool may_repeat();
   [[nodiscard]] double program_seconds() const;
   bool may_spend(std::uint64_t more_ns) const;
   [[nodiscard]] std::uint64_t spent_ns() const;
+  [[nodiscard]] std::uint64_t counting_ns() const;
+  [[nodiscard]] bool lacks(std::size_t set) const;
   [[nodiscard]] std::uint64_t mean_ns(Part part, std::uint64_t otherwise) const;
   [[nodiscard]] double seconds_lacking() const;
   [[nodiscard]] bool is_communicating(CUcontext context) const;
@@ -113,15 +116,15 @@ class LaunchCounter {
   bool initialized_ = false;
   std::atomic<int> captures_ = 0;
   std::size_t set_ = 0;               ///< that is counted now
-  std::vector<std::size_t> lacking_;  ///< groups that are due in each set
-  std::uint32_t not_needed_ = 0;      ///< launches in a row that are due in another set
+  std::uint64_t turn_ = 0;            ///< of the plan, as far as is known here
+  std::uint64_t before_turn_ns_ = 0;  ///< that counting had taken
   std::uint32_t not_counted_ = 0;     ///< launches in a row
   bool ended_by_limit_ = false;       ///< a launch was due, and counting had taken what it may
   bool rests_ = false;                ///< the profilers are off until the next launch that is due
   std::string busy_;                  ///< why the counters could not be had the last time
   std::uint64_t next_try_ns_ = 0, pause_ns_ = 0;
   std::map<Key, CountingPlan::Group> groups_;
-  std::map<Key, std::uint32_t> ranges_of_;  ///< groups by function and shape
+  std::map<Key, CountingPlan::Kernel> kernels_;  ///< by function and shape
   std::map<CUcontext, Device> devices_;
   std::map<CUcontext, std::map<CUstream, CUevent>> communication_;  ///< the last of each stream
   std::uint64_t held_back_ = 0;                                     ///< launches that were due beside communication

@@ -6,7 +6,6 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <array>
-#include <functional>
 #include <string_view>
 
 namespace gpubench::profile {
@@ -60,19 +59,22 @@ struct NvtxDomainPushExCall {
 };
 
 template <class Character>
-std::uint64_t hash_of(const Character* text) {
-  return text == nullptr ? 0 : std::hash<std::basic_string_view<Character>>()(text);
+RangeName named(const Character* text) {
+  return text == nullptr ? RangeName{} : range_name(std::basic_string_view<Character>(text));
 }
 
 std::uint64_t number_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-std::uint64_t name_of(const nvtxEventAttributes_t* attributes) {
-  if (attributes == nullptr) return 0;
+RangeName name_of(const nvtxEventAttributes_t* attributes) {
+  if (attributes == nullptr) return {};
   switch (attributes->messageType) {
-    case NVTX_MESSAGE_TYPE_ASCII: return hash_of<char>(attributes->message.ascii);
-    case NVTX_MESSAGE_TYPE_UNICODE: return hash_of<wchar_t>(attributes->message.unicode);
-    case NVTX_MESSAGE_TYPE_REGISTERED: return number_of(attributes->message.registered);
-    default: return 0;
+    case NVTX_MESSAGE_TYPE_ASCII: return named<char>(attributes->message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE: return named<wchar_t>(attributes->message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED: {
+      const std::uint64_t number = number_of(attributes->message.registered);
+      return {number, number};
+    }
+    default: return {};
   }
 }
 
@@ -81,12 +83,13 @@ std::uint64_t name_of(const nvtxEventAttributes_t* attributes) {
 std::span<const ListenedCall> listened_calls() { return all_calls; }
 std::span<const CUpti_CallbackId> listened_ranges() { return all_ranges; }
 
-std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackData& data, std::uint64_t ranges) {
+std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackData& data, const RangePath& path) {
   Launch launch;
   launch.context = data.context;
   launch.name = data.symbolName;
   launch.correlation = data.correlationId;
-  launch.ranges = ranges;
+  launch.ranges = path.number();
+  launch.alike = path.alike();
   launch.per_thread_stream = call.per_thread_stream;
   const auto take = [&](CUfunction function, const auto& how) {
     launch.function = function;
@@ -107,8 +110,8 @@ std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackDa
 void follow(RangePath& path, CUpti_CallbackId call, const void* parameters) {
   const void* const what = static_cast<const CUpti_NvtxData*>(parameters)->functionParams;
   switch (call) {
-    case CUPTI_CBID_NVTX_nvtxRangePushA: return path.push(0, hash_of(*static_cast<const char* const*>(what)));
-    case CUPTI_CBID_NVTX_nvtxRangePushW: return path.push(0, hash_of(*static_cast<const wchar_t* const*>(what)));
+    case CUPTI_CBID_NVTX_nvtxRangePushA: return path.push(0, named(*static_cast<const char* const*>(what)));
+    case CUPTI_CBID_NVTX_nvtxRangePushW: return path.push(0, named(*static_cast<const wchar_t* const*>(what)));
     case CUPTI_CBID_NVTX_nvtxRangePushEx:
       return path.push(0, name_of(static_cast<const NvtxPushExCall*>(what)->attributes));
     case CUPTI_CBID_NVTX_nvtxRangePop: return path.pop(0);

@@ -36,7 +36,7 @@ std::span<const ListenedCall> listened_calls();
 std::span<const CUpti_CallbackId> listened_ranges();
 
 /// A launch in these ranges, where the call is one that can be counted.
-std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackData& data, std::uint64_t ranges);
+std::optional<Launch> launch_of(const ListenedCall& call, const CUpti_CallbackData& data, const RangePath& path);
 /// The path once NVTX was called so.
 void follow(RangePath& path, CUpti_CallbackId call, const void* parameters);
 

@@ -326,7 +326,7 @@ void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_Callb
   }
   using enum LaunchCounter::Next;
   if (enters == (next_call != nothing) || (enters && !counting_.load(std::memory_order_relaxed))) return;
-  const auto launch = launch_of(*call, data, path_here().number());
+  const auto launch = launch_of(*call, data, path_here());
   if (!launch) return;
   if (enters) {
     next_call = after;
