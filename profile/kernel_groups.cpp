@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "core/base/text.h"
@@ -23,6 +24,8 @@ using timeline::Timeline;
 
 /// Launches of one function and shape that differ by less in time are taken to do the same work.
 constexpr double same_work_difference = 0.05;
+/// In ranges whose paths differ in numbers alone: layers of a model, steps.
+constexpr double same_place_difference = 0.25;
 /// Or by so many nanoseconds: a few steps of the clock of records.
 constexpr double same_work_ns = 200.0;
 /// Launches outside of the windows whose times are kept.
@@ -36,8 +39,10 @@ class Grouping {
  public:
   Grouping(const Recordings& recordings, const GroupOptions& options, const Run& run)
       : timeline_(recordings.timeline), options_(options), run_(run) {
-    for (const CountedLaunch& launch : recordings.counted)
+    for (const CountedLaunch& launch : recordings.counted) {
       counted_.emplace(launch_key(launch.process, launch.correlation), &launch);
+      for (const auto& [name, value] : launch.values) counters_.insert(name);
+    }
     for (const RecordedDevice& device : recordings.devices) devices_of_tracks(device);
   }
 
@@ -54,7 +59,7 @@ class Grouping {
           std::reduce(group.durations_ns.begin(), group.durations_ns.end(), std::int64_t{0}) +
           std::reduce(group.counted_durations_ns.begin(), group.counted_durations_ns.end(), std::int64_t{0});
     }
-    borrow_counters();
+    borrow_counters(path_names);
     return sorted(of_slice);
   }
 
@@ -85,35 +90,60 @@ class Grouping {
     }
   }
 
-  /// The program counts the first launches of a function and shape, in whichever range they are, and before a graph
-  /// was captured. Those of other ranges and of graphs do the same work as far as is known where they take as long.
-  void borrow_counters() {
-    const auto median = [](const KernelGroup& group) {
+  /// The program counts few launches of a function and shape, in whichever range they are, and before a graph was
+  /// captured. Those of other ranges and of graphs do the same work as far as is known where they take as long. A group
+  /// may have been counted by some sets of counters alone: of the others it borrows, too.
+  void borrow_counters(const timeline::StringPool& path_names) {
+    struct Member {
+      std::size_t group;
+      std::string place;
+      double median_ns;
+    };
+    std::map<GroupKey, std::vector<Member>> alike;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const KernelGroup& group = groups_[i];
+      GroupKey key = group.key;
+      if (key.kind != SliceKind::kernel) continue;
       std::vector<std::int64_t> durations = group.launches() > 0 ? group.timed_ns() : group.outside_ns;
+      if (durations.empty()) continue;
       const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
       std::ranges::nth_element(durations, middle);
-      return static_cast<double>(*middle);
-    };
-    std::map<GroupKey, std::vector<std::size_t>> alike;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      GroupKey key = groups_[i].key;
-      if (key.kind != SliceKind::kernel) continue;
       key.path = 0;
-      alike[key].push_back(i);
+      alike[key].push_back({i, without_numbers(path_names.text(group.key.path)), static_cast<double>(*middle)});
     }
-    for (const auto& [key, members] : alike)
-      for (const std::size_t i : members) {
-        KernelGroup& group = groups_[i];
-        if (group.counted > 0 || group.launches() == 0) continue;
-        for (const std::size_t other : members)
-          if (const KernelGroup& donor = groups_[other];
-              donor.counted > 0 && !donor.counted_in && donor.launches() + std::ssize(donor.outside_ns) > 0 &&
-              std::abs(median(group) - median(donor)) < std::max(same_work_difference * median(donor), same_work_ns)) {
-            group.counters = donor.counters;
-            group.counted_in = donor.key.path;
-            break;
-          }
-      }
+    for (const auto& [key, members] : alike) {
+      std::vector<const Member*> donors;
+      for (const Member& member : members)
+        if (groups_[member.group].counted > 0) donors.push_back(&member);
+      for (const Member& member : members)
+        if (groups_[member.group].launches() > 0)
+          for (const bool same_place : {true, false})
+            for (const Member* const donor : donors) {
+              const double allowed = same_place ? same_place_difference : same_work_difference;
+              if (donor != &member && (donor->place == member.place) == same_place &&
+                  std::abs(member.median_ns - donor->median_ns) < std::max(allowed * donor->median_ns, same_work_ns))
+                lend(groups_[donor->group], groups_[member.group]);
+            }
+    }
+  }
+
+  /// What the one counted itself and the other has not.
+  void lend(const KernelGroup& donor, KernelGroup& group) const {
+    if (group.counters.size() == counters_.size()) return;
+    for (const auto& [name, sum] : donor.counters)
+      if (!donor.borrowed.contains(name) && group.counters.try_emplace(name, sum).second)
+        group.borrowed.emplace(name, donor.key.path);
+  }
+
+  /// Each number as "0".
+  static std::string without_numbers(std::string_view path) {
+    std::string text;
+    for (const char c : path)
+      if (c < '0' || c > '9')
+        text += c;
+      else if (text.empty() || text.back() != '0')
+        text += '0';
+    return text;
   }
 
   bool keeps_name(const std::string& name) const {
@@ -165,6 +195,7 @@ class Grouping {
   const GroupOptions& options_;
   const Run& run_;
   std::unordered_map<std::uint64_t, const CountedLaunch*> counted_;
+  std::set<std::uint32_t> counters_;  ///< names of all
   std::map<std::pair<std::uint32_t, int>, std::pair<std::uint32_t, const RecordedDevice*>> run_devices_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> kept_;  ///< by name and path
   std::vector<KernelGroup> groups_;

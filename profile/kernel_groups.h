@@ -72,11 +72,11 @@ struct KernelGroup {
   std::vector<std::int64_t> durations_ns;  ///< in the order of starts
   std::int64_t counted = 0;                ///< launches with counters, also outside of GroupOptions::windows
   std::vector<std::int64_t> counted_durations_ns;
-  std::vector<std::int64_t> outside_ns;          ///< of the first launches outside of GroupOptions::windows
-  bool in_graph = false;                         ///< all of its launches are of CUDA graphs
-  std::map<std::uint32_t, CounterSum> counters;  ///< by the counter's name in Timeline::names
-  std::optional<std::uint32_t> counted_in;       ///< the path of the group that the counters were borrowed from
-  CounterSums further;                           ///< of more runs
+  std::vector<std::int64_t> outside_ns;             ///< of the first launches outside of GroupOptions::windows
+  bool in_graph = false;                            ///< all of its launches are of CUDA graphs
+  std::map<std::uint32_t, CounterSum> counters;     ///< by the counter's name in Timeline::names
+  std::map<std::uint32_t, std::uint32_t> borrowed;  ///< of these, what other groups lent, by whose path
+  CounterSums further;                              ///< of more runs
   std::int64_t total_ns = 0;
   const RecordedDevice* device = nullptr;
 

@@ -155,14 +155,20 @@ class Measurements {
       measurement.clock_hz = clock->second;
       measurement.clock_hz_source = "cupti range around launches";
     }
-    std::string source =
-        group.counted_in
-            ? fmt::format("cupti range, {} in {}", group.in_graph ? "like launches outside of its graph" : "launches",
-                          group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
-        : !group.further.empty() ? fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1)
-        : group.counted == 1     ? "cupti range, of 1 launch"
-                                 : fmt::format("cupti range, mean of {} launches", group.counted);
-    const auto source_of = [&](const bench::ResolvedMetric&) { return source; };
+    const std::string own = !group.further.empty()
+                                ? fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1)
+                            : group.counted == 1 ? "cupti range, of 1 launch"
+                                                 : fmt::format("cupti range, mean of {} launches", group.counted);
+    std::map<std::string, std::string> borrowed;
+    for (const auto& [name, path] : group.borrowed)
+      borrowed[recordings_.timeline.names.text(name)] =
+          fmt::format("cupti range, {} in {}", group.in_graph ? "like launches outside of its graph" : "launches",
+                      path == 0 ? "no range" : paths_.text(path));
+    const auto source_of = [&](const bench::ResolvedMetric& metric) {
+      for (const auto& term : metric.terms)
+        if (const auto from = borrowed.find(term.counter); from != borrowed.end()) return from->second;
+      return own;
+    };
     const auto why_missing = [&](const std::string&, const std::string&) -> std::string {
       if (group.counted > 0 || !group.further.empty())
         return "no launch of the group was counted in the set that holds it";

@@ -84,45 +84,86 @@ TEST_F(Recording, of_a_steady_state_has_its_times_and_the_counters_of_all) {
     EXPECT_EQ(of_slice[i] == 0, recordings.timeline.slices[i].kind == timeline::SliceKind::kernel) << i;
 }
 
-TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_as_long) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    property(writer, 0, "uuid", "GPU-1");
-    const std::uint32_t call = writer.name("cuLaunchKernel");
-    const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
-    for (std::uint32_t i = 0; i < 3; ++i) {  // of the same length, and longer
-      const std::uint32_t range = writer.name("layer " + std::string(1, static_cast<char>('a' + i)));
-      const std::uint64_t at = std::uint64_t{start} + 100'000 * (i + 1);
-      writer.add(
-          MarkerRecord{.phase = MarkerPhase::begin, .number = i, .time = halves(at), .thread = 7, .name = range});
-      for (std::uint32_t k = 0; k < 2; ++k) {
-        CallRecord launch{
-            .correlation = 10 * i + k + 1, .start = halves(at + 100 + 20'000 * k), .name = call, .thread = 7};
-        set_duration(launch, 1000);
-        writer.add(launch);
-        KernelRecord run{
-            .correlation = 10 * i + k + 1, .start = halves(at + 3000 + 20'000 * k), .shape = shape, .stream = 1};
-        set_duration(run, i == 2 ? 9000 : 5000 + i);
-        writer.add(run);
-      }
-      writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = i, .time = halves(at + 90'000), .thread = 7});
+/// Two launches of one kernel with one shape in a range, the first of them with these counters.
+struct Layer {
+  std::string range;
+  std::uint64_t ns = 0;
+  std::vector<std::string> counted;
+};
+
+/// Of each metric of each range the source.
+std::map<std::string, std::map<std::string, std::string>> sources_of(const std::filesystem::path& folder,
+                                                                     const std::vector<Layer>& layers,
+                                                                     RecordingWriter& writer,
+                                                                     const std::uint64_t start) {
+  const std::uint32_t key = writer.name("uuid");
+  writer.add(PropertyRecord{.device = 0, .key = key, .value = writer.name("GPU-1")});
+  const std::uint32_t call = writer.name("cuLaunchKernel");
+  const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
+  std::uint32_t number = 0;
+  for (const Layer& layer : layers) {
+    const std::uint64_t at = start + 100'000 * ++number;
+    writer.add(MarkerRecord{.phase = MarkerPhase::begin,
+                            .number = number,
+                            .time = halves(at),
+                            .thread = 7,
+                            .name = writer.name(layer.range)});
+    for (std::uint32_t k = 0; k < 2; ++k) {
+      const std::uint32_t correlation = 10 * number + k;
+      CallRecord launch{.correlation = correlation, .start = halves(at + 100 + 20'000 * k), .name = call, .thread = 7};
+      set_duration(launch, 1000);
+      writer.add(launch);
+      KernelRecord run{
+          .correlation = correlation, .start = halves(at + 3000 + 20'000 * k), .shape = shape, .stream = 1};
+      set_duration(run, layer.ns);
+      writer.add(run);
     }
-    writer.counted(1, {{writer.name("dram__bytes_read.sum"), 64.0}});
-    writer.add(EndRecord{});
+    writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = number, .time = halves(at + 90'000), .thread = 7});
+    std::vector<std::pair<std::uint32_t, double>> values;
+    for (const std::string& counter : layer.counted) values.emplace_back(writer.name(counter), 64.0);
+    if (!values.empty()) writer.counted(10 * number, values);
   }
-  const Recordings recordings = read_recordings(folder_);
+  writer.add(EndRecord{});
+  writer.flush();
+  const Recordings recordings = read_recordings(folder);
   gpubench::Run run;
   run.devices = devices_of(recordings, {});
   GroupOptions options;
-  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}},
+                     {"l2_bytes", "bytes", {{1.0, "lts__t_bytes.sum"}}}};
   add_program(recordings, options, run);
-  std::map<std::string, std::string> sources;
+  std::map<std::string, std::map<std::string, std::string>> sources;
   for (const Point& point : run.points)
-    sources[point.measurement.arguments.back().text.value_or("")] =
-        point.measurement.counters.empty() ? "" : point.measurement.counters[0].source;
-  EXPECT_EQ(sources["layer a"], "cupti range, of 1 launch");
-  EXPECT_EQ(sources["layer b"], "cupti range, launches in layer a");
-  EXPECT_EQ(sources["layer c"], "");
+    for (const Counter& counter : point.measurement.counters)
+      sources[point.measurement.arguments.back().text.value_or("")][counter.name] = counter.source;
+  return sources;
+}
+
+TEST_F(Recording, launches_of_another_range_lend_their_counters_where_they_take_as_long) {
+  RecordingWriter writer(file(), header, 1 << 20);
+  auto sources =
+      sources_of(folder_, {{"layer a", 5000, {"dram__bytes_read.sum"}}, {"layer b", 5001, {}}, {"layer c", 9000, {}}},
+                 writer, start);
+  EXPECT_EQ(sources["layer a"]["dram_read_bytes"], "cupti range, of 1 launch");
+  EXPECT_EQ(sources["layer b"]["dram_read_bytes"], "cupti range, launches in layer a");
+  EXPECT_THAT(sources["layer c"], IsEmpty());
+}
+
+/// As in a model whose layers have numbers, where few launches could be counted, each by one set.
+TEST_F(Recording, places_that_differ_in_numbers_lend_what_the_other_was_not_counted_for) {
+  RecordingWriter writer(file(), header, 1 << 20);
+  auto sources = sources_of(folder_,
+                            {{"layer 1", 5000, {"dram__bytes_read.sum"}},
+                             {"layer 12", 6000, {}},
+                             {"head", 6000, {"lts__t_bytes.sum"}},
+                             {"tail", 5600, {}}},
+                            writer, start);
+  EXPECT_EQ(sources["layer 12"]["dram_read_bytes"], "cupti range, launches in layer 1");
+  EXPECT_EQ(sources["layer 12"]["l2_bytes"], "cupti range, launches in head");
+  EXPECT_EQ(sources["layer 1"]["dram_read_bytes"], "cupti range, of 1 launch");
+  EXPECT_FALSE(sources["layer 1"].contains("l2_bytes"));
+  EXPECT_FALSE(sources["head"].contains("dram_read_bytes"));
+  EXPECT_THAT(sources["tail"], IsEmpty());
 }
 
 /// As torch.compile with CUDA graphs has it: a kernel runs twice by itself, before the steady state, then in a graph.
