@@ -142,7 +142,11 @@ class Server:
     def connection(self):
         each = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         each.settimeout(30)
-        each.connect("\0gpubench-profile-" + str(self.number))
+        try:
+            each.connect("\0gpubench-profile-" + str(self.number))
+        except OSError:
+            each.close()
+            raise
         return each
 
     def ask(self, folder, seconds):

@@ -4,10 +4,12 @@
 and names of tests, else all.
 
 Exit code 77: skipped, because there is no CUDA device."""
+import collections
 import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,26 @@ def profiled(*arguments, folder, program=(UNRULY,), options=()):
     out = pathlib.Path(folder) / "run.json"
     done = subprocess.run([GPUBENCH, "profile", f"--out={out}", *options, "--", *program, *arguments], capture_output=True, text=True, timeout=120)
     return done, json.loads(out.read_text()) if out.exists() else None
+
+
+def said(done, run):
+    """All that a failure is to be understood by."""
+    lines = [f"exit code {done.returncode}", "standard error:", done.stderr]
+    if run:
+        lines += [*figures.explained(run), *run.get("warnings", [])]
+        lines += [f"{each['launches']} launches, {1e3 * each['total_seconds']:.2f} ms: {each['point']} in {each.get('range') or 'no range'}" for each in run["program"]["kernels"][:30]]
+    return "\n".join(lines)
+
+
+def mappings(process):
+    """KiB in memory of each kind of mapping of a process: its file, or its size where it has none."""
+    sums, of = collections.Counter(), ""
+    for line in pathlib.Path(f"/proc/{process}/smaps").read_text().splitlines():
+        if head := re.match(r"([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \d+ *(.*)", line):
+            of = head[3] or f"anonymous, of {(int(head[2], 16) - int(head[1], 16)) >> 10} KiB"
+        elif line.startswith("Rss:"):
+            sums[of] += int(line.split()[1])
+    return sums
 
 
 def launches(run, kernel):
@@ -78,8 +100,8 @@ class OfTorch(Case):
             done, run = of_torch("decode.py", program, folder=self.folder, options=["--torch"])
             self.assertEqual(done.returncode, 0, done.stderr)
             _, in_range, within = figures.shares(run)
-            self.assertGreaterEqual(in_range, 95, (program, done.stderr))
-            self.assertGreaterEqual(within, nested, (program, done.stderr))
+            self.assertGreaterEqual(in_range, 95, f"{program}: share of GPU time in a range\n" + said(done, run))
+            self.assertGreaterEqual(within, nested, f"{program}: share of GPU time in a range within another\n" + said(done, run))
 
     def test_its_own_profiler_keeps_its_trace_and_the_report_says_so(self):
         alone = subprocess.run([sys.executable, HERE / "programs" / "with_torch_profiler.py"], capture_output=True, text=True, timeout=120)
@@ -108,14 +130,16 @@ class OnDemand(Case):
 
     def test_each_trigger_has_the_kernels_and_ranges_of_its_time(self):
         for program, kernel, *leave in (("serve", "small"), ("serve-graph", "attention"), ("serve", "small", "--leave"), ("serve-graph", "attention", "--leave")):
-            server = self.server(program, "15")
+            server = self.server(program, "120")  # until it is ended
             time.sleep(0.5)
             for _ in range(2):
                 done, run = self.trigger(server.number, "--duration=0.5", *leave)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertGreater(launches(run, kernel), 100, done.stderr)
-                ranges = {each["range"] for each in run["program"]["kernels"]}
-                self.assertTrue(any(each.startswith("request") for each in ranges), (program, ranges))
+                words = f"{program} {leave}: more than 100 launches of {kernel}, in ranges request...\n" + said(done, run)
+                self.assertEqual(done.returncode, 0, words)
+                self.assertIsNotNone(run, words)
+                self.assertGreater(launches(run, kernel), 100, words)
+                self.assertTrue(any(each["range"].startswith("request") for each in run["program"]["kernels"]), words)
+            server.process.terminate()
 
     def test_what_cannot_be_triggered_is_said(self):
         gone = subprocess.Popen(["true"])
@@ -126,17 +150,31 @@ class OnDemand(Case):
             self.assertIn(words, done.stderr)
 
     def test_the_process_stays_as_it_was(self):
-        server = self.server("serve", "20")
+        server = self.server("serve", "120")
         folder = pathlib.Path(self.folder)
         for _ in range(20):  # what it takes once: CUPTI, and buffers that are kept
             self.assertEqual(server.ask(folder, 0.05), ["recording", "done"])
-        before = server.resident_bytes()
+        before, mapped = server.resident_bytes(), mappings(server.number)
         for _ in range(60):
             self.assertEqual(server.ask(folder, 0.05), ["recording", "done"])
         grown = (server.resident_bytes() - before) / 60
         print(f"a trigger leaves {grown / 1024:.0f} KiB", flush=True)
-        self.assertLess(grown, 256 * 1024)  # a tenth of a buffer: docs/results/h200/profile.md has what was measured
+        more = sorted(((kib - mapped[of], of) for of, kib in mappings(server.number).items() if kib > mapped[of]), reverse=True)
+        # A tenth of a buffer: docs/results/h200/on-demand.md has what was measured.
+        self.assertLess(grown, 256 * 1024, "bytes a trigger; KiB that 60 left, by mapping:\n" + "\n".join(f"{kib:8} {of}" for kib, of in more[:20]))
         self.assertEqual(server.ask("/proc/nowhere", 0.05)[-1], "refused: The process cannot write to /proc/nowhere.")
+
+
+class Result(unittest.TextTestResult):
+    """Says what failed at once, too: a run that is cut off has no end."""
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.stream.writeln(self.failures[-1][1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.stream.writeln(self.errors[-1][1])
 
 
 if __name__ == "__main__":
@@ -144,4 +182,4 @@ if __name__ == "__main__":
     if probe.returncode != 2:
         print("skipped: no CUDA device: " + probe.stderr.strip())
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], testRunner=unittest.TextTestRunner(resultclass=Result, verbosity=2))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda/cupti/cupti_buffers.h"
 
-#include <cstdlib>
+#include <sys/mman.h>
+
 #include <mutex>
 #include <set>
 #include <utility>
@@ -9,9 +10,15 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
 constexpr std::size_t buffer_bytes = std::size_t{2} << 20U;
 constexpr std::size_t max_free_buffers = 16;
+
+/// Pages of their own: what the heap is given back it may keep, between allocations of the program.
+std::uint8_t* new_buffer() {
+  void* const pages = ::mmap(nullptr, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(pages);
+}
+void release(void* buffer) { (void)::munmap(buffer, buffer_bytes); }
 
 /// CUPTI's callbacks are bare functions and know no object, so there is one of this in a process, as there is one
 /// CUPTI; they come from threads of its own.
@@ -32,7 +39,7 @@ Buffers& buffers() {
 void CUPTIAPI give(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
   const std::lock_guard lock(buffers().mutex);
   if (buffers().free.empty()) {
-    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
+    *buffer = new_buffer();
   } else {
     *buffer = buffers().free.back();
     buffers().free.pop_back();
@@ -49,7 +56,7 @@ void CUPTIAPI take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer
   if (buffers().given.erase(buffer) == 0) return;
   const BufferReader read = buffers().read;
   if (read == nullptr) {
-    buffers().filled.push_back({{buffer, std::free}, bytes});
+    buffers().filled.push_back({{buffer, release}, bytes});
     return;
   }
   lock.unlock();
@@ -58,7 +65,7 @@ void CUPTIAPI take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer
   if (buffers().free.size() < max_free_buffers)
     buffers().free.push_back(buffer);
   else
-    std::free(buffer);
+    release(buffer);
 }
 
 }  // namespace
@@ -74,9 +81,9 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
 
 void release_buffers(bool left) {
   const std::lock_guard lock(buffers().mutex);
-  for (std::uint8_t* const buffer : std::exchange(buffers().free, {})) std::free(buffer);
+  for (std::uint8_t* const buffer : std::exchange(buffers().free, {})) release(buffer);
   if (!left) return;
-  for (std::uint8_t* const buffer : std::exchange(buffers().given, {})) std::free(buffer);
+  for (std::uint8_t* const buffer : std::exchange(buffers().given, {})) release(buffer);
 }
 
 std::size_t missing_buffers() {
