@@ -465,6 +465,26 @@ class TurnsTaken(unittest.TestCase):
             each.join()
         self.assertEqual(order, ["timing", "checking"])
 
+    def test_all_who_wait_to_time_do_so_before_others(self):
+        device = f"test-{os.getpid()}"
+        turns = [Turns(device, self.fail, 5.0) for _ in range(4)]
+        self.addCleanup(lambda: [os.unlink(each) for each in turns[0].files])
+        order = []
+
+        def work(own, how, name):
+            with getattr(own, how)():
+                order.append(name)
+
+        with turns[0].alone():
+            threads = [threading.Thread(target=work, args=each)
+                       for each in zip(turns[1:], ("beside_others", "alone", "alone"), ("checking", "timing", "timing"))]
+            for each in threads:
+                each.start()
+                time.sleep(0.1)
+        for each in threads:
+            each.join()
+        self.assertEqual(order, ["timing", "timing", "checking"])
+
     def test_where_there_is_no_lock(self):
         said = []
         turns = Turns("no/such/place", said.append, 0.05)

@@ -2,6 +2,7 @@
 """The calls that candidates are checked by: inputs that the problem shows and inputs that it hides, with what the reference makes of them."""
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,7 @@ class ProbeMaker:
         self._reference = reference
         self._max_bytes = max_bytes  #: of what hidden ones hold together
         self.notes: list[str] = []
+        self._outputs: dict[str, list[Spec]] = {}  #: by what is given
 
     def make(self) -> list[Probe]:
         """Shown ones first. Throws Trouble where the reference does not work for one of those, TooSmall and RandomReference."""
@@ -164,12 +166,25 @@ class ProbeMaker:
         return [checks.as_float(each, spec["dtype"]) for each, spec in zip(results, found)]
 
     def _reference_of(self, skeleton: Any, specs: list[Spec], given: list[Any], precise: str = "") -> tuple[list[Spec], list[Any]]:
+        """What it returns of inputs of this kind it says once, unless that depends on their contents."""
+        kind = json.dumps([skeleton, specs, precise])
+        known = self._outputs.get(kind)
+        if known is not None:
+            try:
+                return self._run(skeleton, specs, given, known, precise)
+            except Trouble as trouble:
+                if trouble.code not in ("shape", "type"):
+                    raise
         side = self._reference
         side.place(skeleton, specs, [], 1, precise)
         side.fill(0, given)
-        outputs = side.describe()
-        if not outputs:
+        self._outputs[kind] = side.describe()
+        if not self._outputs[kind]:
             raise Trouble("type", "it returns no array")
+        return self._run(skeleton, specs, given, self._outputs[kind], precise)
+
+    def _run(self, skeleton: Any, specs: list[Spec], given: list[Any], outputs: list[Spec], precise: str) -> tuple[list[Spec], list[Any]]:
+        side = self._reference
         needed = slots_of(skeleton, [], outputs, 1)[2]
         if needed > side.memory.outputs.size:
             raise TooSmall(needed)

@@ -13,11 +13,14 @@ _PAUSE_SECONDS = 0.01
 
 
 class Turns:
-    """A lock of one device, in a file that judges of one user share. Where it cannot be had, or is not given back, `missed` is told why and work goes on."""
+    """A lock of one device, in a file that judges of one user share. Where it cannot be had, or is not given back, `missed` is told why and work goes on.
+
+    Who waits to time goes first, so that all who do so time one after the other, and all others work beside each other then: each change from one to the other
+    waits for the slowest. None waits for ever, as who has timed has other work to do before it times again."""
 
     def __init__(self, device: str, missed: Callable[[str], None], patience_seconds: float):
         place = os.path.join(tempfile.gettempdir(), f"gpubench-judge-{os.geteuid()}-{device.replace(':', '-')}")
-        self.files = (f"{place}.queue", f"{place}.lock")  #: who waits, so that none is overtaken for ever; who works
+        self.files = (f"{place}.queue", f"{place}.lock")  #: who waits to time; who works
         self._missed, self._patience = missed, patience_seconds
         with contextlib.suppress(OSError):  # now, so that they can be hidden from candidates
             for each in self.files:
@@ -46,7 +49,7 @@ class Turns:
                 for each in descriptors:
                     stack.callback(os.close, each)
                 deadline = time.monotonic() + self._patience
-                if not (_locked(descriptors[0], fcntl.LOCK_EX, deadline) and _locked(descriptors[1], kind, deadline)):
+                if not (_timed if kind == fcntl.LOCK_EX else _beside)(*descriptors, deadline):
                     self._missed(f"Another judge did not give way within {self._patience:g} s: times may be disturbed.")
                 fcntl.flock(descriptors[0], fcntl.LOCK_UN)
             yield
@@ -56,12 +59,24 @@ def _opened(file: str) -> int:
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _locked(descriptor: int, kind: int, deadline: float) -> bool:
+def _timed(queue: int, work: int, deadline: float) -> bool:
+    return _locked(deadline, (queue, fcntl.LOCK_SH)) and _locked(deadline, (work, fcntl.LOCK_EX))
+
+
+def _beside(queue: int, work: int, deadline: float) -> bool:
+    return _locked(deadline, (queue, fcntl.LOCK_EX), (work, fcntl.LOCK_SH))
+
+
+def _locked(deadline: float, *wanted: tuple[int, int]) -> bool:
+    """All at once."""
     while True:
         try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            for descriptor, kind in wanted:
+                fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             return True
         except BlockingIOError:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_PAUSE_SECONDS)
+            for descriptor, _ in wanted:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE_SECONDS)
