@@ -277,7 +277,7 @@ def _watched(taken):
     lock = threading.Lock()
     for owner, name in ((trial.Trial, "__init__"), (trial.Trial, "close"), (trial.Trial, "memory"), (probes.ProbeMaker, "make"), (contest.Judge, "_start_all"),
                         (process.CellProcess, "start"), (process.CellProcess, "map"), (side.Side, "load"), (side.Side, "close"), (checking.Checker, "check"),
-                        (trial.Trial, "_plan"), (trial.Trial, "_round"), (trial.Trial, "_hold_against_records"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
+                        (trial.Trial, "_plan"), (trial.Trial, "_round"), (trial.Trial, "_recorded_batches"), (trial.Trial, "_records_of"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
                         (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "outputs"), (trial.Trial, "_sum_up")):
         def wrapped(*words, _of=getattr(owner, name), _name=f"{owner.__name__}.{name}", **more):
             start = time.perf_counter()

@@ -184,9 +184,14 @@ class Judge:
                     if check:
                         trial.checker.check(sides[0], result)
                 if time_it:
-                    spare = iter(sides[1:])
-                    with trial.turns.alone():
-                        trial.time(sides, result, lambda: next(spare, None) or self._start(trial, file, memory))
+                    spare = sides[1:]
+
+                    def again() -> Side:
+                        if not spare:
+                            sides.append(self._start(trial, file, memory))
+                        return spare.pop(0) if spare else sides[-1]
+
+                    trial.time(list(sides), result, again)
                 result.verdict = "right"
             except (Trouble, _core.Error):
                 raise
@@ -199,8 +204,9 @@ class Judge:
             if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
                 result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = None
         finally:
-            list(trial.starters.map(Side.close, sides))
-            trial.give_back(memory)
+            with trial.turns.beside_others() if trial.gpu is not None else contextlib.nullcontext():
+                list(trial.starters.map(Side.close, sides))
+                trial.give_back(memory)
         result.seconds_taken += time.monotonic() - start
 
     def _start_all(self, trial: Trial, file: Path, memory: Memory | None, time_it: bool) -> list[Side]:

@@ -2,7 +2,6 @@
 """One problem with its reference running: candidates are checked against it, then timed beside it."""
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import sys
@@ -113,8 +112,7 @@ class Trial:
                 recorded = self._open()
             self._try_what_the_problem_says()
             self.checker = Checker(problem, self.probes)
-            with self.turns.alone() if recorded is not None else contextlib.nullcontext():
-                self._record_reference(recorded)
+            self._record_reference(recorded)
         except BaseException:
             self.close()
             raise
@@ -247,24 +245,25 @@ class Trial:
         side.process.run()
 
     def time(self, started: Sequence[Side], result: Result, again: Callable[[], Side]) -> None:
-        """In turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started; every call is fresh, and
+        """Alone on the device, in turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started; every call is fresh, and
         checked. Throws Trouble."""
-        side = started[0]
-        quiet = self._quiet_wait(started)
-        plan = self._plan(side)
-        others: list[Side] = []
-        try:
-            rounds = self.rounds(side, lambda: others.append(again()) or others[-1], plan, result)
-        finally:
-            list(self.starters.map(Side.close, others))
-        trouble = timing.clocks_agree(rounds) or self._busy_gpu(rounds, quiet)
-        if trouble:
-            raise trouble
+        side, recorded = started[0], None
+        with self.turns.alone():
+            quiet = self._quiet_wait(started)
+            plan = self._plan(side)
+            rounds = self.rounds(side, again, plan, result)
+            trouble = timing.clocks_agree(rounds) or self._busy_gpu(rounds, quiet)
+            if trouble:
+                raise trouble
+            if self._injection is not None:
+                last = again()
+                windows, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
+            elif self.settings.cold and self.device == "cpu":
+                self._time_cold(side, result)
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
-        recorded = self._hold_against_records(again(), plan, times, result) if self._injection is not None else None
+        if self._injection is not None:
+            recorded = self._hold_against_records(self._records_of(last, windows, plan.calls), copy, plan, times, result)
         self._sum_up(times, plan, result, recorded)
-        if self.settings.cold and self.device == "cpu":
-            self._time_cold(side, result)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result) -> list[timing.Times]:
         """One of each process of the reference, with a process of the candidate. While their speed-ups are too far apart, and there is time, all are visited
@@ -329,38 +328,41 @@ class Trial:
             why = "the reference's process left none"
             try:
                 if side.loaded:
-                    self._recorded = self._records_of(side, 4)
+                    with self.turns.alone():
+                        windows = self._recorded_batches(side, 4)
+                    self._recorded = self._records_of(side, windows, 4)
             except Trouble as trouble:
                 why = trouble.text.removesuffix(".")
         if self._recorded is None or not self._recorded.found:
             self._injection = self._recorded = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
 
-    def _records_of(self, side: Side, calls: int) -> records.Recorded:
-        """Some batches of a recorded process, which is ended by that."""
+    def _recorded_batches(self, side: Side, calls: int) -> list[records.Window]:
+        """Of a recorded process."""
         probe, windows = self.probes[0], []
-        try:
-            side.place(probe.skeleton, probe.specs, probe.outputs, calls)
-            for _ in range(1 + _RECORDED_BATCHES):  # the first one warms up
-                for slot in range(calls):
-                    side.fill(slot, self._fresh().arrays)
-                windows.append(side.run().window_ns)
-            side.process.end()
-            work = records.read(f"{side.process.folder}/records")
-        finally:
-            side.close()
-        sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in probe.outputs]
-        return records.summed_up(work, windows[1:], calls, sizes, not side.writes_into)
+        side.place(probe.skeleton, probe.specs, probe.outputs, calls)
+        for _ in range(1 + _RECORDED_BATCHES):  # the first one warms up
+            for slot in range(calls):
+                side.fill(slot, self._fresh().arrays)
+            windows.append(side.run().window_ns)
+        return windows[1:]
 
-    def _hold_against_records(self, side: Side, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
+    def _records_of(self, side: Side, windows: Sequence[records.Window], calls: int) -> records.Recorded:
+        """What a recorded process leaves, which is ended by that."""
+        with self.turns.beside_others():
+            side.process.end()
+        work = records.read(f"{side.process.folder}/records")
+        side.close()
+        sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in self.probes[0].outputs]
+        return records.summed_up(work, windows, calls, sizes, not side.writes_into)
+
+    def _hold_against_records(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
         """Seconds of work in a call, by activity records. Throws Trouble."""
-        assert self._recorded is not None and self.gpu is not None
-        found = self._records_of(side, plan.calls)
+        assert self._recorded is not None
         fixed = 2e-6 + 1e-4 / plan.calls  # the start and end of a kernel, and of a batch
         trouble = records.disagreement(found, times.gross("candidate"), fixed, self._recorded.outside)
         if trouble:
             raise trouble
-        copy = self._copy_seconds(plan)
         for name, one in (("candidate", found), ("reference", self._recorded)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
