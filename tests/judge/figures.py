@@ -6,7 +6,7 @@
 regime: the device's time of softmax and matmul beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, again and again. Both time as the judge does, in five processes of each
-side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and one visit; processes of `found` start anew
+side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
 after ten repetitions. Results are lines of JSON, each printed and added to --out as soon as it is known; --max-seconds ends all, whatever it is at.
 table: what the JSON lines of these and of corpora.py and exploits_test.py say together, of one run or of several on as many GPUs."""
 import argparse
@@ -144,7 +144,7 @@ class Repeated:
             own._fresh = lambda: next(pool)
         spare = iter(sides[1:])
         rounds = own.rounds(sides[0], lambda: next(spare), self._plan, Result(candidate=""))
-        return timing.Summary(rounds).speedup()[0], len(rounds[0].blocks) // self._plan.blocks
+        return timing.Summary(rounds).speedup()[0], len(rounds[0].blocks)
 
 
 @contextlib.contextmanager

@@ -29,10 +29,10 @@ Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its
 
 @dataclass
 class Plan:
-    """How many calls a batch has, and how many blocks of four batches one visit of a round has."""
+    """How many calls a batch has, and how many blocks of four batches a round has at least."""
 
     calls: int
-    blocks: int = 3
+    min_blocks: int = 2
 
 
 @dataclass
@@ -52,7 +52,7 @@ _QUANTILE = 0.25
 
 @dataclass
 class Times:
-    """What one round gives: one process of each side, in one visit or more."""
+    """What one round gives: one process of each side, in as many visits as it has blocks."""
 
     blocks: list[Block] = field(default_factory=list)
     cpu: float = 0.0  #: processor time of the candidate in its batches
@@ -149,7 +149,7 @@ class Flush:
 
 
 def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times) -> None:
-    """One visit. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
+    """One block more. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
 
     def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
         for slot, each in enumerate(inputs):
@@ -206,12 +206,12 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
-    warm_up = [fresh() for _ in range(plan.calls)]  # pages, caches, what is loaded at first use
-    turn(nothing, warm_up)
-    pair(warm_up, True, False)
-    del warm_up
-    for _ in range(plan.blocks):
-        block()
+    if not times.blocks or candidate.device is None:  # pages, caches, what is loaded at first use
+        warm_up = [fresh() for _ in range(plan.calls)]
+        turn(nothing, warm_up)
+        pair(warm_up, True, False)
+        del warm_up
+    block()
     times.idle_cpu += candidate.process.idle_cpu()
 
 

@@ -39,11 +39,11 @@ _ROUNDS, _ROUNDS_ON_GPU = 3, 5
 class Settings:
     """How candidates are judged."""
 
-    time_budget: float = 6.0  #: seconds of timing a candidate at most, unless one visit of each round takes longer
+    time_budget: float = 6.0  #: seconds of timing a candidate at most, unless its rounds have too few blocks then
     #: Processes of each side that are timed: the same program is faster in one process than in another. None: 5 on a GPU, where they start at once, else 3
     rounds: int | None = None
-    min_blocks: int = 3  #: of each visit of a round
-    narrow: float = 0.008  #: half of the interval of the speed-up's logarithm that is enough
+    min_blocks: int = 2  #: of each round
+    narrow: float = 0.01  #: half of the interval of the speed-up's logarithm that is enough
     cold: bool = True
     jobs: int = 1  #: candidates checked at once
     records: bool = True  #: whether a process more of each side is recorded on a GPU
@@ -266,8 +266,8 @@ class Trial:
         self._sum_up(times, plan, result, recorded)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result) -> list[timing.Times]:
-        """One of each process of the reference, with a process of the candidate. While their speed-ups are too far apart, and there is time, all are visited
-        once more: what disturbs is mostly gone by then."""
+        """One of each process of the reference, with a process of the candidate, which are visited by turns: what disturbs one visit is mostly gone in the next.
+        They go on while their speed-ups are too far apart, and there is time."""
         start = time.monotonic()
         sides, rounds = [first], [timing.Times() for _ in self.references]
         while True:
@@ -279,6 +279,8 @@ class Trial:
                     sides.append(again())
                 self._round(sides[place], reference, plan, result, times)
             now = time.monotonic()
+            if len(rounds[0].blocks) < plan.min_blocks:
+                continue
             if 2 * now - begin - start > self.settings.time_budget or timing.Summary(rounds).is_narrow(self.settings.narrow):
                 return rounds
 
