@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 try:
     import numpy as np
@@ -25,6 +26,7 @@ from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import upcast
 from gpubench.judging.process import slots_of, stride_of
 from gpubench.judging.store import Store
+from gpubench.judging.trial import Settings, Trial
 from gpubench.judging.turns import Turns
 from gpubench.judging.verdict import REASONS, Interval, Result, Trouble
 
@@ -427,6 +429,33 @@ class Problems(unittest.TestCase):
                 found.append(problem_of(place))
             self.assertEqual([each.fresh({}) for each in found], [("first",), ("second",)])
         self.assertNotIn("utils", sys.modules)
+
+
+class Rounds(unittest.TestCase):
+    """Three rounds whose blocks are given: ten calls a second for both, unless a block is disturbed."""
+
+    def blocks(self, disturbed, budget=1e3):
+        """How many each round gets; `disturbed` are places of (round, block) in which the candidate takes longer."""
+        made = object.__new__(Trial)
+        made.settings = Settings(time_budget=budget)
+        made.references = [mock.Mock(loaded=True, place=place) for place in range(3)]
+
+        def visit(side, reference, plan, result, round_):
+            slow = 1.1 if (reference.place, len(round_.blocks)) in disturbed else 1.0 + 1e-4 * reference.place
+            round_.blocks.append(timing.Block((0.1, 0.1), (0.1 * slow, 0.1 * slow), (0.0, 0.0)))
+
+        made._round = visit
+        return [len(each.blocks) for each in made.rounds(mock.Mock(), mock.Mock, timing.Plan(1), Result(candidate=""))]
+
+    def test_what_agrees_is_not_visited_again(self):
+        self.assertEqual(self.blocks(set()), [2, 2, 2])
+
+    def test_what_is_disturbed_is_outvoted(self):
+        self.assertEqual(self.blocks({(1, 0)}), [3, 3, 3])
+        self.assertEqual(self.blocks({(1, 0), (1, 1)}), [5, 5, 5])
+
+    def test_where_there_is_no_time(self):
+        self.assertEqual(self.blocks({(1, 0)}, budget=0.0), [2, 2, 2])
 
 
 class TurnsTaken(unittest.TestCase):
