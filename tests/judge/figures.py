@@ -128,7 +128,9 @@ class Repeated:
         self.trial = trial.Trial(self._judge.problem, settings)
         self._memory = self.trial.memory()
         self._plan = None
-        Side.outputs, Side.changed_input, trial.refuse_changes = lambda *_: [], lambda *_: None, lambda *_: None  # from now on timing alone
+        # From now on timing alone
+        Side.outputs, Side.all_outputs = lambda *_: [], lambda side: [[]] * len(side.slots)
+        Side.changed_input = trial.refuse_changes = lambda *_: None
 
     def start(self, which):
         """Processes of one candidate."""
@@ -278,7 +280,7 @@ def _watched(taken):
     for owner, name in ((trial.Trial, "__init__"), (trial.Trial, "close"), (trial.Trial, "memory"), (probes.ProbeMaker, "make"), (contest.Judge, "_start_all"),
                         (process.CellProcess, "start"), (process.CellProcess, "map"), (side.Side, "load"), (side.Side, "close"), (checking.Checker, "check"),
                         (trial.Trial, "_plan"), (trial.Trial, "_round"), (trial.Trial, "_recorded_batches"), (trial.Trial, "_records_of"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
-                        (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "outputs"), (trial.Trial, "_sum_up")):
+                        (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "all_outputs"), (trial.Trial, "_sum_up")):
         def wrapped(*words, _of=getattr(owner, name), _name=f"{owner.__name__}.{name}", **more):
             start = time.perf_counter()
             try:

@@ -52,7 +52,7 @@ class Checker:
             side.fill(0, probe.arrays)
             try:
                 side.run()
-                outputs = side.outputs(0)
+                outputs, = side.all_outputs()
                 changed = side.changed_input(0, probe.arrays)
                 if changed is not None:
                     raise Trouble("guard", f"It wrote into its input {changed}, which the problem does not allow.")

@@ -92,9 +92,9 @@ class Rows:
     def poison(self) -> None:
         self._rows[...] = self._row
 
-    def guards_hold(self, slot: int) -> bool:
-        """Whether nothing was written around the outputs of one call."""
-        return bool((self._rows[slot][self._around] == self._row[self._around]).all())
+    def guards_hold(self) -> bool:
+        """Whether nothing was written around the outputs of any call."""
+        return bool((self._rows[:, self._around] == self._row[self._around]).all())
 
     def sample(self, count: int) -> Sample:
         """Of random elements of the outputs, and the last one of the last call."""

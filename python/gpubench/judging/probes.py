@@ -191,4 +191,4 @@ class ProbeMaker:
         side.place(skeleton, specs, outputs, 1, precise)
         side.fill(0, given)
         side.run()
-        return [{key: value for key, value in each.items() if key != "offset"} for each in outputs], side.outputs(0)
+        return [{key: value for key, value in each.items() if key != "offset"} for each in outputs], side.all_outputs()[0]

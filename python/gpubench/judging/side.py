@@ -88,6 +88,9 @@ class Side:
         self._owns_memory = False
         self._rows: Rows | None = None
         self.slots: list[dict[str, Any]] = []
+        self._inputs: list[list[Any]] = []  #: and the arrays there, by call
+        self._outputs: list[list[Any]] = []
+        self._placed: Any = None  #: for what kind of calls
         self.process = CellProcess(limits, hidden, nursery=nursery)
         self.loaded = False
         self.earlier = Earlier()
@@ -101,6 +104,7 @@ class Side:
         self._memory, self._owns_memory = memory, memory is None
         if self._memory is None:
             self._memory = Memory.of_device(self.device, input_bytes, output_bytes) if self.device else Memory.of_host(input_bytes, output_bytes)
+        self._placed = None
         self.process.start(self._memory.inputs, self._memory.outputs, self.device.accelerator_file if self.device else None)
         self.process.map(self._memory.inputs, self._memory.outputs, self._mutable)
         self.load()
@@ -127,15 +131,22 @@ class Side:
         return self._memory
 
     def place(self, skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int, precise: str = "") -> None:
-        """Makes places for `count` calls of this kind. No contents are there yet."""
+        """Makes places for `count` calls of this kind, where there are no such yet."""
+        kind = (skeleton, inputs, outputs, count, precise)
+        if self._placed == kind:
+            return
+        self._placed = None
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
         self.process.ask("prepare", slots=self.slots, precise=precise)
         self._rows = Rows(self.memory.outputs, self.slots, stride_of(outputs), self._poison) if outputs else None
+        self._inputs, self._outputs = ([[region.view(spec) for spec in slot[name]] for slot in self.slots]
+                                       for region, name in ((self.memory.inputs, "inputs"), (self.memory.outputs, "outputs")))
+        self._placed = kind
 
     def fill(self, slot: int, filled: Sequence[Any]) -> None:
         """The inputs of one call."""
-        for spec, array in zip(self.slots[slot]["inputs"], filled):
-            self.memory.inputs.view(spec)[...] = array
+        for view, array in zip(self._inputs[slot], filled):
+            view[...] = array
 
     def run(self, empty: bool = False) -> Timed:
         """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls."""
@@ -163,13 +174,16 @@ class Side:
         """The first input that is not what it was; None where all are, or may be changed, or cannot."""
         if self.device is None or self._mutable:
             return None
-        views = (self.memory.inputs.view(spec) for spec in self.slots[slot]["inputs"])
-        return next((which for which, (view, array) in enumerate(zip(views, filled)) if not arrays.are_same(view, array)), None)
+        return next((which for which, (view, array) in enumerate(zip(self._inputs[slot], filled)) if not arrays.are_same(view, array)), None)
 
     def outputs(self, slot: int) -> list[Any]:
-        """What one call left, copied. Throws Trouble where something was written beside it."""
-        found = [arrays.copied(self.memory.outputs.view(spec)) for spec in self.slots[slot]["outputs"]]
-        if self._rows is not None and not self._rows.guards_hold(slot):
+        """What one call left, copied."""
+        return [arrays.copied(view) for view in self._outputs[slot]]
+
+    def all_outputs(self) -> list[list[Any]]:
+        """What each call left, copied. Throws Trouble where something was written beside it."""
+        found = [self.outputs(slot) for slot in range(len(self.slots))]
+        if self._rows is not None and not self._rows.guards_hold():
             raise Trouble("guard", "It wrote outside its outputs, into the guard zones around them.")
         return found
 

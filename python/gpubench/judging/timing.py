@@ -156,9 +156,6 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             side.fill(slot, each.arrays)
         return side.run()
 
-    def expected_of() -> list[list[Any]]:
-        return [reference.outputs(slot) for slot in range(plan.calls)]
-
     def judge_batch(results: list[list[Any]], inputs: Sequence[Inputs], expected: list[list[Any]]) -> None:
         for slot in range(plan.calls):
             which = candidate.changed_input(slot, inputs[slot].arrays)
@@ -169,9 +166,8 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     def candidate_turn(inputs: Sequence[Inputs]) -> tuple[Any, list[list[Any]]]:
         timed = turn(candidate, inputs)
         # The last call's outputs first: what is still being written shows there.
-        last = candidate.outputs(plan.calls - 1)
-        results = [candidate.outputs(slot) for slot in range(plan.calls - 1)] + [last]
-        if any(not arrays.are_same(a, b) for a, b in zip(last, candidate.outputs(plan.calls - 1))):
+        last, results = candidate.outputs(plan.calls - 1), candidate.all_outputs()
+        if any(not arrays.are_same(*each) for each in zip(last, results[-1])):
             raise Trouble("late", "It went on to write its outputs after it had answered.")
         return timed, results
 
@@ -181,7 +177,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         timed = {}
         for side in (reference, candidate) if reference_first else (candidate, reference):
             if side is reference:
-                timed[side], expected = turn(reference, inputs), expected_of()
+                timed[side], expected = turn(reference, inputs), reference.all_outputs()
             else:
                 timed[side], results = candidate_turn(inputs)
             # What a candidate left behind would make the reference's seem usual

@@ -282,7 +282,9 @@ class Trial:
             if len(rounds[0].blocks) < plan.min_blocks:
                 continue
             if 2 * now - begin - start > self.settings.time_budget or timing.Summary(rounds).is_narrow(self.settings.narrow):
-                return rounds
+                break
+        list(self.starters.map(refuse_changes, sides))
+        return rounds
 
     def _quiet_wait(self, sides: Sequence[Side]) -> float:
         """How long the smallest work waits on the GPU while all processes of the candidate are held."""
@@ -396,7 +398,7 @@ class Trial:
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
                 each.fill(0, arrays)
                 samples.append(max(each.run().undisturbed - empty, 2e-6))
-            side.earlier.add(side.outputs(0))
+            side.earlier.add(side.all_outputs()[0])
         target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
         return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks)
 
@@ -428,7 +430,6 @@ class Trial:
             side.earlier.add(outputs)
 
         timing.take_turns(reference, side, self.nothing, plan, self._fresh, check, times)
-        refuse_changes(side)
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])

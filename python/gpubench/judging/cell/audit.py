@@ -77,8 +77,8 @@ def changes(before: Seen, hooks_before: set[str]) -> list[str]:
     replaced = [f"{owner.replace('__main__', 'the harness')}.{name}" for (owner, name), value in before.items()
                 if any(new is not old for new, old in zip(after.get((owner, name), (None, None)), value))
                 and not ((owner, name) in _REPLACED_BY_ITSELF and is_of_library(after.get((owner, name), (None,))[0], owner, name))]
-    replaced += [f"the harness.{name}" for each in gc.get_objects() if type(each).__name__ == "Cell" and type(each).__module__ == "__main__"
-                 for name in vars(each) if callable(getattr(type(each), name, None))]
+    harness = before.get(("__main__", "Cell"), (None,))[0]
+    replaced += [f"the harness.{name}" for each in gc.get_objects() if type(each) is harness for name in vars(each) if callable(getattr(harness, name, None))]
     classes = {".".join(each) for each in _WATCHED_CLASSES}
     replaced += [f"{owner.replace('__main__', 'the harness')}.{name}" for owner, name in after
                  if owner in classes and (owner, name) not in before]
