@@ -317,6 +317,12 @@ class Records(unittest.TestCase):
     def test_work_that_is_hidden_from_the_clock(self):
         found = records.summed_up([kernel(1, 5), kernel(5, 6, "copy", 64)], [window(0, 7)], 1, [64], True)
         self.assertEqual(records.disagreement(found, 2e-3, 1e-6, 0.0).code, "clocks")
+        self.assertEqual(records.disagreement(found, 2e-3, 1e-6, 0.0, 0.5).code, "clocks")
+        self.assertIsNone(records.disagreement(found, 3.7e-3, 1e-6, 0.0, 1.06), "where the reference's records are longer than its time, too")
+
+    def test_one_batch_that_is_held_up_says_nothing(self):
+        found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)
+        self.assertAlmostEqual(found.device_seconds, 1e-3)
 
     def test_work_outside_of_calls(self):
         found = records.summed_up([kernel(1, 5), kernel(9, 12)], [window(0, 7)], 1, [64], True)

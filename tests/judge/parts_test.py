@@ -38,6 +38,14 @@ def difference(actual, expected, **how):
 
 
 class Checks(unittest.TestCase):
+    def test_what_a_problem_allows_inside(self):
+        a, b = (RANDOM.standard_normal((256, 256), dtype=np.float32) for _ in range(2))
+        # Eleven bits of each number, as TF32 has
+        narrow = [((each.view(np.uint32) + 0x1000) & np.uint32(0xFFFFE000)).view(np.float32) for each in (a, b)]
+        self.assertIsNotNone(difference(narrow[0] @ narrow[1], a @ b))
+        self.assertIsNone(difference(narrow[0] @ narrow[1], a @ b, allowed_inside="tf32"))
+        self.assertIsNotNone(difference((a @ b) * np.float32(1.05), a @ b, allowed_inside="tf32"))
+
     def test_what_agrees(self):
         x = RANDOM.standard_normal(100, dtype=np.float32)
         self.assertIsNone(difference(x, x))
@@ -433,7 +441,7 @@ class Problems(unittest.TestCase):
 class Rounds(unittest.TestCase):
     """Three rounds whose blocks are given: ten calls a second for both, unless a block is disturbed."""
 
-    def blocks(self, disturbed, budget=1e3):
+    def blocks(self, disturbed, budget=1e3, **how):
         """How many each round gets; `disturbed` are places of (round, block) in which the candidate takes longer."""
         made = object.__new__(Trial)
         made.settings = Settings(time_budget=budget)
@@ -445,7 +453,7 @@ class Rounds(unittest.TestCase):
             round_.blocks.append(timing.Block((0.1, 0.1), (0.1 * slow, 0.1 * slow), (0.0, 0.0)))
 
         made._round = visit
-        return [len(each.blocks) for each in made.rounds(mock.Mock(), mock.Mock, timing.Plan(1), Result(candidate=""))]
+        return [len(each.blocks) for each in made.rounds(mock.Mock(), mock.Mock, timing.Plan(1), Result(candidate=""), **how)]
 
     def test_what_agrees_is_not_visited_again(self):
         self.assertEqual(self.blocks(set()), [2, 2, 2])
@@ -456,6 +464,11 @@ class Rounds(unittest.TestCase):
 
     def test_where_there_is_no_time(self):
         self.assertEqual(self.blocks({(1, 0)}, budget=0.0), [2, 2, 2])
+
+    def test_clocks_that_disagree_once_are_looked_at_again(self):
+        self.assertEqual(self.blocks(set(), trouble_of=lambda rounds: Trouble("clocks", "") if len(rounds[0].blocks) < 4 else None), [4, 4, 4])
+        with self.assertRaises(Trouble):
+            self.blocks(set(), trouble_of=lambda _: Trouble("clocks", ""))
 
 
 class TurnsTaken(unittest.TestCase):

@@ -115,7 +115,7 @@ class Checker:
     def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
                      own_error: Sequence[float]) -> None:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
-            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which])
+            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.precision)
             if found:
                 raise checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
             if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be

@@ -14,6 +14,8 @@ from .verdict import Trouble
 
 #: Relative tolerance by type, where a problem names none. Precision is judged apart, and more strictly.
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-9}
+#: And where a problem allows a narrower type inside.
+_TOLERANCE_OF_ALLOWED = {"tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2, "fp8": 0.1}
 _MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "fp8": 3}
 _SMALLEST_NORMAL = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6.2e-5, "bfloat16": 1.2e-38}
 
@@ -55,8 +57,8 @@ class Difference:
 
 
 def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, float] | None, nan_equal: bool,
-               own_error: float = 0.0) -> Difference | None:
-    """None where they agree. `own_error` is what the reference itself is off, and is allowed tenfold."""
+               own_error: float = 0.0, allowed_inside: str | None = None) -> Difference | None:
+    """None where they agree. `own_error` is what the reference itself is off, and is allowed tenfold; `allowed_inside` a narrower type than the result's."""
     count = arrays.count_of(actual)
     if not count:
         return None
@@ -67,7 +69,7 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
             return None
         worst = int(xp.argmax(bad * 1))
         return Difference(int(bad.sum()), count, worst, int(actual.reshape(-1)[worst]), int(expected.reshape(-1)[worst]), False)
-    relative, absolute = tolerance if tolerance is not None else (_TOLERANCE.get(dtype, 0.1), 0.0)
+    relative, absolute = tolerance if tolerance is not None else (max(_TOLERANCE.get(dtype, 0.1), _TOLERANCE_OF_ALLOWED.get(allowed_inside or "", 0.0)), 0.0)
     if agrees_at_once(actual, expected, relative if tolerance is None else 0.0, absolute, own_error):
         return None
     a, e = as_float(actual, dtype), as_float(expected, dtype)

@@ -127,14 +127,14 @@ class ProbeMaker:
 
     def _is_random(self, probe: Probe) -> bool:
         _, again = self._reference_of(probe.skeleton, probe.specs, probe.arrays)
-        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True) is not None
+        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, 0.0, self.problem.precision) is not None
                    for each, before, spec in zip(again, probe.expected, probe.outputs))
 
     def _doubts_itself(self, probe: Probe) -> bool:
         """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
         if probe.exact is None:
             return False
-        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal) is not None
+        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, 0.0, self.problem.precision) is not None
                    for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:

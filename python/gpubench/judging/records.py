@@ -4,6 +4,7 @@ batches that are run once more, apart from the timed ones, since recording slows
 from __future__ import annotations
 
 import os
+import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Sequence
@@ -69,7 +70,7 @@ class Recorded:
     """What the records say of some batches."""
 
     calls: int  #: of all windows
-    busy: float  #: seconds in which the GPU worked in the windows, without the copies of outputs
+    busy: float  #: seconds in which the GPU worked in the windows, were all as the median one, without the copies of outputs
     alone: float  #: the same without what it did while it copied: works that follow each other overlap by microseconds
     outside: float  #: the same between them, and after the last
     found: int  #: works in the windows
@@ -95,7 +96,7 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
             inside[place].append(each)
         elif windows and each.end > windows[0][0]:
             outside.append(each)
-    busy, alone, found, copies = 0.0, 0.0, 0, 0
+    busy, alone, found, copies = [], [], 0, 0
     for each_window, here in zip(windows, inside):
         left = {size: calls_of_batch * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
         kept, copied = [], []
@@ -108,19 +109,20 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
         found += len(here)
         copies += len(copied)
         span = [(each_window[0] - _EDGE_NS, each_window[1] + _EDGE_NS)]
-        busy += busy_seconds(kept, span)
-        alone += busy_seconds(kept + copied, span) - busy_seconds(copied, span)
+        busy.append(busy_seconds(kept, span))
+        alone.append(busy_seconds(kept + copied, span) - busy_seconds(copied, span))
     after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
-    return Recorded(calls_of_batch * len(windows), busy, alone, busy_seconds(outside, [after]), found, copies, list(windows))
+    all_busy, all_alone = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone))
+    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, list(windows))
 
 
-def disagreement(recorded: Recorded, call_seconds: float, fixed_seconds: float, reference_outside: float) -> Trouble | None:
+def disagreement(recorded: Recorded, call_seconds: float, fixed_seconds: float, reference_outside: float, reference_share: float = 1.0) -> Trouble | None:
     """What the records say against the judge's clock. `call_seconds`: of one timed call by that clock, copies of outputs included, and `fixed_seconds` its
-    own uncertainty."""
+    own uncertainty. `reference_outside` and `reference_share`, of the records in the clock's time, are the reference's on this machine."""
     if recorded.found == 0:
         return Trouble("tampering", "There are no activity records of its work on the GPU, though it wrote its outputs: it has switched recording off.")
     device = recorded.busy / recorded.calls
-    if device > 1.05 * call_seconds + fixed_seconds:
+    if device > 1.05 * max(reference_share, 1.0) * call_seconds + fixed_seconds:
         return Trouble("clocks", f"The clocks disagree: by activity records the GPU works {device * 1e6:.4g} us for a call, by the judge's clock a call takes "
                                  f"{call_seconds * 1e6:.4g} us. {100 * (device / call_seconds - 1):.3g} % of the work is hidden from the clock.")
     if recorded.outside > max(0.05 * recorded.busy, 2e-4, 3.0 * reference_outside):

@@ -76,9 +76,9 @@ class Summary:
     #: What copying the outputs of a call takes the GPU, for the sides whose calls keep it busy: their host copies in time that costs nothing.
     gpu_copy: dict[str, float] = field(default_factory=dict)
 
-    def gross(self, side: str) -> float:
+    def gross(self, side: str, quantile: float = _QUANTILE) -> float:
         """Seconds of one call of a side, with what the judge's asking takes."""
-        return float(np.quantile(np.concatenate([each.batches(side).ravel() for each in self.rounds]), _QUANTILE))
+        return float(np.quantile(np.concatenate([each.batches(side).ravel() for each in self.rounds]), quantile))
 
     def seconds(self, side: str) -> float | None:
         """The same less the call that does nothing; None where that is not told from nothing."""

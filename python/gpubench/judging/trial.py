@@ -31,6 +31,7 @@ _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a 
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 3
+_LOOKS = 4  #: more, of each round, before clocks that disagree are believed
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
 
@@ -251,10 +252,7 @@ class Trial:
         with self.turns.alone():
             quiet = self._quiet_wait(started)
             plan = self._plan(side)
-            rounds = self.rounds(side, again, plan, result)
-            trouble = timing.clocks_agree(rounds) or self._busy_gpu(rounds, quiet)
-            if trouble:
-                raise trouble
+            rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
             if self._injection is not None:
                 last = again()
                 windows, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
@@ -265,9 +263,12 @@ class Trial:
             recorded = self._hold_against_records(self._records_of(last, windows, plan.calls), copy, plan, times, result)
         self._sum_up(times, plan, result, recorded)
 
-    def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result) -> list[timing.Times]:
+    def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result,
+               trouble_of: Callable[[list[timing.Times]], Trouble | None] = lambda _: None) -> list[timing.Times]:
         """One of each process of the reference, with a process of the candidate, which are visited by turns: what disturbs one visit is mostly gone in the next.
-        They go on while their speed-ups are too far apart, and there is time."""
+        They go on while their speed-ups are too far apart, and there is time. Where clocks disagree, they are looked at some times more: a busy machine holds up
+        one visit or another. Throws Trouble."""
+        looks = 0
         start = time.monotonic()
         sides, rounds = [first], [timing.Times() for _ in self.references]
         while True:
@@ -281,9 +282,15 @@ class Trial:
             now = time.monotonic()
             if len(rounds[0].blocks) < plan.min_blocks:
                 continue
-            if 2 * now - begin - start > self.settings.time_budget or timing.Summary(rounds).is_narrow(self.settings.narrow):
+            if 2 * now - begin - start <= self.settings.time_budget and not timing.Summary(rounds).is_narrow(self.settings.narrow):
+                continue
+            trouble = trouble_of(rounds)
+            if trouble is None or looks == _LOOKS:
                 break
+            looks += 1
         list(self.starters.map(refuse_changes, sides))
+        if trouble is not None:
+            raise trouble
         return rounds
 
     def _quiet_wait(self, sides: Sequence[Side]) -> float:
@@ -364,7 +371,8 @@ class Trial:
         """Seconds of work in a call, by activity records. Throws Trouble."""
         assert self._recorded is not None
         fixed = 2e-6 + 1e-4 / plan.calls  # the start and end of a kernel, and of a batch
-        trouble = records.disagreement(found, times.gross("candidate"), fixed, self._recorded.outside)
+        usual = self._recorded.busy / self._recorded.calls / times.gross("reference", 0.5)
+        trouble = records.disagreement(found, times.gross("candidate", 0.5), fixed, self._recorded.outside, usual)
         if trouble:
             raise trouble
         for name, one in (("candidate", found), ("reference", self._recorded)):
