@@ -234,7 +234,8 @@ std::vector<FlowEndpoint> place_parts(std::vector<Part>& parts, const Fits& fits
     for (std::uint32_t warp = 0; warp < part.warps.size(); ++warp) {
       WarpRecord& record = recording.warps[first_warp[i] + warp] = part.warps[warp].record;
       record.open_ns = ns(warp, part.warps[warp].open);
-      record.close_ns = ns(warp, part.warps[warp].close);
+      // A broken buffer may have a timer that runs backwards.
+      record.close_ns = std::max(ns(warp, part.warps[warp].close), record.open_ns);
     }
   });
   std::vector<FlowEndpoint> endpoints;
