@@ -232,8 +232,14 @@ class Site {
       });
     get("/api/profiler/compile", json, [this](const auto& request) {
       const ServedFile file = this->file(request, {FileKind::compile}, true);
-      const Json report = Json::parse(storage::read_text(place_of(file)), nullptr, false);
-      if (!report.is_object()) throw Refused(422, printable(file.path) + " is not a JSON object; write it anew.");
+      const auto refuse = [&](const char* why) { throw Refused(422, printable(file.path) + why); };
+      // Writing is recursive: what is deep would fill a thread's stack.
+      const auto is_flat = [&](int depth, Json::parse_event_t, const Json&) {
+        if (depth > storage::deepest_nesting) refuse(" is nested too deeply; write it anew.");
+        return true;
+      };
+      const Json report = Json::parse(storage::read_text(place_of(file)), is_flat, false);
+      if (!report.is_object()) refuse(" is not a JSON object; write it anew.");
       return dumped(report);
     });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {

@@ -165,11 +165,13 @@ class Serve(unittest.TestCase):
         (self.folder / "broken.json").write_text('{"schema":{"name":"gpubench-run","version":1},"points":[')
         (self.folder / "torn.json").write_text('{"traceEvents": 7')
         (self.folder / "list.compile.json").write_text("[1]")
+        (self.folder / "deep.compile.json").write_text('{"a": ' + "[" * 200_000 + "]" * 200_000 + "}")
         files = {file["path"]: file for file in self.json("/api/runs")["files"]}
         self.assertIn("broken.json", files["broken.json"]["trouble"])
         self.assertEqual(self.ask("/report?file=broken.json")[0], 422)
         self.assertIn("torn.json", self.json("/api/profiler/kernels?file=torn.json", 422)["error"])
-        self.assertEqual(self.ask("/api/profiler/compile?file=list.compile.json")[0], 422)
+        for file in ("list", "deep"):
+            self.assertEqual(self.ask(f"/api/profiler/compile?file={file}.compile.json")[0], 422)
 
     def test_ends_by_ctrl_c_and_says_that_a_port_is_taken(self):
         other = subprocess.run([PROGRAM, "serve", str(self.folder), f"--port={self.port}"], capture_output=True, text=True, timeout=300)
