@@ -411,6 +411,9 @@ class Readers(unittest.TestCase):
                     c_library.description(file)
             file.write_text('symbol = "f"\narguments = []\nsource = "../../etc/passwd"')
             self.assertEqual(c_library.files(file), [], "only what lies beside it is copied")
+            for name in ("a" * 300, r"\u0000"):
+                file.write_text(f'symbol = "f"\nsource = "{name}"\narguments = []')
+                self.assertEqual(c_library.files(file), [], "no file can have this name")
 
     def test_what_a_store_cannot_read_is_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

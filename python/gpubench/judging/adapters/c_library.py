@@ -48,11 +48,11 @@ def files(file: Path) -> list[Path]:
     """What must lie beside the description."""
     try:
         found = description(file)
-    except (ValueError, OSError):
+        name = str(found.get("source") or found.get("library"))
+        beside = (file.parent / name).resolve()
+        return [beside] if beside.is_file() and beside.parent == file.parent.resolve() else []
+    except (ValueError, OSError):  # also of names that no file can have
         return []  # said when it is loaded
-    name = str(found.get("source") or found.get("library"))
-    beside = (file.parent / name).resolve()
-    return [beside] if beside.is_file() and beside.parent == file.parent.resolve() else []
 
 
 def _compiled(file: Path, found: dict[str, Any]) -> Path:
