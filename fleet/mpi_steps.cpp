@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "core/model/estimate.h"
 #include "fleet/mpi/module.h"
 #include "fleet/steps.h"
 
