@@ -18,6 +18,10 @@
 namespace gpubench::kernel_trace {
 namespace {
 
+/// From a recording's start, 36 years: what is further away is of a broken buffer. Traces hold no longer slices than
+/// twice that.
+constexpr std::int64_t max_distance_ns = std::int64_t{1} << 60;
+
 /// Numbers launches by time: slices of one place and launch id follow one another.
 void number_launches(std::vector<Part>& parts, const DecodeOptions& options, Recording& recording) {
   using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -207,7 +211,8 @@ std::vector<FlowEndpoint> place_parts(std::vector<Part>& parts, const Fits& fits
     for (const TickedWarp& warp : part.warps)
       fit.push_back(warp.record.by_timer ? nullptr : &fits[warp.record.launch].at(warp.record.sm));
     const auto ns = [&](std::uint32_t warp, Tick tick) {
-      return (fit[warp] == nullptr ? tick.count : fit[warp]->at(tick)) - recording.base_ns;
+      const std::int64_t time = (fit[warp] == nullptr ? tick.count : fit[warp]->at(tick)) - recording.base_ns;
+      return std::clamp(time, -max_distance_ns, max_distance_ns);
     };
     std::size_t place = first_span[i];
     for (const TickedSpan& span : part.spans) {

@@ -8,10 +8,13 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "kernel_trace/statistics.h"
 #include "kernel_trace/trace.h"
 #include "tests/kernel_trace/synthetic.h"
+#include "timeline/readers.h"
+#include "timeline/writers.h"
 
 namespace gpubench::kernel_trace {
 namespace {
@@ -336,7 +339,10 @@ TEST(Decode, survives_any_bytes) {
     for (std::size_t i = sizeof(BufferHeader); i < bytes.size(); ++i)
       if (round % 2 == 0 || random() % 8 == 0) bytes[i] = static_cast<std::byte>(random());
     const Recording recording = decode(bytes, options);
-    for (const timeline::Slice& slice : timeline_of(recording).slices) EXPECT_GE(slice.duration_ns, 0);
+    std::string chrome;
+    const timeline::Timeline timeline = timeline_of(recording);
+    timeline::write_chrome_json(timeline, [&](std::string_view part) { chrome += part; });
+    EXPECT_THAT(timeline::chrome_json(chrome, "written").slices, SizeIs(timeline.slices.size()));
     (void)statistics_table(statistics_of(recording));
   }
 }
