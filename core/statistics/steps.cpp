@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "core/statistics/statistics.h"
@@ -14,99 +12,103 @@ namespace {
 /// Weighted sums from the start, so that the cost of any stretch is a difference.
 class Costs {
  public:
-  Costs(std::span<const double> values, std::span<const double> variance) {
+  Costs(std::span<const double> values, std::span<const double> variance) : sums_(values.size() + 1) {
     const double origin = values.empty() ? 0.0 : values.front();  // keeps the digits of small differences
+    Sums sums, *next = sums_.data();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double weight = 1.0 / variance[i];
       const double value = values[i] - origin;
-      weights_.push_back(weights_.back() + weight);
-      sums_.push_back(sums_.back() + weight * value);
-      squares_.push_back(squares_.back() + weight * value * value);
+      sums.weights += weight;
+      sums.values += weight * value;
+      sums.squares += weight * value * value;
+      *++next = sums;
     }
   }
   /// Of values first ... last - 1 about their mean.
   [[nodiscard]] double operator()(std::size_t first, std::size_t last) const {
-    const double sum = sums_[last] - sums_[first];
-    return squares_[last] - squares_[first] - sum * sum / (weights_[last] - weights_[first]);
+    return between(sums_[first], sums_[last]);
   }
 
-  [[nodiscard]] double weight(std::size_t end) const { return weights_[end]; }
-  [[nodiscard]] double sum(std::size_t end) const { return sums_[end]; }
-  [[nodiscard]] double square(std::size_t end) const { return squares_[end]; }
+  struct Sums {
+    double weights = 0.0, values = 0.0, squares = 0.0;
+  };
+  [[gnu::always_inline]] static double between(const Sums& first, const Sums& last) {
+    const double sum = last.values - first.values;
+    return last.squares - first.squares - sum * sum / (last.weights - first.weights);
+  }
+  [[nodiscard]] const Sums* sums() const { return sums_.data(); }
 
  private:
-  std::vector<double> weights_{0.0}, sums_{0.0}, squares_{0.0};
+  std::vector<Sums> sums_;
 };
 
 constexpr std::size_t shortest_level = 2;
 
-/// Where the last level may begin: columns, so that the costs of all beginnings are one vectorised loop.
-class Beginnings {
+/// The best levels up to each end, and where the last of them begins.
+class Segmentation {
  public:
-  explicit Beginnings(std::size_t count) : totals_(count + 2) {}
-
-  void add(std::size_t place, double best, const Costs& cost) {
-    places_.push_back(place);
-    best_.push_back(best);
-    weights_.push_back(cost.weight(place));
-    sums_.push_back(cost.sum(place));
-    squares_.push_back(cost.square(place));
-  }
-
-  /// The first of the best, and what all levels up to `end` cost with it.
-  std::pair<std::size_t, double> best_for(std::size_t end, double penalty, const Costs& cost) {
-    const double weight = cost.weight(end), sum = cost.sum(end), square = cost.square(end);
-    const std::size_t count = places_.size();
-    double* const totals = totals_.data();
-    const double *const best = best_.data(), *const weights = weights_.data(), *const sums = sums_.data(),
-                        *const squares = squares_.data();
-    for (std::size_t i = 0; i < count; ++i) {
-      const double part = sum - sums[i];
-      totals[i] = best[i] + penalty + (square - squares[i] - part * part / (weight - weights[i]));
+  Segmentation(const Costs& cost, std::size_t count, double penalty)
+      : sums_(cost.sums()), penalty_(penalty), best_(count + 1), begins_(count + 1) {
+    best_[0] = -penalty;  // the first level is no step
+    for (std::size_t end = 1; end <= count; ++end) {
+      // A level between two others has two values, so it begins two before the end; the newest may have one.
+      const std::size_t shortest = end == count ? 1 : shortest_level;
+      find_best(end, end > shortest ? end - shortest + 1 : 1);
     }
-    // Lanes, so that each minimum does not wait for the one before.
-    std::array<double, 8> lanes;
-    lanes.fill(totals[0]);
-    std::size_t next = 0;
-    for (; next + lanes.size() <= count; next += lanes.size())
-      for (std::size_t lane = 0; lane < lanes.size(); ++lane)
-        lanes[lane] = totals[next + lane] < lanes[lane] ? totals[next + lane] : lanes[lane];
-    double least = std::ranges::min(lanes);
-    for (; next < count; ++next) least = std::min(least, totals[next]);
-    penalty_ = penalty;
-    const auto place = static_cast<std::size_t>(std::find(totals, totals + count, least) - totals);
-    return {places_[place], least};
   }
 
-  /// Those that are dearer up to here than the best levels that end here are dearer for each later end, too, since a
-  /// level may begin here (PELT). But not one that ends at once: it would be too short, so they go one end later.
-  void mark(double best) {
-    marked_ = 0;
-    keep_.assign(places_.size(), true);
-    for (std::size_t i = 0; i < places_.size(); ++i)
-      if (totals_[i] - penalty_ >= best) keep_[i] = false, ++marked_;
-  }
-  void remove_marked() {
-    if (marked_ == 0) return;
-    keep_.resize(places_.size(), true);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (!keep_[i]) continue;
-      places_[kept] = places_[i];
-      for (auto* const column : {&best_, &weights_, &sums_, &squares_}) (*column)[kept] = (*column)[i];
-      ++kept;
-    }
-    places_.resize(kept);
-    for (auto* const column : {&best_, &weights_, &sums_, &squares_}) column->resize(kept);
-    marked_ = 0;
+  [[nodiscard]] std::vector<std::size_t> steps() const {
+    std::vector<std::size_t> steps;
+    for (std::size_t end = begins_.size() - 1; end > 0 && begins_[end] > 0; end = begins_[end])
+      steps.push_back(begins_[end]);
+    std::ranges::reverse(steps);
+    return steps;
   }
 
  private:
-  std::vector<std::size_t> places_;
-  std::vector<double> best_, weights_, sums_, squares_, totals_;
-  std::vector<bool> keep_;
-  std::size_t marked_ = 0;
-  double penalty_ = 0.0;
+  static constexpr std::size_t block = 32;  ///< beginnings that are left out together
+  static constexpr double rounding = 1e-9;  ///< more than what it makes of sums, as part of their squares
+
+  /// Of the last level's beginnings below `beginnings` the first of the best.
+  void find_best(std::size_t end, std::size_t beginnings) {
+    const Costs::Sums *const sums = sums_, last = sums[end];
+    const double *const best = best_.data(), penalty = penalty_;
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t place = 0;
+    // The beginning that was the best so far is mostly the best again.
+    const std::size_t likely = begins_[end - 1];
+    const double usual = best[likely] + penalty + Costs::between(sums[likely], last) + rounding * last.squares;
+    for (std::size_t first = 0; first < beginnings; first += block) {
+      const std::size_t behind = first + block;
+      if (behind <= beginnings) {
+        if (first / block == floors_.size()) floors_.push_back(floor_of(first));
+        // Levels cost no less in one than in two, so no beginning of this block makes less than this.
+        if (floors_[first / block] + penalty + Costs::between(sums[behind], last) > usual) continue;
+      }
+      for (std::size_t i = first, until = std::min(behind, beginnings); i < until; ++i) {
+        const double total = best[i] + penalty + Costs::between(sums[i], last);
+        if (!(total < least)) continue;
+        least = total;
+        place = i;
+      }
+    }
+    best_[end] = least;
+    begins_[end] = place;
+  }
+
+  /// What the best of a block costs up to its end.
+  [[nodiscard]] double floor_of(std::size_t first) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = first; i < first + block; ++i)
+      least = std::min(least, best_[i] + Costs::between(sums_[i], sums_[first + block]));
+    return least;
+  }
+
+  const Costs::Sums* sums_;
+  double penalty_;
+  std::vector<double> best_;
+  std::vector<std::size_t> begins_;
+  std::vector<double> floors_;
 };
 
 constexpr double smallest_change = 0.01;  // of the median
@@ -203,26 +205,8 @@ Steadiness steadiness_of(std::span<const double> samples) {
 }
 
 std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty) {
-  constexpr std::size_t between_prunings = 16;
-  const std::size_t count = values.size();
   const Costs cost(values, variance);
-  std::vector<double> best(count + 1, std::numeric_limits<double>::infinity());
-  std::vector<std::size_t> begins(count + 1, 0);
-  best[0] = -penalty;  // the first level is no step
-  Beginnings beginnings(count);
-  beginnings.add(0, best[0], cost);
-  for (std::size_t end = 1; end <= count; ++end) {
-    // A level between two others has two values, so it begins two before the end; the newest may have one.
-    if (end > shortest_level) beginnings.add(end - shortest_level, best[end - shortest_level], cost);
-    if (end == count && end > 1) beginnings.add(end - 1, best[end - 1], cost);
-    std::tie(begins[end], best[end]) = beginnings.best_for(end, penalty, cost);
-    if (end % between_prunings == 0) beginnings.mark(best[end]);
-    if (end % between_prunings == 1) beginnings.remove_marked();
-  }
-  std::vector<std::size_t> steps;
-  for (std::size_t end = count; end > 0 && begins[end] > 0; end = begins[end]) steps.push_back(begins[end]);
-  std::ranges::reverse(steps);
-  return steps;
+  return Segmentation(cost, values.size(), penalty).steps();
 }
 
 double step_penalty(std::size_t length, double significance, double degrees) {
