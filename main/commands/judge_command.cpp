@@ -69,7 +69,8 @@ OptionRows judge_rows() {
   return joined_rows(
       {{{"--json", "", "", "", Rank::common, once,
          "Print one line of JSON for each candidate, as soon as it is judged.", use::set(&JudgeOptions::on)},
-        {"--time-budget", "SECONDS", "", "3", Rank::common, once, "Time a candidate for so long at most.",
+        {"--time-budget", "SECONDS", "", "5", Rank::common, once,
+         "Time a candidate for so long at most, and shorter where its interval is narrow.",
          use::number(&JudgeOptions::seconds, 0.01, 3600.0)},
         {"--resume", "FOLDER", "", "", Rank::common, once,
          "Keep verdicts in this folder, and judge nothing again whose files and options are the same.",

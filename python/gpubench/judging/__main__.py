@@ -26,7 +26,7 @@ _FORMATS = (".json", ".jsonl", ".html")
 def _words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problem")
     parser.add_argument("candidates", nargs="+")
-    for flag, value in (("--time-budget", 3.0), ("--jobs", 1), ("--time-limit", 60.0), ("--memory-limit", 8192), ("--width", 0)):
+    for flag, value in (("--time-budget", 5.0), ("--jobs", 1), ("--time-limit", 60.0), ("--memory-limit", 8192), ("--width", 0)):
         parser.add_argument(flag, type=type(value), default=value)
     for flag in ("--resume", "--calibration", "--color"):
         parser.add_argument(flag)

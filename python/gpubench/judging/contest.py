@@ -281,7 +281,7 @@ def rank(results: Sequence[Result]) -> list[Result]:
 _Candidate = Union[str, "os.PathLike[str]", Callable[..., Any]]
 
 
-def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candidates: _Candidate | Sequence[_Candidate], *, time_budget: float = 3.0,
+def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candidates: _Candidate | Sequence[_Candidate], *, time_budget: float = 5.0,
           jobs: int = 1, cold: bool = True, resume: str | os.PathLike[str] | None = None, calibration: Any = None,
           settings: Settings | None = None, on_result: Callable[[Result], None] | None = None, **names: Any) -> list[Result]:
     """Judges candidates of a problem, each in a process of its own, and returns their results in the candidates' order.

@@ -40,7 +40,7 @@ _ROUNDS, _ROUNDS_ON_GPU = 3, 5
 class Settings:
     """How candidates are judged."""
 
-    time_budget: float = 6.0  #: seconds of timing a candidate at most, unless its rounds have too few blocks then
+    time_budget: float = 5.0  #: seconds of timing a candidate at most, unless its rounds have too few blocks then
     #: Processes of each side that are timed: the same program is faster in one process than in another. None: 5 on a GPU, where they start at once, else 3
     rounds: int | None = None
     min_blocks: int = 2  #: of each round
