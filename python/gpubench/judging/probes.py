@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterator
 
 from . import arrays, checks
 from .cell import layout
@@ -75,6 +75,7 @@ class ProbeMaker:
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
         hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
         hidden += [("hidden-strides", "every second element", problem.cases[0], {"strided": True})] if problem.strides else []
+        takes_rounding = self._takes_rounding(probes[0].tree, probes[0].outputs)
         held = 0
         for kind, name, case, how in hidden:
             if held > self._max_bytes:
@@ -92,6 +93,8 @@ class ProbeMaker:
                 self._drop(kind, name, "the reference's result is not finite")
             elif problem.complaint(tree, probe.expected, probe.outputs):
                 self._drop(kind, name, "the problem's own check refuses the reference's result")
+            elif takes_rounding and not self._takes_rounding(tree, probe.outputs):
+                self._drop(kind, name, "the problem's own check refuses what rounding makes of the reference's result there")
             elif self._doubts_itself(probe):
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
             else:
@@ -102,16 +105,24 @@ class ProbeMaker:
 
     def _sensitivity(self, tree: Any, probe: Probe) -> list[float]:
         """How much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
-        skeleton, leaves = layout.flatten(tree)
         worst = [0.0] * len(probe.outputs)
-        for together in (False, True):
-            try:
-                _, others = self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, together) for each in leaves])))
-            except Trouble:
-                continue
+        for others in self._of_nudged(tree):
             worst = [max(known, checks.largest_error(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
                      for known, each, before, spec in zip(worst, others, probe.expected, probe.outputs)]
         return worst
+
+    def _of_nudged(self, tree: Any) -> Iterator[list[Any]]:
+        """The reference's results for inputs that differ in their last bits."""
+        skeleton, leaves = layout.flatten(tree)
+        for together in (False, True):
+            try:
+                yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, together) for each in leaves])))[1]
+            except Trouble:
+                continue
+
+    def _takes_rounding(self, tree: Any, outputs: list[Spec]) -> bool:
+        """Whether the problem's own check does: one with an absolute tolerance may not, where numbers are larger than it was made for."""
+        return self.problem.compare is None or not any(self.problem.complaint(tree, each, outputs) for each in self._of_nudged(tree))
 
     def _look_for_rounding_alone(self, probes: list[Probe]) -> None:
         """Results that are zero but for rounding, as the mean of what was centred: no more is asked of them than what inputs are rounded to."""
