@@ -56,6 +56,17 @@ _SOFTMAX = """top = tl.full((BLOCK,), float("-inf"), tl.float32)
         v = tl.load(x + row + at, mask=at < n)
         tl.store(y + row + at, {result}, mask=at < n)"""
 
+#: Each row by what its terms add up to.
+_NORM = """total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row + at, mask=at < n, other=0.0)
+        total += {term}
+    whole = tl.sum(total, 0)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(y + row + at, tl.load(x + row + at, mask=at < n) / {scale}, mask=at < n)"""
+
 _LAYER_NORM = _HEAD + """@triton.jit
 def kernel(x, weight, bias, y, n, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * n
@@ -186,18 +197,18 @@ class ModelNew(nn.Module):
 
 _POINTWISE = {
     "19_ReLU": ("tl.maximum(v, 0.0)", "v > 0.f ? v : 0.f"),
-    "20_LeakyReLU": ("tl.where(v > 0.0, v, 0.01 * v)", ""),
+    "20_LeakyReLU": ("tl.where(v > 0.0, v, 0.01 * v)", "v > 0.f ? v : 0.01f * v"),
     "21_Sigmoid": ("1.0 / (1.0 + tl.exp(-v))", "1.f / (1.f + expf(-v))"),
     "22_Tanh": ("libdevice.tanh(v)", "tanhf(v)"),
-    "25_Swish": ("v / (1.0 + tl.exp(-v))", ""),
+    "25_Swish": ("v / (1.0 + tl.exp(-v))", "v / (1.f + expf(-v))"),
     "26_GELU_": ("0.5 * v * (1.0 + tl.erf(v * 0.7071067811865476))", "0.5f * v * (1.f + erff(v * 0.70710678f))"),
-    "27_SELU_": ("1.0507009873554805 * tl.where(v > 0.0, v, 1.6732632423543772 * libdevice.expm1(v))", ""),
-    "28_HardSigmoid": ("tl.minimum(tl.maximum(v / 6.0 + 0.5, 0.0), 1.0)", ""),
-    "29_Softplus": ("tl.where(v > 20.0, v, libdevice.log1p(tl.exp(v)))", ""),
+    "27_SELU_": ("1.0507009873554805 * tl.where(v > 0.0, v, 1.6732632423543772 * libdevice.expm1(v))", "1.0507009873554805f * (v > 0.f ? v : 1.6732632423543772f * expm1f(v))"),
+    "28_HardSigmoid": ("tl.minimum(tl.maximum(v / 6.0 + 0.5, 0.0), 1.0)", "fminf(fmaxf(v / 6.f + 0.5f, 0.f), 1.f)"),
+    "29_Softplus": ("tl.where(v > 20.0, v, libdevice.log1p(tl.exp(v)))", "v > 20.f ? v : log1pf(expf(v))"),
     "30_Softsign": ("v / (1.0 + tl.abs(v))", "v / (1.f + fabsf(v))"),
-    "31_ELU": ("tl.where(v > 0.0, v, libdevice.expm1(v))", ""),
-    "32_HardTanh": ("tl.minimum(tl.maximum(v, -1.0), 1.0)", ""),
-    "88_MinGPTNewGelu": ("0.5 * v * (1.0 + libdevice.tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)))", ""),
+    "31_ELU": ("tl.where(v > 0.0, v, libdevice.expm1(v))", "v > 0.f ? v : expm1f(v)"),
+    "32_HardTanh": ("tl.minimum(tl.maximum(v, -1.0), 1.0)", "fminf(fmaxf(v, -1.f), 1.f)"),
+    "88_MinGPTNewGelu": ("0.5 * v * (1.0 + libdevice.tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)))", "0.5f * v * (1.f + tanhf(0.7978845608028654f * (v + 0.044715f * v * v * v)))"),
 }
 
 #: Candidates by problem and kind.
@@ -207,13 +218,16 @@ WRITTEN: dict[str, dict[str, str]] = {name: {"triton": _ELEMENTWISE.replace("{ex
 WRITTEN |= {name: {"triton": text} for name, text in {
     "23_Softmax": _ROWS.replace("{body}", _SOFTMAX.replace("{result}", "tl.exp(v - highest) / total")),
     "24_LogSoftmax": _ROWS.replace("{body}", _SOFTMAX.replace("{result}", "v - highest - tl.log(total)")),
+    "38_L1Norm_": _ROWS.replace("{body}", _NORM.replace("{term}", "tl.abs(v)").replace("{scale}", "(whole / n)")),
+    "39_L2Norm_": _ROWS.replace("{body}", _NORM.replace("{term}", "v * v").replace("{scale}", "tl.sqrt(whole)")),
     "40_LayerNorm": _LAYER_NORM,
     "47_Sum_reduction_over_a_dimension": _MIDDLE.replace("{start}", "0.0").replace("{step}", "found + v").replace("{end}", "found").replace("{shape}", ".unsqueeze(1)"),
     "48_Mean_reduction_over_a_dimension": _MIDDLE.replace("{start}", "0.0").replace("{step}", "found + v").replace("{end}", "found / rows").replace("{shape}", ""),
     "49_Max_reduction_over_a_dimension": _MIDDLE.replace("{start}", 'float("-inf")').replace("{step}", "tl.maximum(found, v)").replace("{end}", "found").replace("{shape}", ""),
     "53_Min_reduction_over_a_dimension": _MIDDLE.replace("{start}", 'float("inf")').replace("{step}", "tl.minimum(found, v)").replace("{end}", "found").replace("{shape}", ""),
-    "1_Square_matrix_multiplication_": _MATMUL.replace("{views}", "pass"),
-    "2_Standard_matrix_multiplication_": _MATMUL.replace("{views}", "pass"),
+    **dict.fromkeys(("1_Square_matrix_multiplication_", "2_Standard_matrix_multiplication_", "6_Matmul_with_large_K_dimension_", "7_Matmul_with_small_K_dimension_",
+                     "8_Matmul_with_irregular_shapes_", "9_Tall_skinny_matrix_multiplication_", "13_Matmul_for_symmetric_matrices"), _MATMUL.replace("{views}", "pass")),
     "16_Matmul_with_transposed_A": _MATMUL.replace("{views}", "A = A.T"),
+    "18_Matmul_with_transposed_both": _MATMUL.replace("{views}", "A, B = A.T, B.T"),
     "17_Matmul_with_transposed_B": _MATMUL.replace("{views}", "B = B.T"),
 }.items()}
