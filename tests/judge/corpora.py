@@ -69,6 +69,7 @@ def _channels_last(self, *inputs):
 
 ModelNew.forward = _channels_last
 """
+SLOW = ("compiled", "inline")
 KINDS = {"eager": "", "compiled": _COMPILED, "channels_last": _CHANNELS_LAST}
 
 
@@ -216,7 +217,7 @@ def run(job, words, end, worker, keep) -> list:
         results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end - begin), lambda each: keep(name, each))
     left = [kind for kind in candidates if kind not in {Path(each["candidate"]).stem for each in results}]
     for kind in left if time.monotonic() < end else []:
-        keep(name, {"candidate": kind, "verdict": "none", "reason": "none", "text": why[:300], "speedup": None, "seconds_taken": time.monotonic() - begin})
+        keep(name, {"candidate": kind, "verdict": "none", "reason": "problem" if why.startswith("ProblemError") else "none", "text": why[:300], "speedup": None, "seconds_taken": time.monotonic() - begin})
     if words.notes and notes:
         print(f"{name}: notes: {notes}", flush=True)
     return results
@@ -247,7 +248,10 @@ def main() -> None:
     jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
     known = {json.loads(line).get("name") for file in words.skip for line in file.read_text(encoding="utf-8").splitlines()}
     jobs = [(name, text, {kind: each for kind, each in candidates.items() if f"{name} {kind}" not in known}) for name, text, candidates in jobs]
-    jobs = in_turn([job for job in jobs if job[2]][::words.every])[words.shard[0]::words.shard[1]]
+    jobs = [job for job in jobs if job[2]][::words.every]
+    # Last those that compile for long: who times waits for all who start on the same GPU.
+    parts = [[(name, text, {kind: each for kind, each in candidates.items() if (kind in SLOW) == slow}) for name, text, candidates in jobs] for slow in (False, True)]
+    jobs = [job for part in parts for job in in_turn([job for job in part if job[2]])][words.shard[0]::words.shard[1]]
     counts: dict = {}
     lock = threading.Lock()
     own = threading.local()

@@ -324,6 +324,8 @@ def table(*files):
     for each in bad:
         print(f"    {each['name']}: {each['verdict']} {each['reason']}: {each['text'][:200]}")
     kinds = {}
+    skipped = [each for each in of["honest"] if each["reason"] == "problem"]
+    of["honest"] = [each for each in of["honest"] if each["reason"] != "problem"]
     for each in of["honest"]:
         each["is_wrong"] = " wrong_" in each["name"]
         group = re.match(r"level\d|tests|", each["name"])[0] or "GPU MODE"
@@ -331,6 +333,8 @@ def table(*files):
     honest = [each for each in of["honest"] if not each["is_wrong"]]
     print(f"honest: {len(honest)}, {sum(each['verdict'] != 'right' for each in honest)} not right; {statistics.mean([each['seconds_taken'] for each in honest] or [0]):.1f} s each, "
           f"the last one {max([each.get('since_start', 0) for each in honest] or [0]):.0f} s after the start")
+    for each in skipped:
+        print(f"    not judged: {each['name']}: {each['text'][:200]}")
     for (group, kind), some in sorted(kinds.items()):
         print(f"    {group} {kind}: {sum(each['verdict'] == 'right' for each in some)} of {len(some)} right")
     for each in of["honest"]:
