@@ -246,8 +246,8 @@ class Trial:
         side.process.run()
 
     def time(self, started: Sequence[Side], result: Result, again: Callable[[], Side]) -> None:
-        """Alone on the device, in turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started; every call is fresh, and
-        checked. Throws Trouble."""
+        """Alone on the device and in turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started;
+        every call is fresh, and checked. Throws Trouble."""
         side, recorded = started[0], None
         with self.turns.alone():
             quiet = self._quiet_wait(started)

@@ -49,9 +49,10 @@ class Turns:
                 for each in descriptors:
                     stack.callback(os.close, each)
                 deadline = time.monotonic() + self._patience
-                if not (_timed if kind == fcntl.LOCK_EX else _beside)(*descriptors, deadline):
+                queue, work = descriptors
+                if not (_timed if kind == fcntl.LOCK_EX else _beside)(queue, work, deadline):
                     self._missed(f"Another judge did not give way within {self._patience:g} s: times may be disturbed.")
-                fcntl.flock(descriptors[0], fcntl.LOCK_UN)
+                fcntl.flock(queue, fcntl.LOCK_UN)
             yield
 
 
