@@ -301,11 +301,11 @@ def stages(words):
         for file in files:
             file.write_text(SLOWER.format(""))
         begin = time.perf_counter()
-        judge = Judge(problem_of(Path(folder) / "softmax.py"), Settings(time_budget=1.5))
+        judge = Judge(problem_of(Path(folder) / "softmax.py"), Settings())
         for result in judge.results(files):
-            print(f"{line(result)}; since the start {time.perf_counter() - begin:.1f} s, {result.calls_timed} calls", flush=True)
-            for name, (count, seconds) in sorted(taken.items(), key=lambda each: -each[1][1]):
-                print(f"    {name}: {count} times, {seconds:.2f} s", flush=True)
+            print(line(result), flush=True)
+            say("stages", candidate=Path(result.candidate).stem, seconds=result.seconds_taken, since_start=time.perf_counter() - begin, calls=result.calls_timed,
+                taken={name: [count, round(seconds, 3)] for name, (count, seconds) in sorted(taken.items(), key=lambda each: -each[1][1])})
             taken.clear()
     print(f"in all {time.perf_counter() - begin:.1f} s, with the end {taken.get('Trial.close')}; notes {judge.notes}")
 
@@ -318,7 +318,7 @@ def table(*files):
         if each["part"] == "log" and text.startswith('.{"part": "exploit"'):
             name, verdict = (re.search(rf'"{word}": "([^"]*)"', text)[1] for word in ("name", "verdict"))
             each.update(part="exploit", name=name, verdict=verdict, as_expected='"as_expected": true' in text, reason="", text="")
-    of = {part: [each for each in lines if each["part"] == part] for part in ("exploit", "honest", "found", "ranking", "regime", "states")}
+    of = {part: [each for each in lines if each["part"] == part] for part in ("exploit", "honest", "found", "ranking", "stages", "regime", "states")}
     bad = [each for each in of["exploit"] if not each["as_expected"]]
     print(f"exploits: {len(of['exploit'])}, {sum(each['verdict'] == 'right' for each in of['exploit'])} pass, {len(bad)} for a reason that its file does not name")
     for each in bad:
@@ -352,6 +352,9 @@ def table(*files):
         ties += len(place) - len(set(place.values()))
     print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all, "
           f"{statistics.mean([each['seconds'] for each in of['ranking']] or [0]):.1f} s each")
+    for each in of["stages"]:
+        print(f"    {each['candidate']}: {each['seconds']:.1f} s, {each['since_start']:.1f} s after the start, {each['calls']} calls; "
+              + ", ".join(f"{name} {count} times {seconds:.2f} s" for name, (count, seconds) in each["taken"].items()))
     for each in of["regime"] + of["states"]:
         print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
 
