@@ -193,6 +193,22 @@ def candidate(x, y):
                 raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
 
         self.refused("memory", "too little", "def candidate(x, y):\n    return y + x * 3\n", device=Full)
+
+        class Shared(Full):
+            taken_bytes = 70 << 30
+
+        class Joined(Full):
+            left = 100 << 30
+
+            def free_bytes(self):
+                return self.left
+
+            def wait_seconds(self, times=5):
+                self.left = 30 << 30
+                return super().wait_seconds(times)
+
+        self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Shared)
+        self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Joined)
         self.assertFalse(is_broken(RuntimeError("CUDA out of memory")))
         self.assertTrue(is_broken(RuntimeError("CUDA error: an illegal memory access was encountered")))
         self.assertIsNone(trouble_of(ValueError("x")))

@@ -29,6 +29,7 @@ from .trial import Settings, Trial
 from .verdict import REASONS, Result, Trouble
 
 _CANDIDATE_SUFFIXES = (".py", ".toml")
+_NOTABLE_BYTES = 2 << 30  #: of a GPU's memory, in use by others; a context of CUDA takes half of one
 
 
 def candidates_of(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -173,6 +174,7 @@ class Judge:
     def _stages(self, trial: Trial, file: Path, result: Result, check: bool, time_it: bool) -> None:
         """What was asked of one candidate; whatever happens costs this one alone."""
         start = time.monotonic()
+        free_bytes = trial.gpu.free_bytes() if trial.gpu is not None else 0
         memory = None
         sides: list[Side] = []
         try:
@@ -207,6 +209,11 @@ class Judge:
             with trial.turns.beside_others() if trial.gpu is not None else contextlib.nullcontext():
                 list(trial.starters.map(Side.close, sides))
                 trial.give_back(memory)
+        if result.reason == "memory" and trial.gpu is not None:
+            of_others = trial.gpu.taken_bytes + max(free_bytes - trial.gpu.free_bytes(), 0)
+            if of_others > _NOTABLE_BYTES:
+                result.verdict, result.reason = REASONS["room"], "room"
+                result.text = f"Other processes hold {of_others / 2**30:.0f} GiB of the GPU's memory, and the rest did not do: {result.text}"
         result.seconds_taken += time.monotonic() - start
 
     def _start_all(self, trial: Trial, file: Path, memory: Memory | None, time_it: bool) -> list[Side]:

@@ -51,6 +51,8 @@ class Device:
     def __init__(self) -> None:
         import torch
         self._torch: Any = torch
+        free, total = torch.cuda.mem_get_info()
+        self.taken_bytes = int(total - free)  #: by whatever uses the GPU, before the judge did
         self.accelerator = accelerator.Accelerator()
         self.turns_of = str(getattr(torch.cuda.get_device_properties(0), "uuid", self.name))
         self._scratch = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")

@@ -34,6 +34,7 @@ REASONS = {
     "protocol": "refused",  # it talked to the judge
     "judge": "refused",  # the judge itself failed
     "device": "refused",  # it needs a device that is not there
+    "room": "refused",  # other processes hold the memory that it needs
 }
 
 

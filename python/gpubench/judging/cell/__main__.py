@@ -177,7 +177,7 @@ class Mismatch(Exception):
 
 def _words(error: BaseException) -> dict[str, Any]:
     code = error.code if isinstance(error, Mismatch) else "memory" if isinstance(error, MemoryError) else "error"
-    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory"):  # of PyTorch and Triton
+    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory") or "CUDA error: out of memory" in str(error):  # of PyTorch and Triton
         code = "memory"
     code = getattr(error, "judge_code", code)
     place = ""
