@@ -339,9 +339,10 @@ class Trial:
             why = "the reference's process left none"
             try:
                 if side.loaded:
+                    calls = max(1, min(4, self._batch_bytes // max(self._call_bytes(self.probes[0]), 1)))
                     with self.turns.alone():
-                        windows = self._recorded_batches(side, 4)
-                    self._recorded = self._records_of(side, windows, 4)
+                        windows = self._recorded_batches(side, calls)
+                    self._recorded = self._records_of(side, windows, calls)
             except Trouble as trouble:
                 why = trouble.text.removesuffix(".")
         if self._recorded is None or not self._recorded.found:
