@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -121,18 +122,28 @@ void BaselineStore::visit_times(const Fingerprint& machine, std::size_t max,
   const auto files = files_in(folder_ / folder_name(machine));
   std::vector<std::pair<int, std::filesystem::path>> newest(files.rbegin(), files.rend());
   newest.resize(std::min(newest.size(), max));
-  std::vector<BaselineTimes> readers(std::min(at_once, newest.size()));
-  std::vector<BaselineEntry*> entries(readers.size());
-  for (std::size_t first = 0; first < newest.size(); first += at_once) {
-    const std::size_t count = std::min(at_once, newest.size() - first);
-    for_each_in_parallel(count, 1, [&](std::size_t i) {
-      const auto& [number, file] = newest[first + i];
-      entries[i] = &readers[i].read(file);
-      entries[i]->number = number;
-      require_machine(*entries[i], machine, file);
-    });
-    for (std::size_t i = 0; i < count; ++i) visit(*entries[i]);
-  }
+  std::atomic<std::size_t> next = 0;  // to be read
+  std::atomic<std::size_t> turn = 0;  // to be visited, while others read; behind the last once something failed
+  for_each_in_parallel(at_once, 1, [&](std::size_t) {
+    BaselineTimes reader;
+    try {
+      for (std::size_t i = next++; i < newest.size(); i = next++) {
+        const auto& [number, file] = newest[i];
+        BaselineEntry& entry = reader.read(file);
+        entry.number = number;
+        require_machine(entry, machine, file);
+        for (std::size_t now = turn; now < i; now = turn) turn.wait(now);
+        if (turn > i) return;
+        visit(entry);
+        ++turn;
+        turn.notify_all();
+      }
+    } catch (...) {
+      turn += newest.size();
+      turn.notify_all();
+      throw;
+    }
+  });
 }
 
 std::vector<BaselineEntry> BaselineStore::newest_of_each() const {

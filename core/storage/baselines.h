@@ -41,7 +41,8 @@ class BaselineStore {
 
   /// Of one machine, the oldest first, the newest `most` of them. Empty when there are none. Throws ReadError.
   [[nodiscard]] std::vector<BaselineEntry> entries(const Fingerprint& machine, std::size_t max) const;
-  /// The same, the newest first and one after the other, as BaselineTimes has them. Throws likewise.
+  /// The same, the newest first and one after the other, as BaselineTimes has them, on whatever thread. Throws
+  /// likewise.
   void visit_times(const Fingerprint& machine, std::size_t max,
                    const std::function<void(BaselineEntry& entry)>& visit) const;
   /// The newest entry of each machine, as `visit_times` has it. Throws ReadError.

@@ -11,9 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
@@ -161,6 +164,34 @@ TEST_F(Baselines, ForeignAndNewerEntriesAreRefused) {
   for (const char* name : {"README.md", "12x.json", "-3.json", ".gpubench-00.tmp", "0.json"})
     std::ofstream(file.parent_path() / name) << "not an entry";
   EXPECT_EQ(store_.entries(first.fingerprint, 10).size(), 1U);
+}
+
+TEST_F(Baselines, TimesAreVisitedOneByOneUntilOneFails) {
+  constexpr int count = 30;
+  BaselineEntry added = entry("x");
+  for (int i = 0; i < count; ++i) store_.add(added);
+  std::vector<int> numbers;
+  const auto visit = [&](const BaselineEntry& one) {
+    numbers.push_back(one.number);
+    EXPECT_EQ(one.runs.size(), 2U);
+    if (one.number == 3) throw std::out_of_range("three");
+  };
+  const auto down_to = [](int last) {
+    std::vector<int> result(static_cast<std::size_t>(count - last + 1));
+    std::iota(result.rbegin(), result.rend(), last);
+    return result;
+  };
+  store_.visit_times(added.fingerprint, 20, visit);
+  EXPECT_EQ(numbers, down_to(11));
+  numbers.clear();
+  EXPECT_THROW(store_.visit_times(added.fingerprint, 100, visit), std::out_of_range);
+  EXPECT_EQ(numbers, down_to(3));
+  numbers.clear();
+  for (const auto& place : std::filesystem::recursive_directory_iterator(folder_))
+    if (place.path().filename() == "000010.json") std::ofstream(place.path(), std::ios::binary) << "{}";
+  EXPECT_THROW(store_.visit_times(added.fingerprint, 100, visit), ReadError);
+  EXPECT_LE(numbers.size(), 20U);
+  EXPECT_EQ(numbers, down_to(count - static_cast<int>(numbers.size()) + 1));
 }
 
 TEST_F(Baselines, AFolderThatCannotBeWrittenIsSaid) {
