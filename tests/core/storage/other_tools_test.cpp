@@ -157,6 +157,7 @@ TEST(OtherTools, ABaselineOfThemIsReadByItsTimesAlone) {
   entry.label = "v1";
   entry.added_utc = "2026-11-26T12:00:00Z";
   entry.runs = {slim(read_run(kept / "google_benchmark.json")), slim(read_run(kept / "asv.json"))};
+  entry.runs[0].points[0].measurement.name = "with \"escapes\" \\ \u00e4";
   const BaselineEntry times = baseline_times_from_json(to_json(entry), "baseline");
   EXPECT_EQ(times.label, "v1");
   ASSERT_EQ(times.runs.size(), 2U);
@@ -180,6 +181,17 @@ TEST(OtherTools, ABaselineOfThemIsReadByItsTimesAlone) {
   for (std::size_t size = 0; size + 2 < text.size(); size += 97)
     EXPECT_THROW(baseline_times_from_json(text.substr(0, size), "baseline"), ReadError) << size;
   EXPECT_THROW(baseline_times_from_json(text + "x", "baseline"), ReadError);
+  const auto with = [&](std::string_view key, const char* value) {
+    const auto place = text.find(key, text.find("\"timings\"")) + key.size();
+    return text.substr(0, place) + value + text.substr(text.find_first_of(",}", place));
+  };
+  EXPECT_EQ(baseline_times_from_json(with("\"maximum\":", "1e5"), "").runs[0].points[0].measurement.seconds()->maximum,
+            1e5);
+  for (const char* number :
+       {"01", "1.", ".5", "+1", "inf", "nan", "1e", "1x", "1 2", "0x1", "", "-", "{", "]", ":", ","})
+    EXPECT_THROW(baseline_times_from_json(with("\"maximum\":", number), ""), ReadError) << number;
+  for (const char* count : {"01", "1.5", "-1", "99999999999999999999", "true"})
+    EXPECT_THROW(baseline_times_from_json(with("\"count\":", count), ""), ReadError) << count;
 }
 
 TEST(OtherTools, BaselinesReadInTheSameMemoryAreAsReadAlone) {
