@@ -142,13 +142,14 @@ std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
 /// Of a stacked table the shares of rows with one first value.
 nlohmann::json bars_of(const ResultTable& table) {
   auto bars = nlohmann::json::array();
+  if (!table.stacked) return bars;
   const auto share = std::ranges::find(table.columns, "share", &ValueColumn::title) - table.columns.begin();
   const auto shown = std::ranges::find_if(table.columns.begin() + 2, table.columns.end(),
                                           [](const ValueColumn& column) {
                                             return column.kind == ValueKind::text && !column.title.empty();
                                           }) -
                      table.columns.begin();
-  if (!table.stacked || share >= std::ssize(table.columns) || shown >= std::ssize(table.columns)) return bars;
+  if (share >= std::ssize(table.columns) || shown >= std::ssize(table.columns)) return bars;
   for (const auto& row : table.rows) {
     const auto* const part = std::get_if<double>(&row[static_cast<std::size_t>(share)]);
     if (part == nullptr || !(*part > 0.0)) continue;

@@ -34,5 +34,12 @@ TEST(ResultTable, AShareOfACeilingIsNoShareOfTheTime) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("of the time")));
 }
 
+// Red with AddressSanitizer alone: a third column was looked for behind the end.
+TEST(ResultTable, OfOneColumnIsAListOnAPage) {
+  ResultTable table{"findings", columns_of("finding:prose=Findings")};
+  table.add({std::string("Launches are late.")});
+  EXPECT_THAT(html(std::vector{table}), ::testing::HasSubstr("Launches are late."));
+}
+
 }  // namespace
 }  // namespace gpubench::reports
