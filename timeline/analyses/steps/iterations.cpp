@@ -189,6 +189,8 @@ std::vector<Iterations> iterations(const Linked& linked) {
   }
   std::vector<Iterations> result;
   for (std::uint32_t process = 0; process < work.size(); ++process) {
+    const double span =
+        work[process].names.empty() ? 0.0 : static_cast<double>(spans[process].second - spans[process].first);
     const StemRanges *best = nullptr, *optimizer = nullptr;
     bool best_launches_most = false;
     std::string by;
@@ -205,7 +207,6 @@ std::vector<Iterations> iterations(const Linked& linked) {
         optimizer = &candidate;
         optimizer_name = stem.second;
       }
-      const auto span = static_cast<double>(spans[process].second - spans[process].first);
       const auto covered = static_cast<double>(candidate.covered);
       if (candidate.all.size() < min_repeats || work[process].names.empty()) continue;
       const bool launches_most = launch_most(linked, work[process], candidate);
@@ -223,7 +224,6 @@ std::vector<Iterations> iterations(const Linked& linked) {
       by = fmt::format("range {}", name);
     }
     // A forward pass may have half of the time on one rank, and less on another.
-    const auto span = static_cast<double>(spans[process].second - spans[process].first);
     if (optimizer != nullptr && by != "ProfilerStep" && best != nullptr &&
         static_cast<double>(best->covered) < min_cover_beside_optimizer * span && !best_launches_most)
       best = nullptr;

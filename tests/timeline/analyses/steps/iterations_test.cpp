@@ -172,5 +172,12 @@ TEST(Iterations, are_found_where_each_name_stands_several_times_in_one) {
   EXPECT_THAT(all[0].all, SizeIs(10));
 }
 
+// Red with UndefinedBehaviorSanitizer alone: the time of no work was taken.
+TEST(Iterations, are_none_of_a_host_alone) {
+  Sample sample;
+  for (int i = 0; i < 10; ++i) sample.slice(SliceKind::range, sample.ranges, i * 100, i * 100 + 98, "step");
+  EXPECT_THAT(timeline::iterations(sample.sorted()), IsEmpty());
+}
+
 }  // namespace
 }  // namespace gpubench
