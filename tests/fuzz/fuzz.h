@@ -3,6 +3,8 @@
 // with a main that tries each file of a corpus and some hundred changes of it.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -32,6 +35,22 @@ namespace {
 [[maybe_unused]] void require(bool holds) {
   if (!holds) std::abort();
 }
+
+/// A file of these bytes, while it lives: SQLite opens files by their names, and others tell formats by their content.
+struct File {
+  explicit File(std::string_view text, std::string_view name)
+      : folder(std::filesystem::temp_directory_path() / ("gpubench-fuzz-" + std::to_string(::getpid()))),
+        path(folder / name) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  }
+  ~File() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  File& operator=(File&&) = delete;
+  std::filesystem::path folder, path;
+};
 
 }  // namespace
 

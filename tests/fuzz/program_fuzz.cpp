@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program itself takes from outside: its command line, the jobs and results of its processes, and the runs
 // that it goes on with. Each is refused with a sentence, or understood alike however often it is written and read.
+#include "bench/activity/kernel_code.h"
 #include "bench/counters/metrics.h"
 #include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
 #include "main/cli/parse.h"
+#include "main/serve/serve_folder.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/job.h"
-#include "tests/fuzz/fuzz.h"
+#include "profile/injection/options.h"
+#include "tests/fuzz/written.h"
 
 namespace {
 
@@ -37,6 +40,8 @@ using namespace gpubench;
 }
 
 [[maybe_unused]] void job(std::string_view text) {
+  const std::string options = profile::to_text(profile::options_from(std::string(text)));
+  require(profile::to_text(profile::options_from(options)) == options);
   const std::string once = job_to_json(job_from_json(std::string(text)));
   require(job_to_json(job_from_json(once)) == once);
 }
@@ -58,6 +63,21 @@ using namespace gpubench;
   const Run again = kept.so_far();
   require(storage::run_from_json(storage::to_json(again), "again") == again);
   (void)why_not_resumable(earlier, again.context, again.devices, "warm");
+}
+
+/// A program's file, whose kernels' code is hashed.
+[[maybe_unused]] void device_code(std::string_view text) {
+  bench::KernelCode code("sm_90");
+  code.add_device_code(text);
+  code.add_file(File(text, "program").path);
+  (void)code.of("saxpy");
+}
+
+/// What `serve` tells of a file in its folder, and the name that a request asks for.
+[[maybe_unused]] void served(std::string_view text) {
+  (void)serve::is_own_host(std::string(text));
+  const File file(text, "a.json");
+  for (const serve::ServedFile& one : serve::ServedFolder(file.folder).files()) require(one.path == "a.json");
 }
 
 }  // namespace

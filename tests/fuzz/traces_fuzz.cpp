@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of any bytes is refused with a sentence, or analysed and written; what is written is read again alike.
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
+#include <span>
+#include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "core/storage/storage.h"
+#include "kernel_trace/decode.h"
+#include "kernel_trace/statistics.h"
+#include "kernel_trace/trace.h"
+#include "profile/range_profiler/range_reports.h"
+#include "profile/range_profiler/range_results.h"
 #include "profile/recording_reader.h"
-#include "tests/fuzz/fuzz.h"
+#include "profile/verdicts.h"
+#include "tests/fuzz/written.h"
 #include "timeline/input/bytes.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
@@ -50,33 +53,47 @@ void check(const timeline::Timeline& timeline) {
   check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
 }
 
-/// A file of these bytes, while it lives: SQLite opens files by their names, and others tell formats by their content.
-struct File {
-  explicit File(std::string_view text, std::string_view extension)
-      : path(std::filesystem::temp_directory_path() /
-             ("gpubench-fuzz-" + std::to_string(::getpid()) + std::string(extension))) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-  }
-  ~File() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-  File& operator=(File&&) = delete;
-  std::filesystem::path path;
-};
-
-[[maybe_unused]] void nsight_trace(std::string_view text) { check(timeline::read_nsight(File(text, ".sqlite").path)); }
+[[maybe_unused]] void nsight_trace(std::string_view text) { check(timeline::read_nsight(File(text, "a.sqlite").path)); }
 
 /// Of whatever format: XLA's, ROCm's, or packed.
-[[maybe_unused]] void other_trace(std::string_view text) { check(timeline::read_timeline(File(text, ".trace").path)); }
+[[maybe_unused]] void other_trace(std::string_view text) { check(timeline::read_timeline(File(text, "a.trace").path)); }
+
+[[maybe_unused]] profile::Recordings recordings_in(std::string_view text) {
+  return profile::read_recordings(std::vector{File(text, "a.gprec").path});
+}
 
 [[maybe_unused]] void recording(std::string_view text) try {
-  const File file(text, ".gprec");
-  const profile::Recordings recordings = profile::read_recordings(std::vector{file.path});
+  const profile::Recordings recordings = recordings_in(text);
   for (const profile::CountedLaunch& launch : recordings.counted)
     require(launch.process < recordings.timeline.processes.size());
   check(recordings.timeline);
 } catch (const profile::RecordingError&) {  // with a sentence
+}
+
+/// The report of a recording, which is a run, and those of its ranges.
+[[maybe_unused]] void profiled_program(std::string_view text) try {
+  const profile::Recordings recordings = recordings_in(text);
+  Run program;
+  program.devices = profile::devices_of(recordings, {});
+  program = profile::verdicts_of(recordings, program);
+  require(storage::run_from_json(storage::to_json(program), "again").points.size() == program.points.size());
+  fuzz::write_all(program);
+  const auto ranges = profile::summarize(recordings.timeline, {}).ranges;
+  fuzz::plain(profile::text_of(ranges, profile::Reduction::sum, {}));
+  fuzz::plain(profile::csv_of(ranges, profile::Reduction::sum));
+  (void)fuzz::parsed(profile::json_of(ranges, profile::Reduction::sum, {}));
+} catch (const profile::RecordingError&) {  // with a sentence
+}
+
+/// What kernels wrote to a buffer.
+[[maybe_unused]] void kernel_events(std::string_view text) try {
+  const auto events = kernel_trace::decode(std::as_bytes(std::span(text)), {{fuzz::hostile}, {fuzz::hostile}, {}, {}});
+  const kernel_trace::Statistics statistics = kernel_trace::statistics_of(events);
+  fuzz::plain(kernel_trace::statistics_table(statistics));
+  fuzz::plain(kernel_trace::statistics_csv(statistics));
+  (void)fuzz::parsed(kernel_trace::statistics_json(statistics));
+  check(kernel_trace::timeline_of(events));
+} catch (const std::invalid_argument&) {  // no buffer, with a sentence
 }
 
 }  // namespace
