@@ -56,7 +56,10 @@ using namespace gpubench;
   }
   const compare::Comparison all = compare::compare({base}, {next}, {.force = true});
   const reports::Commit commit{fuzz::hostile, fuzz::hostile, fuzz::hostile, fuzz::hostile};
-  reports::Bisected bisected{.good = commit, .bad = commit, .undecided = all.only_in_base, .notes = all.notes};
+  reports::Bisected bisected;
+  bisected.good = bisected.bad = commit;
+  bisected.undecided = all.only_in_base;
+  bisected.notes = all.notes;
   bisected.left_out = {{commit, fuzz::hostile}};
   for (const compare::ComparedPoint& point : all.points) {
     if (bisected.changes.size() == 8) break;
