@@ -66,15 +66,14 @@ class CountingPlan {
     if (group.turn != turn_) {
       group.turn = turn_;
       lacking_ += static_cast<std::size_t>(group.counted[set_] < group.first);
-      if (group.kernel->ranges <= ranges_of_a_step) is_new();
+      if (group.kernel->ranges <= ranges_of_a_step) repeats_not_before(2);
     }
     if (due(group, set_, repeats)) return set_;
     if (!is_over(repeats)) return std::nullopt;
     for (std::size_t set = 0; set < sets_; ++set)
       if (group.kernel->counted[set] == 0) return set;
-    for (std::size_t set = 0; set < sets_; ++set)
-      if (set != set_ && group.counted[set] < group.first) return set;
-    if (group.counted[set_] >= group.first) return std::nullopt;
+    if (group.counted[0] < group.first && !group.kernel->alike.contains(group.alike)) return 0;
+    if (group.counted[set_] >= group.first) return std::nullopt;  // no set is set up again for repeats
     begin_turn(group, set_);
     return set_;
   }
@@ -82,7 +81,9 @@ class CountingPlan {
   void counted(Group& group, std::size_t set) {
     if (set != set_) begin_turn(group, set);
     last_counted_ = launches_;
-    if (group.kernel->counted[set]++ == 0) is_new();
+    // The first set stays longer: layers of a model repeat, too, before the rest of the first step comes.
+    if (group.kernel->counted[set]++ == 0)
+      repeats_not_before(set == 0 ? std::clamp<std::uint64_t>(launches_ / 2, 4, 16) : 4);
     if (set == 0 && group.kernel->alike.insert(group.alike).second) until_over_ = std::max(until_over_, 2 * launches_);
     if (++group.counted[set] == group.first) --lacking_;
   }
@@ -107,10 +108,13 @@ class CountingPlan {
     if (launches_ < until_repeats_) return false;
     return repeats || (set == 0 && !group.kernel->alike.contains(group.alike));
   }
-  /// The first set stays longer: layers of a model repeat, too, before the rest of the first step comes.
-  void is_new() {
+  /// A group or kernel is new to the turn, which lasts so many times as long as until here.
+  void repeats_not_before(std::uint64_t times) {
+    if (launches_ >= 4 * until_over_) {  // what comes so long after is a phase of its own
+      launches_ = last_counted_ = 1;
+      until_over_ = 0;
+    }
     until_repeats_ = 2 * launches_;
-    const std::uint64_t times = set_ == 0 ? std::clamp<std::uint64_t>(launches_ / 2, 4, 16) : 4;
     until_over_ = std::max(until_over_, times * launches_);
   }
   /// With the launch that is on.

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <ranges>
 #include <thread>
 
 #include "core/model/collective.h"
@@ -153,18 +152,19 @@ bool LaunchCounter::may_repeat() {
   return options_.counter_sets.size() == 1 || counting_ns() - before_turn_ns_ < mean_ns(setting_up, set_up_ns);
 }
 
-/// Whether a group is due in the set.
-bool LaunchCounter::lacks(std::size_t set) const {
-  return std::ranges::any_of(groups_, [&](const auto& each) { return each.second.counted[set] < each.second.first; });
+/// Kernels that the set has not counted.
+std::uint64_t LaunchCounter::lacking(std::size_t set) const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(kernels_, [&](const auto& each) { return each.second.counted[set] == 0; }));
 }
 
-/// About how long it would take to count what is due.
+/// About how long it would take to count each kernel by each set.
 double LaunchCounter::seconds_lacking() const {
-  std::uint64_t launches = 0;
-  for (const auto& [key, group] : groups_)
-    for (const std::uint32_t counted : group.counted) launches += group.first - std::min(counted, group.first);
-  std::uint64_t sets = 0;
-  for (std::size_t set = 0; set < options_.counter_sets.size(); ++set) sets += static_cast<std::uint64_t>(lacks(set));
+  std::uint64_t launches = 0, sets = 0;
+  for (std::size_t set = 0; set < options_.counter_sets.size(); ++set) {
+    launches += lacking(set);
+    sets += static_cast<std::uint64_t>(lacking(set) > 0);
+  }
   const std::uint64_t each = counting_ns() / std::max(counted_, 1U);
   return 1e-9 * static_cast<double>(launches * each + sets * mean_ns(setting_up, set_up_ns));
 }
@@ -383,14 +383,14 @@ void LaunchCounter::finish() {
     end(error.what());
   }
   if (!ended_ && !busy_.empty()) end(busy_);
-  if (!ended_ && ended_by_limit_)
+  std::uint64_t all_lacking = 0;
+  for (std::size_t set = 0; set < options_.counter_sets.size(); ++set) all_lacking += lacking(set);
+  if (!ended_ && ended_by_limit_ && all_lacking > 0)
     end(
         fmt::format("Counting reached the limit of what it may add to the program. About {:.0f} s more would count the "
                     "rest: allow it with --metrics-budget=SECONDS.",
                     std::ceil(seconds_lacking())));
-  if (!ended_ && !ended_by_limit_ && held_back_ > 0 &&
-      std::ranges::any_of(std::views::iota(std::size_t{0}, options_.counter_sets.size()),
-                          [this](std::size_t set) { return lacks(set); }))
+  if (!ended_ && !ended_by_limit_ && held_back_ > 0 && all_lacking > 0)
     end(fmt::format(
         "{} launches that were due are not counted: kernels that wait for other GPUs ran beside them, and a "
         "pause would hold those up.",

@@ -98,7 +98,7 @@ class LaunchCounter {
   bool may_spend(std::uint64_t more_ns) const;
   [[nodiscard]] std::uint64_t spent_ns() const;
   [[nodiscard]] std::uint64_t counting_ns() const;
-  [[nodiscard]] bool lacks(std::size_t set) const;
+  [[nodiscard]] std::uint64_t lacking(std::size_t set) const;
   [[nodiscard]] std::uint64_t mean_ns(Part part, std::uint64_t otherwise) const;
   [[nodiscard]] double seconds_lacking() const;
   [[nodiscard]] bool is_communicating(CUcontext context) const;

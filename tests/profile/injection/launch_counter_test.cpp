@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/injection/launch_counter.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "profile/recording_reader.h"
+#include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/profile/a_recording.h"
+
+extern "C" void played_gpu_works(bool on);
+
+namespace gpubench::profile {
+namespace {
+
+class LaunchCounting : public bench::FakeCuptiTest {
+ protected:
+  void SetUp() override {
+    FakeCuptiTest::SetUp();
+    played_gpu_works(false);
+    std::string name = testing::TempDir() + "countingXXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Steps of four kernels behind one that runs once, each step in a range of its own. Of each kernel the counters.
+  std::map<std::uint32_t, std::set<std::string>> count(const InjectionOptions& options, std::uint32_t steps) {
+    std::map<std::uint32_t, std::uint32_t> kernels;  // by correlation
+    {
+      RecordingWriter writer(folder_ / "1.gprec", {.start_ns = 1'700'000'000'000'000'000, .process = 42}, 1 << 20);
+      LaunchCounter counter(bench::load_cupti(), writer, options);
+      std::uint32_t correlation = 0;
+      const auto launch = [&](std::uint32_t kernel, std::uint32_t step) {
+        kernels[++correlation] = kernel;
+        const Launch one{.function = reinterpret_cast<CUfunction>(std::uintptr_t{1000} + kernel),
+                         .context = reinterpret_cast<CUcontext>(std::uintptr_t{1}),
+                         .name = "kernel",
+                         .correlation = correlation,
+                         .shape = {4, 1, 1, 64, 1, 1, 0},
+                         .ranges = step,
+                         .alike = 1};
+        if (counter.before(one) == LaunchCounter::Next::after) counter.after(one);
+      };
+      launch(99, 0);
+      for (std::uint32_t step = 1; step <= steps; ++step)
+        for (std::uint32_t kernel = 0; kernel < 4; ++kernel) launch(kernel, step);
+      counter.finish();
+      const auto lock = writer.lock();
+      writer.add(EndRecord{});
+      writer.flush();
+    }
+    const Recordings recordings = read_recordings(folder_);
+    std::map<std::uint32_t, std::set<std::string>> result;
+    for (const CountedLaunch& one : recordings.counted)
+      for (const auto& [name, value] : one.values)
+        result[kernels.at(one.correlation)].insert(recordings.timeline.names.text(name));
+    notes_ = recordings.counter_notes;
+    return result;
+  }
+
+  std::filesystem::path folder_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(LaunchCounting, sets_each_set_up_once_for_all_kernels_that_recur) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}, {"fake__units.sum"}};
+  options.counting_seconds = 100.0;
+  const auto counted = count(options, 40);
+  for (std::uint32_t kernel = 0; kernel < 4; ++kernel)
+    EXPECT_THAT(counted.at(kernel), testing::ElementsAre("fake__core.sum", "fake__units.sum")) << kernel;
+  EXPECT_THAT(counted.at(99), testing::ElementsAre("fake__core.sum"));
+  EXPECT_THAT(notes_, testing::IsEmpty());
+  const std::string made = calls();
+  EXPECT_EQ(std::ranges::count(made, 'E'), 2) << made;
+}
+
+TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}};
+  options.counting_seconds = 0.001;
+  EXPECT_THAT(count(options, 4), testing::IsEmpty());
+  EXPECT_THAT(notes_, testing::ElementsAre(testing::HasSubstr("Counting reached the limit")));
+}
+
+}  // namespace
+}  // namespace gpubench::profile
