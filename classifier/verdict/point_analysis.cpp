@@ -79,6 +79,13 @@ double part_of(const ResourceTime& resource, const Prediction& prediction) {
 
 Verdict decided(const PointAnalysis& it) {
   const auto confidence = confidence_of(it);
+  if (confidence.is_runner_up_likelier) {
+    PointAnalysis likelier(it.measurement, it.machine, it.time, it.prediction, confidence.runner_up);
+    likelier.moves_whole_sectors = it.moves_whole_sectors;
+    likelier.stray_bytes = it.stray_bytes;
+    // Latency has draws of its own, in which more moves than is declared: each of two may find the other likelier.
+    if (!confidence_of(likelier).is_runner_up_likelier) return decided(likelier);
+  }
   Verdict verdict;
   verdict.regime = it.decision.regime;
   verdict.limiter = it.decision.limiter;
@@ -131,7 +138,7 @@ Verdict undecided(std::string reason) {
 }
 
 PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibrated, const Time& timed,
-                             Prediction predicted, const std::optional<Decision>& given)
+                             Prediction predicted, std::optional<Regime> given)
     : measurement(measured),
       machine(calibrated),
       time(timed),
@@ -146,11 +153,11 @@ PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibra
       is_below_launch(below_launch(time, prediction)) {
   if (busiest_unit) ask_unit();
   ask_atomics();
+  if (given && *given != decision.regime) take(*given);
   const bool works = decision.regime == Regime::memory || decision.regime == Regime::compute;
   if (works && (follows_clock(decision.limiter) || is_bound_by_power(decision.limiter)))
     clock_under_power = clock_under_power_limit(measurement, machine);
   if (clock_under_power) decision.limiter = resource::power;
-  if (given) decision = *given;
   if (decision.regime == Regime::latency) {
     cause = latency_cause(*this);
     decision.limiter = cause.limiter;
@@ -185,6 +192,29 @@ void PointAnalysis::ask_atomics() {
   figures.busy_regime = busiest_unit->decision.regime;
   binding = {busiest_unit->decision, beside_launch};
   decision = busiest_unit->decision;
+}
+
+/// Of two of one kind the longer one is the limiter, as with the busiest unit.
+void PointAnalysis::take(Regime regime) {
+  if (regime == Regime::latency || regime == Regime::unknown) {
+    decision = {regime, regime == Regime::latency ? resource::latency : std::string_view()};
+    return;
+  }
+  if (regime == Regime::overhead) {
+    decision = {regime, figures.starts_longest() ? block_start : resource::launch};
+    if (figures.starts_longest()) binding = {decision, figures.start_seconds};
+    rests_on_unit = false;
+    return;
+  }
+  const auto* const resource = prediction.largest(regime == Regime::memory ? ResourceKind::memory : ResourceKind::pipe);
+  Binding model;
+  if (resource != nullptr)
+    model = {{regime, resource->resource}, regime == Regime::memory ? memory_seconds : resource->seconds};
+  const double unit_seconds =
+      busiest_unit && busiest_unit->decision.regime == regime ? busiest_unit->busy * beside_launch : 0.0;
+  rests_on_unit = unit_seconds > model.seconds;
+  binding = rests_on_unit ? Binding{busiest_unit->decision, unit_seconds} : model;
+  decision = binding.decision;
 }
 
 bool launches_may_decide(const PointAnalysis& it) {

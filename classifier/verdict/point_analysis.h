@@ -17,9 +17,9 @@ namespace gpubench::classifier {
 /// What was measured, what the model says of it, and what follows from both, each computed once. The measurement and
 /// the machine outlive it.
 struct PointAnalysis {
-  /// `given` takes the place of what the rules would decide.
+  /// `given` takes the place of the regime that the rules would decide.
   PointAnalysis(const Measurement& measurement, const Machine& machine, const Time& time, Prediction prediction,
-                const std::optional<Decision>& given = std::nullopt);
+                std::optional<Regime> given = std::nullopt);
 
   const Measurement& measurement;
   const Machine& machine;
@@ -47,6 +47,7 @@ struct PointAnalysis {
  private:
   void ask_unit();
   void ask_atomics();
+  void take(Regime regime);
 };
 
 /// Whether a ceiling is near enough to say what the time could become: it explains a quarter.

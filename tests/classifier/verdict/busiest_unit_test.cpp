@@ -36,6 +36,19 @@ TEST(BusiestUnit, ABusyUnitIsTheLimiterWhateverTheModelSays) {
   EXPECT_EQ(special.limiter, "special");
 }
 
+// The figures themselves say compute just where time is 1.5 times what memory needs, and some draws already do before.
+TEST(BusiestUnit, TheRegimeOfMostDrawsIsNamed) {
+  std::vector<Regime> seen;
+  for (double seconds = 27e-6; seconds < 37e-6; seconds += 0.25e-6) {
+    const auto verdict = classify(with_units(measured(seconds, streaming(80e6, 1e3)), {{"issue_busy", 79.0}}), gpu());
+    EXPECT_NE(verdict.regime, Regime::unknown) << seconds << ": " << verdict.evidence;
+    EXPECT_GE(verdict.confidence, verdict.runner_up_probability) << seconds;
+    seen.push_back(verdict.regime);
+  }
+  EXPECT_EQ(seen.front(), Regime::memory);
+  EXPECT_EQ(seen.back(), Regime::compute);
+}
+
 TEST(BusiestUnit, AFairlyBusyUnitForbidsCertainLatency) {
   const auto plain = measured(62e-6, streaming(80e6, 1e3));
   const auto fairly = classify(with_units(plain, {{"alu_busy", 62.0}}), gpu());

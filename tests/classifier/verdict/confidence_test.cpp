@@ -25,16 +25,16 @@ Time at(double seconds, double sigma) {
 }
 
 /// What the rules would decide of it does not count.
-PointAnalysis case_of(const Decision& decision, const Time& time, const Prediction& prediction) {
+PointAnalysis case_of(Regime regime, const Time& time, const Prediction& prediction) {
   static const Measurement measurement;
   static const Machine machine;
-  return {measurement, machine, time, prediction, decision};
+  return {measurement, machine, time, prediction, regime};
 }
 
 // Both sides of the ridge carry the model's 5 %, so a ratio of exp(5 % * sqrt 2) is one standard deviation.
 TEST(Confidence, OneStandardDeviationFromTheRidge) {
   const auto prediction = memory_and_pipe(std::exp(0.05 * std::sqrt(2.0)), 1.0);
-  const auto confidence = confidence_of(case_of({Regime::memory, "dram"}, at(1.1, 0.0), prediction));
+  const auto confidence = confidence_of(case_of(Regime::memory, at(1.1, 0.0), prediction));
   EXPECT_NEAR(confidence.probability, 0.841345, 0.01);
   EXPECT_EQ(confidence.runner_up, Regime::compute);
 }
@@ -42,17 +42,16 @@ TEST(Confidence, OneStandardDeviationFromTheRidge) {
 TEST(Confidence, OneStandardDeviationFromLatency) {
   const auto prediction = memory_and_pipe(1.0, 0.1);
   const double seconds = 1e-3 + 1.5 * std::exp(-0.05);
-  const auto memory = confidence_of(case_of({Regime::memory, "dram"}, at(seconds, 0.0), prediction));
+  const auto memory = confidence_of(case_of(Regime::memory, at(seconds, 0.0), prediction));
   EXPECT_NEAR(memory.probability, 0.841345, 0.005);
   EXPECT_EQ(memory.runner_up, Regime::latency);
-  const auto latency =
-      confidence_of(case_of({Regime::latency, "latency"}, at(1e-3 + 1.5 * std::exp(0.05), 0.0), prediction));
+  const auto latency = confidence_of(case_of(Regime::latency, at(1e-3 + 1.5 * std::exp(0.05), 0.0), prediction));
   EXPECT_NEAR(latency.probability, 0.9 * 0.841345, 0.01);  // a tenth may move more than is declared
   EXPECT_EQ(latency.runner_up, Regime::memory);
 }
 
 TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
-  const Decision latency{Regime::latency, "latency"};
+  constexpr Regime latency = Regime::latency;
   auto prediction = memory_and_pipe(1.0, 0.1);
   EXPECT_NEAR(confidence_of(case_of(latency, at(5.0, 0.0), prediction)).probability, 1.0 - 0.1 * 2.0 / 3.0,
               0.01);  // four or eight times
@@ -72,7 +71,7 @@ TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
   prediction.counted = true;
   Measurement measurement;
   const auto probability = [&] {
-    PointAnalysis it(measurement, gpu, at(9.0, 0.0), prediction, Decision{Regime::latency, "latency"});
+    PointAnalysis it(measurement, gpu, at(9.0, 0.0), prediction, Regime::latency);
     it.figures.busy = 0.3;
     return confidence_of(it).probability;
   };
@@ -87,30 +86,30 @@ TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
 TEST(Confidence, MissingCeilingsTakeAFifth) {
   auto prediction = memory_and_pipe(1.0, 0.1);
   const Time time = at(1.05, 0.001);
-  const double whole = confidence_of(case_of({Regime::memory, "dram"}, time, prediction)).probability;
+  const double whole = confidence_of(case_of(Regime::memory, time, prediction)).probability;
   prediction.missing = {"fp64"};
-  EXPECT_NEAR(confidence_of(case_of({Regime::memory, "dram"}, time, prediction)).probability, 0.8 * whole, 1e-12);
+  EXPECT_NEAR(confidence_of(case_of(Regime::memory, time, prediction)).probability, 0.8 * whole, 1e-12);
 }
 
 TEST(Confidence, UnknownHasNone) {
-  const auto confidence = confidence_of(case_of({}, at(1.0, 0.0), memory_and_pipe(1.0, 1.0)));
+  const auto confidence = confidence_of(case_of(Regime::unknown, at(1.0, 0.0), memory_and_pipe(1.0, 1.0)));
   EXPECT_EQ(confidence.probability, 0.0);
   EXPECT_EQ(confidence.runner_up, Regime::unknown);
 }
 
 TEST(Excess, OnlyBeyondFivePerCentAndTheUncertainty) {
   const auto prediction = memory_and_pipe(1.0, 0.1);
-  const Decision memory{Regime::memory, "dram"};
+  constexpr Regime memory = Regime::memory;
   EXPECT_FALSE(case_of(memory, at(0.96, 0.0), prediction).excess_over_ceiling);
   EXPECT_NEAR(*case_of(memory, at(0.5, 0.0), prediction).excess_over_ceiling, 2.0, 1e-9);
-  EXPECT_NEAR(*case_of({Regime::overhead, "launch"}, at(0.5, 0.0), prediction).excess_over_ceiling, 2.0, 1e-9);
+  EXPECT_NEAR(*case_of(Regime::overhead, at(0.5, 0.0), prediction).excess_over_ceiling, 2.0, 1e-9);
 }
 
 TEST(BelowLaunch, ByMoreThanBothUncertainties) {
   const auto prediction = memory_and_pipe(1e-6, 1e-6);
-  EXPECT_FALSE(case_of({}, at(0.95e-3, 0.0), prediction).is_below_launch);
-  EXPECT_TRUE(case_of({}, at(0.85e-3, 0.0), prediction).is_below_launch);
-  EXPECT_FALSE(case_of({}, at(0.85e-3, 0.2), prediction).is_below_launch);
+  EXPECT_FALSE(case_of(Regime::unknown, at(0.95e-3, 0.0), prediction).is_below_launch);
+  EXPECT_TRUE(case_of(Regime::unknown, at(0.85e-3, 0.0), prediction).is_below_launch);
+  EXPECT_FALSE(case_of(Regime::unknown, at(0.85e-3, 0.2), prediction).is_below_launch);
 }
 
 TEST(SigmaOf, FewSamplesSayLittle) {
