@@ -207,9 +207,11 @@ class CellProcess:
         self.missing: dict[str, str] = {}
         self._cpu = 0.0
         self._inner = 0
+        self._on_gpu = False
 
     def start(self, inputs: Any, outputs: Any, accelerator: str | None = None) -> None:
         """Starts it with these regions as its memory: of the host, or of the GPU that an accelerator's file is for."""
+        self._on_gpu = accelerator is not None
         ours, theirs = socket.socketpair()
         readable = os.dup(inputs.descriptor) if accelerator else os.open(f"/proc/self/fd/{inputs.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
         given = [theirs.fileno(), readable, outputs.descriptor]
@@ -245,7 +247,7 @@ class CellProcess:
         """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs."""
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
-        waits = _waits(["thread-self", *_threads(self._inner)])
+        waits = self._waits()
         first = witness.begin() if witness is not None else None
         start, start_ns = time.perf_counter_ns(), time.time_ns()
         self._send(request)
@@ -253,7 +255,7 @@ class CellProcess:
         seen = witness.look() if witness is not None else None
         end, end_ns = time.perf_counter_ns(), time.time_ns()
         gpu = witness.end(first) if witness is not None else None
-        after = _waits(["thread-self", *_threads(self._inner)])
+        after = self._waits()
         none = (0.0, 0.0)
         gone = {task: tuple(now - before for now, before in zip(each, waits.get(task, none))) for task, each in after.items()}
         # Of the thread that works most: one that only waits may be there to wait
@@ -261,6 +263,10 @@ class CellProcess:
         busiest, its_wait = max(gone.values(), default=none)
         self._cpu = _cpu_seconds(self._pid)
         return Timed((end - start) * 1e-9, self._cpu - before, idle, waited + its_wait, busiest, (start_ns, end_ns), gpu, seen)
+
+    def _waits(self) -> dict[str, tuple[float, float]]:
+        """Of the judge's thread and those of the process. A GPU's work does not wait for processors."""
+        return {} if self._on_gpu else _waits(["thread-self", *_threads(self._inner)])
 
     def end(self) -> None:
         """Lets it end in order, as a program does that is recorded."""

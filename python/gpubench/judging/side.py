@@ -208,6 +208,7 @@ class Side:
 
     def close(self) -> None:
         self.process.close()
+        self._inputs, self._outputs, self._placed = [], [], None  # memory goes with the last array in it
         if self._owns_memory and self._memory is not None:
             self._memory.close()
 
