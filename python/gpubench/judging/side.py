@@ -91,6 +91,7 @@ class Side:
         self._inputs: list[list[Any]] = []  #: and the arrays there, by call
         self._outputs: list[list[Any]] = []
         self._placed: Any = None  #: for what kind of calls
+        self.is_warm = False  #: whether these were made before
         self.process = CellProcess(limits, hidden, nursery=nursery)
         self.loaded = False
         self.earlier = Earlier()
@@ -135,7 +136,7 @@ class Side:
         kind = (skeleton, inputs, outputs, count, precise)
         if self._placed == kind:
             return
-        self._placed = None
+        self._placed, self.is_warm = None, False
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
         self.process.ask("prepare", slots=self.slots, precise=precise)
         self._rows = Rows(self.memory.outputs, self.slots, stride_of(outputs), self._poison) if outputs else None

@@ -202,11 +202,12 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
-    if not times.blocks or candidate.device is None:  # pages, caches, what is loaded at first use
+    if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
         pair(warm_up, True, False)
         del warm_up
+        candidate.is_warm = True
     block()
     times.idle_cpu += candidate.process.idle_cpu()
 
