@@ -78,6 +78,11 @@ Shown shown_of(const ResultTable& table) {
       else
         cells.emplace_back();
     }
+    if (shown.rows > 0 && shown.columns.size() > 1 && std::ranges::all_of(cells, &std::string::empty)) {
+      shown.columns.pop_back();
+      shown.cells.pop_back();
+      continue;
+    }
     if (column.kind == ValueKind::kernel) cells = distinct_kernel_names(cells);
   }
   if (table.rows.size() > shown.rows)
@@ -105,6 +110,7 @@ std::string console_text(const ResultTable& table, const ConsoleStyle& style) {
   const Shown shown = shown_of(table);
   std::string text;
   if (!table.title.empty()) text += paragraph("", table.title, color::bold, style);
+  if (!table.lead.empty()) text += paragraph("", printable(table.lead), color::bold, style) + "\n";
   if (shown.rows == 0) {
     text += paragraph("", printable(table.none), color::bold, style);
   } else if (table.name.empty()) {
@@ -167,7 +173,7 @@ std::string html(const ResultTable& table) {
   using nlohmann::json;
   const Shown shown = shown_of(table);
   json values = {
-      {"title", table.title}, {"text", ""}, {"none", ""}, {"bars", bars_of(table)}, {"notes", json::array()}};
+      {"title", table.title}, {"text", table.lead}, {"none", ""}, {"bars", bars_of(table)}, {"notes", json::array()}};
   if (shown.rows == 0) {
     values["none"] = table.none;
   } else if (table.name.empty()) {

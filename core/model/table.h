@@ -49,9 +49,11 @@ std::vector<ValueColumn> columns_of(std::string_view text);
 struct ResultTable {
   /// In files: "kernels". Empty: facts, one row whose values stand beside the other tables.
   std::string name;
-  std::vector<ValueColumn> columns;           ///< the one titled `share` tells what a list leaves out
+  /// The one titled `share` tells what a list leaves out. People see none but the first without a value.
+  std::vector<ValueColumn> columns;
   std::vector<std::vector<Value>> rows = {};  ///< the most important first
   std::string title = {};                     ///< for people, above it
+  std::string lead = {};                      ///< for people, below the title: a sentence or two of what it says
   std::string none = {};                      ///< what people read where there are no rows; empty: nothing of it
   std::vector<std::string> notes = {};        ///< sentences for people, below it
   std::size_t shown = 20;                     ///< rows that people see; 0: it is for files alone

@@ -28,6 +28,22 @@ TEST(ResultTable, ShortensKernelsInPipesToo) {
   EXPECT_THAT(csv(table), ::testing::HasSubstr(std::string(400, 'x'))) << "files have the whole name";
 }
 
+TEST(ResultTable, SaysWhatItSaysFirstAndHidesColumnsWithoutAValue) {
+  ResultTable table{"steps", columns_of("name=step; seconds=time; at_roof_seconds=at the roof")};
+  table.lead = "A step takes <1 s>.";
+  table.add({"first", 0.5, Absent{"no ceilings"}});
+  for (const std::string& text : {console_text({table}, {}), html({table})}) {
+    EXPECT_THAT(text, ::testing::HasSubstr("time"));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("at the roof")));
+    EXPECT_LT(text.find("A step takes"), text.find("first"));
+    EXPECT_NE(text.find("A step takes"), std::string::npos);
+  }
+  EXPECT_THAT(html({table}), ::testing::HasSubstr("&lt;1 s&gt;"));
+  EXPECT_THAT(csv(table), ::testing::HasSubstr("at_roof_seconds"));
+  table.rows[0][2] = 0.25;
+  EXPECT_THAT(console_text({table}, {}), ::testing::HasSubstr("at the roof"));
+}
+
 TEST(ResultTable, AShareOfACeilingIsNoShareOfTheTime) {
   const std::string text = console_text({of_three_rows("name=kernel; achieved:share=of ceiling")}, {});
   EXPECT_THAT(text, ::testing::HasSubstr("and 2 more"));

@@ -339,6 +339,23 @@ TEST(Steps, of_real_traces_add_up) {
   }
 }
 
+TEST(Steps, are_told_in_a_sentence_first) {
+  StepTime step{.device = "cuda:0", .process = {}, .by = "range step", .steps = 4, .seconds = 10e-3};
+  step.parts = {
+      {StepPartKind::no_verdict, "", 5e-3}, {StepPartKind::launch, "", 4.9e-3}, {StepPartKind::host, "", 0.1e-3}};
+  step.free_launch_seconds = 5.5e-3;
+  step.roof_reason = "no ceilings";
+  EXPECT_EQ(timeline::step_tables_of({step}).front().lead,
+            "A step of cuda:0 takes 10.0 ms: kernels 50 %, launch gaps 49 %. The largest gain: free launches, as "
+            "in a CUDA graph, would save at most 4.50 ms of it (45 %).");
+  step.at_roof_seconds = 2e-3;
+  EXPECT_THAT(timeline::step_tables_of({step}).front().lead,
+              HasSubstr("kernels at their roof would save at most 8.00 ms"));
+  step.at_roof_seconds = step.free_launch_seconds = 9.9e-3;
+  EXPECT_THAT(timeline::step_tables_of({step}).front().lead, HasSubstr("Nothing that is known here would save 2 %"));
+  EXPECT_EQ(timeline::step_tables_of({}).front().lead, "");
+}
+
 TEST(Steps, of_a_range_that_is_not_there_are_refused) {
   Sample sample;
   sample.kernel(0, 5, 10, 20);

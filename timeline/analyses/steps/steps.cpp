@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -22,6 +25,36 @@ std::string part_text(const StepPart& part) {
   const std::string text(text_of(part.kind));
   if (part.kind != StepPartKind::above_roof) return text;
   return fmt::format("{}: {}", text, part.name.empty() ? "others" : shorten(short_kernel_name(part.name), max_columns));
+}
+
+/// What a reader is to know at once: how long, of what, and what gains the most.
+std::string step_sentence(const StepTime& step) {
+  using enum StepPartKind;
+  constexpr double min_shown_share = 0.02;
+  std::map<StepPartKind, double> sums;
+  for (const StepPart& part : step.parts)
+    sums[part.kind == above_roof || part.kind == no_verdict ? roof : part.kind] += part.seconds;
+  std::vector<std::pair<double, std::string_view>> parts, gains;
+  for (const auto& [kind, seconds] : sums) parts.emplace_back(seconds, kind == roof ? "kernels" : text_of(kind));
+  std::ranges::stable_sort(parts, std::greater(), &std::pair<double, std::string_view>::first);
+  std::erase_if(parts, [&](const auto& part) { return part.first < min_shown_share * step.seconds; });
+  const auto faster = [&](const std::optional<double>& seconds, std::string_view how) {
+    if (seconds) gains.emplace_back(step.seconds - *seconds, how);
+  };
+  faster(step.at_roof_seconds, "kernels at their roof");
+  faster(step.free_launch_seconds, "free launches, as in a CUDA graph,");
+  gains.emplace_back(sums[host], "a host that does nothing but launch");
+  gains.emplace_back(sums[waiting], "no waiting");
+  gains.emplace_back(sums[copies], "copies and fills behind kernels");
+  gains.emplace_back(sums[collectives], "collectives behind kernels");
+  const auto& [seconds, how] = *std::ranges::max_element(gains, {}, &std::pair<double, std::string_view>::first);
+  const auto share = [&](double of) { return format_percent(of / step.seconds); };
+  return fmt::format(
+      "A step of {} takes {}: {}. {}", name_of(step), format_seconds(step.seconds),
+      joined(parts, ", ", [&](const auto& part) { return fmt::format("{} {}", part.second, share(part.first)); }),
+      seconds < min_shown_share * step.seconds ? std::string("Nothing that is known here would save 2 % of it.")
+                                               : fmt::format("The largest gain: {} would save at most {} of it ({}).",
+                                                             how, format_seconds(seconds), share(seconds)));
 }
 
 std::vector<ResultTable> tables_of_steps(const Linked& linked, std::string_view /*by*/) { return step_tables(linked); }
@@ -50,6 +83,9 @@ std::vector<ResultTable> step_tables_of(const std::vector<StepTime>& steps) {
   ResultTable all{"steps", columns_of("gpu=GPU; by=steps; count=count; seconds=a step; recording_seconds; "
                                       "at_roof_seconds=at the roof; free_launch_seconds=launches free; "
                                       "both_seconds=both")};
+  if (const auto longest = std::ranges::max_element(steps, {}, &StepTime::seconds);
+      longest != steps.end() && longest->seconds > 0.0)
+    parts.lead = step_sentence(*longest);
   const auto known = [](const std::optional<double>& seconds, const std::string& why) {
     return or_absent(seconds, why);
   };
