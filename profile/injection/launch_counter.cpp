@@ -28,7 +28,8 @@ constexpr std::uint32_t launches_of_a_batch = 256;
 constexpr std::uint32_t launches_before_rest = 500;
 /// What a set of counters takes to set up, until one was.
 constexpr std::uint64_t set_up_ns = 450'000'000;
-/// What the first set may count though setting it up took all that counting may take: else that was for nothing.
+/// What the first set may count though setting it up took all that counting may take, as on a host at other work: else
+/// that was for nothing. So long, or a quarter of that.
 constexpr std::uint64_t least_counting_ns = 500'000'000;
 /// After which counters that another process holds are asked for again.
 constexpr std::uint64_t nanoseconds_before_next_try = 200'000'000;
@@ -138,7 +139,9 @@ double LaunchCounter::program_seconds() const {
 std::uint64_t LaunchCounter::counting_ns() const { return spent_ns() - costs_[setting_up].nanoseconds; }
 
 bool LaunchCounter::may_spend(std::uint64_t more_ns) const {
-  if (options_.counting_seconds <= 0.0 && more_ns == 0 && set_ == 0 && counting_ns() < least_counting_ns) return true;
+  if (options_.counting_seconds <= 0.0 && more_ns == 0 && set_ == 0 &&
+      counting_ns() < std::max(least_counting_ns, costs_[setting_up].nanoseconds / 4))
+    return true;
   return 1e-9 * static_cast<double>(spent_ns() + more_ns) <=
          counting_allowance(program_seconds(), options_.counting_seconds);
 }

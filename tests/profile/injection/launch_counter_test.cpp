@@ -77,6 +77,16 @@ TEST_F(LaunchCounting, sets_each_set_up_once_for_all_kernels_that_recur) {
   EXPECT_EQ(std::ranges::count(made, 'E'), 2) << made;
 }
 
+/// As beside other work of the host: to set up the first set takes all that counting may take.
+TEST_F(LaunchCounting, that_took_long_to_set_up_counts_each_kernel_all_the_same) {
+  environment_.set("FAKE_CUPTI_ENABLES_IN_MS", "1600");
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}, {"fake__units.sum"}};
+  const auto counted = count(options, 40);
+  for (std::uint32_t kernel = 0; kernel < 4; ++kernel)
+    EXPECT_THAT(counted.at(kernel), testing::ElementsAre("fake__core.sum")) << kernel;
+}
+
 TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {
   InjectionOptions options;
   options.counter_sets = {{"fake__core.sum"}};

@@ -4,6 +4,7 @@
 //   FAKE_CUPTI_PASSES=n               of any set; FAKE_CUPTI_METRICS_A_PASS=n: what a pass holds
 //   FAKE_CUPTI_KEEPS=how              what a second range with one configuration comes to: Start is "refuse"d, the data
 //                                     is "empty", "zero" or the one before ("stale"), passes are too few ("short")
+//   FAKE_CUPTI_ENABLES_IN_MS=n        what the range profiler takes to be enabled
 //   FAKE_CUPTI_INSTRUCTIONS           the chip counts instructions, too
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
 // Kernels that fake_cupti_launches tells of have a range each, if the profiler is to lay them.
@@ -18,12 +19,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -435,6 +438,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params*
   const CUptiResult result = called("cuptiRangeProfilerEnable", "E");
   if (result != CUPTI_SUCCESS) return result;
   if (profiler().enabled) return CUPTI_ERROR_INVALID_OPERATION;
+  std::this_thread::sleep_for(std::chrono::milliseconds(number("FAKE_CUPTI_ENABLES_IN_MS", 0)));
   profiler() = {};
   profiler().enabled = true;
   parameters->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&profiler());
