@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/storage/document.h"
 #include "reports/charts/charts.h"
@@ -151,7 +152,17 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
   const bool one = several == nullptr;
   std::vector<page::File> own = {page::script_page(), page::script_base(), page::script_table()};
   if (run.program) own.insert(own.end(), {page::script_timeline(), page::script_program()});
-  const auto scripts = page::scripts(own), vega = page::vega_scripts(), last = page::scripts({page::script_charts()});
+  const auto scripts = page::scripts(own), last = page::scripts({page::script_charts()});
+  page::Scripts vega;
+  std::string data, samples;
+  for_each_in_parallel(2, 1, [&](std::size_t i) {  // what takes longest, and what can be made beside it
+    if (i == 0) {
+      data = data_script(data_of(run, list, std::move(datasets), std::move(points)));
+    } else {
+      vega = page::vega_scripts();
+      samples = markup::script_json(charts::packed_samples(run));
+    }
+  });
   return markup::fill(
       page::frame().text,
       {{"policy", page::policy(scripts.sources + last.sources + vega.sources)},
@@ -174,8 +185,8 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"boundaries", sections::phases(run) + sections::boundaries(run) + sections::own(run) + sections::checks(run)},
        {"calibrations", sections::calibrations(run)},
        {"environment", one ? sections::environment(run) : environments(*several)},
-       {"data", data_script(data_of(run, list, std::move(datasets), std::move(points)))},
-       {"samples", markup::script_json(charts::packed_samples(run))},
+       {"data", std::move(data)},
+       {"samples", std::move(samples)},
        {"scripts", scripts.html + vega.html + last.html}});
 }
 
