@@ -340,7 +340,11 @@ TEST(Steps, of_real_traces_add_up) {
 }
 
 TEST(Steps, are_told_in_a_sentence_first) {
-  StepTime step{.device = "cuda:0", .process = {}, .by = "range step", .steps = 4, .seconds = 10e-3};
+  StepTime step;
+  step.device = "cuda:0";
+  step.by = "range step";
+  step.steps = 4;
+  step.seconds = 10e-3;
   step.parts = {
       {StepPartKind::no_verdict, "", 5e-3}, {StepPartKind::launch, "", 4.9e-3}, {StepPartKind::host, "", 0.1e-3}};
   step.free_launch_seconds = 5.5e-3;
