@@ -284,6 +284,9 @@ class Contents(unittest.TestCase):
             self.assertEqual(moved.dtype, x.dtype)
             self.assertTrue((moved[:2] != x[:2]).all() and moved[2] == 0)
             self.assertLess(float(abs(moved / np.where(x, x, 1) - np.sign(abs(x))).max()), 20 * np.finfo(x.dtype).eps)
+        x = np.float32([1, -3])
+        self.assertAlmostEqual(float(abs(nudged(x, step=checks.rounding_of("tf32")) / x - 1).max()), 2.0**-11, places=6)
+        self.assertEqual(checks.rounding_of(None), 0.0)
         whole = np.arange(3)
         self.assertIs(nudged(whole), whole)
 

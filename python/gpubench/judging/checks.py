@@ -140,6 +140,14 @@ def ulp_error(actual: Any, exact: Any, dtype: str) -> float | None:
         return float((abs(actual - exact)[usable] / unit).max())
 
 
+_BITS_OF_ALLOWED = {"fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}
+
+
+def rounding_of(precision: str | None) -> float:
+    """Half a unit in the last place of what is allowed, relative; 0 where that is the inputs' type."""
+    return 2.0 ** -(_BITS_OF_ALLOWED[precision] + 1) if precision else 0.0
+
+
 #: Precisions by their bits of mantissa. Rounding to so many leaves an error of norm of 2^-(bits + 1) / sqrt(3) for each operand; taken are a quarter of
 #: that to three times that.
 _NAMES = (("fp8 or int8", 3), ("bf16", 7), ("tf32 or fp16", 10))
@@ -151,7 +159,7 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
     may be 30 times worse, for it may add in another order."""
     if error is None or own is None or dtype not in ("float64", "float32"):
         return None
-    bits = {"fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}.get(allowed or "", _MANTISSA_BITS[dtype])
+    bits = _BITS_OF_ALLOWED.get(allowed or "", _MANTISSA_BITS[dtype])
     if error <= max(30.0 * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):
         return None
     if bits > 23 and 1e-9 < error < 1e-5:

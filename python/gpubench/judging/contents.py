@@ -81,16 +81,16 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
 _NUDGE = {"float32": 2.0**-19, "float64": 2.0**-48}  #: 16 units in the last place, as a sum of some hundred products is off
 
 
-def nudged(array: Any, together: bool = False) -> Any:
-    """Each element moved by its last bits, up or down: what that changes in a result, rounding changes as well. `together`: alike along all axes but the
-    first two, as roundings of equal sums are."""
+def nudged(array: Any, together: bool = False, step: float = 0.0) -> Any:
+    """Each element moved by its last bits, or by a larger step, up or down: what that changes in a result, rounding changes as well. `together`: alike along
+    all axes but the first two, as roundings of equal sums are."""
     name = str(array.dtype).removeprefix("torch.")
     if name not in _NUDGE or 0 in tuple(array.shape):
         return array
     shape = tuple(size if axis < 2 or not together else 1 for axis, size in enumerate(array.shape))
     if layout.framework_of(array) == "torch":
-        return array * (1.0 + _NUDGE[name] * array.new_empty(shape).uniform_(-1.0, 1.0).sign())
-    return array * (1.0 + _NUDGE[name] * np.random.default_rng().choice((-1.0, 1.0), shape)).astype(array.dtype)
+        return array * (1.0 + max(_NUDGE[name], step) * array.new_empty(shape).uniform_(-1.0, 1.0).sign())
+    return array * (1.0 + max(_NUDGE[name], step) * np.random.default_rng().choice((-1.0, 1.0), shape)).astype(array.dtype)
 
 
 class Strided:

@@ -112,11 +112,12 @@ class ProbeMaker:
         return worst
 
     def _of_nudged(self, tree: Any) -> Iterator[list[Any]]:
-        """The reference's results for inputs that differ in their last bits."""
+        """The reference's results for inputs that differ in the last bits of what they may be calculated in."""
         skeleton, leaves = layout.flatten(tree)
+        step = checks.rounding_of(self.problem.precision)
         for together in (False, True):
             try:
-                yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, together) for each in leaves])))[1]
+                yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, together, step) for each in leaves])))[1]
             except Trouble:
                 continue
 
