@@ -205,8 +205,9 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
 
 void apply(const OptionRow& row, const std::string& value, Options& options) {
   const std::vector<std::string> choices = choices_of(row.value);
-  std::istringstream given(takes_several(row.value) ? value + "," : value);
-  for (std::string one; !choices.empty() && std::getline(given, one, takes_several(row.value) ? ',' : '\0');)
+  const char end = takes_several(row.value) ? ',' : '\0';
+  std::istringstream given(value + end);  // so that an empty value is one, too
+  for (std::string one; !choices.empty() && std::getline(given, one, end);)
     if (std::ranges::find(choices, one) == choices.end())
       throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, joined(choices, ", "), printable(one)));
   row.use(options, row, value);

@@ -362,6 +362,7 @@ class CommandLine(CommandLineTest):
         self.assert_refused(self.gpubench("--calibrate", "slow"), "quick, full", "'slow'")
         self.assert_refused(self.gpubench("--check", "nothing"), "'nothing'")
         self.assert_refused(self.gpubench("--adaptive", "many"), "'many'")
+        self.assert_refused(self.gpubench("--since="), "last, off", "not ''")
 
     def test_what_was_meant(self):
         for arguments, words in (
