@@ -121,8 +121,8 @@ def check_implementation(data, output):
 """)
         (result, other), notes = quickly(problem, self.put("mine.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data)\n"),
                                      self.put("half.py", "import numpy as np\n\ndef custom_kernel(data):\n    return np.cumsum(data).astype(np.float16)\n"))
-        self.assertEqual((result.verdict, other.reason), ("right", "type"), result.text)
-        self.assertIn("refuses what rounding makes", " ".join(notes), "of large numbers, by an absolute tolerance")
+        # Of large numbers rounding makes more than this absolute tolerance in most draws; then they are not tried.
+        self.assertEqual((result.verdict, other.reason), ("right", "type"), f"{result.text} {notes}")
 
     def test_a_problems_own_check_says_which_precision_will_do(self):
         text = "import numpy as np\ndef reference(a, b): return a @ b\ndef inputs(random): return tuple(random.standard_normal((64, 64), dtype=np.float32) for _ in range(2))\n"
