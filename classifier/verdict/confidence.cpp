@@ -355,7 +355,6 @@ Confidence confidence_of(const PointAnalysis& it) {
   };
   Confidence result{lowered(share(own), it), max_other(counts, own)};
   if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
-  result.is_runner_up_likelier = result.runner_up_probability > 0.5;
   for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
     result.runner_up = max_other(draw_regimes(it, widening, draw_count / 4), own);
   return result;

@@ -11,7 +11,6 @@ struct Confidence {
   double probability = 0.0;
   Regime runner_up = Regime::unknown;
   double runner_up_probability = 0.0;
-  bool is_runner_up_likelier = false;  ///< more than half of the draws are its
 };
 
 /// The probability that the regime is right: the part of 2000 draws of all uncertain figures that agree, lowered for

@@ -77,15 +77,7 @@ double part_of(const ResourceTime& resource, const Prediction& prediction) {
   return std::pow(memory / busy, p) * within;
 }
 
-Verdict decided(const PointAnalysis& it) {
-  const auto confidence = confidence_of(it);
-  if (confidence.is_runner_up_likelier) {
-    PointAnalysis likelier(it.measurement, it.machine, it.time, it.prediction, confidence.runner_up);
-    likelier.moves_whole_sectors = it.moves_whole_sectors;
-    likelier.stray_bytes = it.stray_bytes;
-    // Latency has draws of its own, in which more moves than is declared: each of two may find the other likelier.
-    if (!confidence_of(likelier).is_runner_up_likelier) return decided(likelier);
-  }
+Verdict decided(const PointAnalysis& it, const Confidence& confidence) {
   Verdict verdict;
   verdict.regime = it.decision.regime;
   verdict.limiter = it.decision.limiter;
@@ -104,6 +96,20 @@ Verdict decided(const PointAnalysis& it) {
   verdict.cross_checks = cross_checks_of(verdict, it.measurement, it.machine.units);
   for (const CrossCheck& check : verdict.cross_checks) weigh(check, verdict);
   return verdict;
+}
+
+/// By the regime of most draws, where the figures themselves name another.
+Verdict decided(const PointAnalysis& it) {
+  const auto is_other_likelier = [](const Confidence& found) { return found.runner_up_probability > 0.5; };
+  const auto confidence = confidence_of(it);
+  if (is_other_likelier(confidence)) {
+    PointAnalysis other(it.measurement, it.machine, it.time, it.prediction, confidence.runner_up);
+    other.moves_whole_sectors = it.moves_whole_sectors;
+    other.stray_bytes = it.stray_bytes;
+    // Latency has draws of its own, in which more moves than is declared: each of two may find the other likelier.
+    if (const auto its = confidence_of(other); !is_other_likelier(its)) return decided(other, its);
+  }
+  return decided(it, confidence);
 }
 
 /// Few words of each sector are asked for, and all of it moves: where moving everything that an operation touches takes
