@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "profile/injection/counting_plan.h"
 #include "timeline/structure/correlations.h"
 #include "timeline/structure/range_tree.h"
 
@@ -96,7 +97,7 @@ class Grouping {
   void borrow_counters(const timeline::StringPool& path_names) {
     struct Member {
       std::size_t group;
-      std::string place;
+      std::uint64_t place;  ///< RangeName::alike of its path
       double median_ns;
     };
     std::map<GroupKey, std::vector<Member>> alike;
@@ -109,7 +110,7 @@ class Grouping {
       const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
       std::ranges::nth_element(durations, middle);
       key.path = 0;
-      alike[key].push_back({i, without_numbers(path_names.text(group.key.path)), static_cast<double>(*middle)});
+      alike[key].push_back({i, range_name<char>(path_names.text(group.key.path)).alike, static_cast<double>(*middle)});
     }
     for (const auto& [key, members] : alike) {
       std::vector<const Member*> donors;
@@ -133,17 +134,6 @@ class Grouping {
     for (const auto& [name, sum] : donor.counters)
       if (!donor.borrowed.contains(name) && group.counters.try_emplace(name, sum).second)
         group.borrowed.emplace(name, donor.key.path);
-  }
-
-  /// Each number as "0".
-  static std::string without_numbers(std::string_view path) {
-    std::string text;
-    for (const char c : path)
-      if (c < '0' || c > '9')
-        text += c;
-      else if (text.empty() || text.back() != '0')
-        text += '0';
-    return text;
   }
 
   bool keeps_name(const std::string& name) const {
