@@ -183,9 +183,9 @@ CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
 }
 
 /// The set to count this launch in; none where it is not due.
-std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group) {
+std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group, bool repeats) {
   again_ = false;
-  if (const auto set = plan_.wanted(group, may_repeat())) return set;
+  if (const auto set = plan_.wanted(group, repeats)) return set;
   // Again only as long as that takes less than a hundredth of the program's time.
   const std::uint64_t to_begin = rests_ ? mean_ns(setting_up, 0) : 0;
   again_ = plan_.due_again(group) && 100 * (nanoseconds_again_ + to_begin) < now_ns() - first_ns_;
@@ -199,8 +199,9 @@ LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
   if (first_ns_ == 0) first_ns_ = now_ns();
   CountingPlan::Group* const group = group_of(launch);
   if (group == nullptr) return Next::nothing;
-  const auto set = wanted_set(*group);
-  if (!set && plan_.is_over(may_repeat())) look_at_rest(0.0);
+  const bool repeats = may_repeat();
+  const auto set = wanted_set(*group, repeats);
+  if (!set && plan_.is_over(repeats)) look_at_rest(0.0);
   if (!set || captures_.load() > 0 || is_capturing(launch) || now_ns() < next_try_ns_) return Next::nothing;
   if (!may_spend(*set != set_ || rests_ || counted_ == 0 ? mean_ns(setting_up, set_up_ns) : 0)) {
     ended_by_limit_ = ended_by_limit_ || !again_;

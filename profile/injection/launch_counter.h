@@ -92,7 +92,7 @@ class LaunchCounter {
   Device& device_of(CUcontext context);
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
   CountingPlan::Group* group_of(const Launch& launch);
-  std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  std::optional<std::size_t> wanted_set(CountingPlan::Group& group, bool repeats);
   [[nodiscard]] bool may_repeat();
   [[nodiscard]] double program_seconds() const;
   bool may_spend(std::uint64_t more_ns) const;
