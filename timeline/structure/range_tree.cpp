@@ -178,11 +178,13 @@ std::string_view stem_of(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
+std::string_view without_separators(std::string_view stem) { return stem.substr(0, stem.find_last_not_of("# _") + 1); }
+
 std::string_view unnumbered(std::string_view name) {
-  std::string_view stem = stem_of(name);
+  const std::string_view stem = stem_of(name);
   if (stem.size() == name.size()) return name;
-  while (!stem.empty() && (stem.back() == '#' || stem.back() == ' ' || stem.back() == '_')) stem.remove_suffix(1);
-  return stem.empty() ? name : stem;
+  const std::string_view common = without_separators(stem);
+  return common.empty() ? name : common;
 }
 
 std::vector<bool> ranges_named(const Timeline& timeline, std::string_view asked) {

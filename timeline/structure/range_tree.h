@@ -17,6 +17,8 @@ namespace gpubench::timeline {
 /// The name without the number at its end; as it is where there is none, or nothing else.
 std::string_view stem_of(std::string_view name);
 
+/// The stem without what parts it from its number: '#', ' ' and '_'.
+std::string_view without_separators(std::string_view stem);
 /// Of numbered names what they have in common: "ProfilerStep" of "ProfilerStep#7"; others as they are.
 std::string_view unnumbered(std::string_view name);
 /// Of each of `timeline.names`, whether `--range` means it: the ranges of this name, or else those that are numbered

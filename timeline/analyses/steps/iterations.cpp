@@ -219,9 +219,7 @@ std::vector<Iterations> iterations(const Linked& linked) {
         continue;
       best = &candidate;
       best_launches_most = launches_most;
-      std::string_view name = stem.second;
-      while (!name.empty() && (name.back() == '#' || name.back() == ' ' || name.back() == '_')) name.remove_suffix(1);
-      by = fmt::format("range {}", name);
+      by = fmt::format("range {}", without_separators(stem.second));
     }
     // A forward pass may have half of the time on one rank, and less on another.
     if (optimizer != nullptr && by != "ProfilerStep" && best != nullptr &&
