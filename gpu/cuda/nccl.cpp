@@ -43,8 +43,12 @@ struct Nccl::Library {
   explicit Library(const std::vector<std::string>& from);
 
   template <class Function>
-  void find(const char* name, Function*& function) {
+  void look_for(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(handle, name));
+  }
+  template <class Function>
+  void find(const char* name, Function*& function) {
+    look_for(name, function);
     if (function == nullptr && reason.empty())
       reason = fmt::format("this NCCL {} has no {}: it is too old; gpubench needs 2.7 or newer", version, name);
   }
@@ -113,10 +117,10 @@ Nccl::Library::Library(const std::vector<std::string>& from) {
   find("ncclBroadcast", broadcast);
   find("ncclSend", send);
   find("ncclRecv", receive);
-  last_error = reinterpret_cast<decltype(last_error)>(dlsym(handle, "ncclGetLastError"));
-  all_to_all = reinterpret_cast<decltype(all_to_all)>(dlsym(handle, "ncclAlltoAll"));
-  allocate = reinterpret_cast<decltype(allocate)>(dlsym(handle, "ncclMemAlloc"));
-  free = reinterpret_cast<decltype(free)>(dlsym(handle, "ncclMemFree"));
+  look_for("ncclGetLastError", last_error);
+  look_for("ncclAlltoAll", all_to_all);
+  look_for("ncclMemAlloc", allocate);
+  look_for("ncclMemFree", free);
 }
 
 Nccl::Nccl() : library_(std::make_shared<Library>(files())) {}
