@@ -52,7 +52,7 @@ struct DeviceCollectives::State {
     fill(sending(), static_cast<std::size_t>(bytes) / sizeof(float), static_cast<float>(rank + 1));
   }
 
-  /// Elements for each rank.
+  /// Of so many bytes what is whole elements for each rank, at least one.
   [[nodiscard]] std::int64_t whole(std::int64_t some_bytes) const {
     const std::int64_t granule = std::int64_t{ranks} * static_cast<std::int64_t>(sizeof(float));
     return std::max(some_bytes / granule, std::int64_t{1}) * granule;

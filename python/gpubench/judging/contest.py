@@ -189,9 +189,10 @@ class Judge:
                     spare = sides[1:]
 
                     def again() -> Side:
-                        if not spare:
-                            sides.append(self._start(trial, file, memory))
-                        return spare.pop(0) if spare else sides[-1]
+                        if spare:
+                            return spare.pop(0)
+                        sides.append(self._start(trial, file, memory))
+                        return sides[-1]
 
                     trial.time(list(sides), result, again)
                 result.verdict = "right"
