@@ -20,7 +20,7 @@ from gpubench.judging import Settings, records, timing, trial
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.cell import accelerator, layout
 from gpubench.judging.contest import Judge
-from gpubench.judging.device import Block, is_broken, trouble_of
+from gpubench.judging.device import Block, asks_beyond_the_gpu, is_broken, trouble_of
 from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
 
@@ -209,6 +209,10 @@ def candidate(x, y):
 
         self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Shared)
         self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Joined)
+        told = "Tried to allocate {} GiB. GPU 0 has a total capacity of 139.80 GiB of which 100.00 GiB is free."
+        self.assertEqual([asks_beyond_the_gpu(told.format(asked)) for asked in (120, 16384.0)], [False, True])
+        self.refused("memory", "16384", f"class OutOfMemoryError(Exception):\n    pass\n\ndef candidate(x, y):\n    raise OutOfMemoryError('{told.format(16384)}')\n",
+                     device=type("Taken", (FakeDevice,), {"taken_bytes": 70 << 30}))
         self.assertFalse(is_broken(RuntimeError("CUDA out of memory")))
         self.assertTrue(is_broken(RuntimeError("CUDA error: an illegal memory access was encountered")))
         self.assertIsNone(trouble_of(ValueError("x")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any, Sequence
@@ -120,6 +121,14 @@ def trouble_of(error: Exception) -> Trouble | None:
     if "out of memory" in words.lower() or "OUT_OF_MEMORY" in words:
         return Trouble("memory", "It left the judge too little of the GPU's memory.")
     return None
+
+
+def asks_beyond_the_gpu(text: str) -> bool:
+    """Whether PyTorch's words on a failed allocation tell of more than the whole GPU has: then it is not for what others hold."""
+    units = {"bytes": 0, "KiB": 10, "MiB": 20, "GiB": 30}
+    told = [re.search(rf"{words} ([\d.]+) (bytes|[KMG]iB)", text) for words in ("Tried to allocate", "total capacity of")]
+    asked, has = (float(each[1]) * 2 ** units[each[2]] if each else 0.0 for each in told)
+    return asked > has > 0.0
 
 
 def is_broken(error: BaseException) -> bool:
