@@ -437,13 +437,14 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
   const bool as_called = asks_for(TimingMode::call);
   const bool waits = as_called && !declared.reset && device_->timing()->waits_for_gpu(batch);
   device_->timing()->forbid_capture(waits ? "it waits for the GPU before it returns" : "");
-  const LaunchedKernels launched = device_->timing()->launched_by(batch);
+  LaunchedKernels launched = device_->timing()->launched_by(batch);
   if (launched.nothing)
     throw std::runtime_error(
         "it enqueued nothing on the stream that state.measure hands to it; launch all its work on that stream");
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   if (launched.only_command) current_.kernels = {*launched.only_command};
+  if (asks_for(TimingMode::device) && !declared.reset && !waits) device_->timing()->estimate(batch, launched.captured);
   const auto cold = device_->make_cold(declared, batch);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;

@@ -58,9 +58,9 @@ class DifferenceTimer final : public Timer {
   [[nodiscard]] double shortest_batch_seconds() const override { return 50e-6; }
   [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
   [[nodiscard]] std::int64_t first_executions() const override;
-  /// What is taken off takes time as well, so that these chains are some 50 us apart: a jitter of 0.2 us is 5 ns of
+  /// What is taken off takes time as well, so that these chains are some 25 us apart: a jitter of 0.2 us is 10 ns of
   /// each.
-  [[nodiscard]] std::int64_t enough_executions() const override { return std::min<std::int64_t>(max_executions(), 40); }
+  [[nodiscard]] std::int64_t enough_executions() const override { return std::min<std::int64_t>(max_executions(), 20); }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
   double now() override { return timer_->now(); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/timing/blocked_stream_timer.h"
 #include "bench/timing/host_timer.h"
@@ -47,6 +48,12 @@ double about_seconds(Gpu& gpu, const Batch& batch) {
   return std::min({once(), once(), once()});
 }
 
+/// So many executions of `about_seconds` take `seconds`; one where that is not known.
+std::int64_t executions_for(double seconds, double about_seconds, std::int64_t most) {
+  if (!(about_seconds > 0.0)) return 1;
+  return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / about_seconds), 1.0, static_cast<double>(most)));
+}
+
 /// CUDA events around executions that follow each other, less events around nothing.
 class StreamTimer final : public Timer {
  public:
@@ -81,10 +88,14 @@ class StreamTimer final : public Timer {
   [[nodiscard]] double min_batch_seconds() const override { return before_ ? 0.0 : blocked_ ? 0.3e-3 : 2e-3; }
   [[nodiscard]] double shortest_batch_seconds() const override { return blocked_ ? 0.05e-3 : min_batch_seconds(); }
   [[nodiscard]] std::int64_t max_executions() const override { return longest_; }
-  /// What is left of the events is then 5 ns of each.
+  /// What is left of the events is then 10 ns of each.
   [[nodiscard]] std::int64_t enough_executions() const override {
-    return blocked_ ? std::min<std::int64_t>(longest_, 20) : longest_;
+    return blocked_ ? std::min<std::int64_t>(longest_, 10) : longest_;
   }
+  [[nodiscard]] std::int64_t first_executions() const override {
+    return before_ ? 1 : executions_for(2.0 * shortest_batch_seconds(), about_seconds_, enough_executions());
+  }
+  void expect(double about_seconds) { about_seconds_ = about_seconds; }
   [[nodiscard]] bool may_be_negative() const override { return before_ || blocked_; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_notes_.hertz(); }
   [[nodiscard]] std::optional<double> host_seconds() override {
@@ -139,6 +150,7 @@ class StreamTimer final : public Timer {
   std::unique_ptr<Event> stop_ = gpu_.event();
   double host_seconds_ = 0.0;
   double nothing_seconds_ = 0.0;
+  double about_seconds_ = 0.0;
 };
 
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
@@ -190,11 +202,22 @@ class CallTimer final : public Timer {
     const double single = seconds_of(1);
     return last_seconds_ = seconds_of(executions + 1) - single;
   }
+  /// As a program makes them, calls may take longer than as they are captured.
+  void estimate() {
+    constexpr std::int64_t more = 4;
+    calls_(gpu_.stream(), 1);
+    const double single = seconds_of(1);
+    const double several = seconds_of(1 + more) - single;
+    about_seconds_ = several > 0.0 ? several / more : single;
+  }
   /// The waits differ by some microseconds.
   [[nodiscard]] double min_batch_seconds() const override { return 2e-3; }
   /// Then by 1 %; replays of a graph, which calls are compared with, by 3 %.
   [[nodiscard]] double shortest_batch_seconds() const override {
     return clock_ == TimingMode::graph ? 0.1e-3 : 0.25e-3;
+  }
+  [[nodiscard]] std::int64_t first_executions() const override {
+    return executions_for(1.2 * shortest_batch_seconds(), about_seconds_, max_first_executions);
   }
   [[nodiscard]] bool warms_up() const override { return true; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
@@ -210,6 +233,8 @@ class CallTimer final : public Timer {
  private:
   /// The waits are nothing beside it, and to make more calls than one would take long.
   static constexpr double long_seconds = 20e-3;
+  /// An estimate may be far too short, and longer batches are found by growing.
+  static constexpr std::int64_t max_first_executions = 200;
 
   double seconds_of(std::int64_t executions) {
     gpu_.wait_for_all();
@@ -224,6 +249,7 @@ class CallTimer final : public Timer {
   Gpu& gpu_;
   Batch calls_;
   TimingMode clock_;
+  double about_seconds_ = 0.0;  ///< of one; zero when that is not known
   double last_seconds_ = 0.0;
 };
 
@@ -234,12 +260,26 @@ Batch replays_of(std::shared_ptr<Graph> graph) {
   };
 }
 
+std::unique_ptr<Timer> call_timer(Gpu& gpu, Batch calls, TimingMode clock, const CapturedExecution& captured) {
+  auto timer = std::make_unique<CallTimer>(gpu, std::move(calls), clock);
+  if (captured.is_short()) timer->estimate();
+  return timer;
+}
+
 }  // namespace
 
 CapturedExecution GpuTiming::captured(const Batch& batch) {
   CapturedExecution result{capture(batch, 1), {}};
   if (result.graph) result.content = result.graph->content();
   return result;
+}
+
+void GpuTiming::estimate(const Batch& batch, CapturedExecution& captured) {
+  captured.launched_seconds = captured.on_gpu_seconds = about_seconds(gpu_, batch);
+  if (!captured.graph || !captured.is_short()) return;
+  const Batch replays = replays_of(captured.graph);
+  replays(gpu_.stream(), 1);  // sets the graph up
+  captured.on_gpu_seconds = std::min(captured.on_gpu_seconds, about_seconds(gpu_, replays));
 }
 
 DeviceTiming GpuTiming::device_timing(Batch batch, const CapturedExecution& captured, const ColdExecutions* cold) {
@@ -249,8 +289,10 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const CapturedExecution& capt
     return timing;
   }
   // Single executions need no estimate, and one that is reset before each must not run without that.
-  const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(gpu_, batch);
-  const auto& [graph, content] = captured;
+  double one_execution_seconds = is_single(cold) ? 0.0 : captured.launched_seconds;
+  if (!is_single(cold) && !(one_execution_seconds > 0.0)) one_execution_seconds = about_seconds(gpu_, batch);
+  const auto& graph = captured.graph;
+  const GraphContent& content = captured.content;
   bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
@@ -285,7 +327,8 @@ DeviceTiming GpuTiming::device_timing(Batch batch, const CapturedExecution& capt
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.timer = std::make_unique<DifferenceTimer>(
       std::move(timer), short_length, timing.kernel_overhead_seconds ? timing.kernel_overhead_seconds->value : 0.0,
-      substitute.note, TimingMode::device, one_execution_seconds);
+      substitute.note, TimingMode::device,
+      captured.on_gpu_seconds > 0.0 ? captured.on_gpu_seconds : one_execution_seconds);
   return timing;
 }
 
@@ -312,6 +355,7 @@ std::unique_ptr<Timer> GpuTiming::stream_timer(Batch batch, const CapturedExecut
   const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
   auto timer = std::make_unique<StreamTimer>(gpu_, std::move(batch), nullptr, true, longest);
   timer->take_off(nothing_seconds_.value(gpu_.now(), known_for_seconds, [&] { return timer->seconds_of_nothing(); }));
+  timer->expect(captured.on_gpu_seconds);
   return timer;
 }
 
@@ -325,7 +369,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
     return result;
   }
   if (mode == TimingMode::call) {
-    result.timer = std::make_unique<CallTimer>(gpu_, std::move(batch), mode);
+    result.timer = call_timer(gpu_, std::move(batch), mode, known ? *known : CapturedExecution{});
     return result;
   }
   if (mode == TimingMode::latency) {
@@ -335,7 +379,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   const CapturedExecution execution = known ? *std::move(known) : captured(batch);
   if (mode == TimingMode::graph) {
     if (execution.graph)
-      result.timer = std::make_unique<CallTimer>(gpu_, replays_of(execution.graph), mode);
+      result.timer = call_timer(gpu_, replays_of(execution.graph), mode, execution);
     else
       result.reason = !why_no_capture_.empty()
                           ? why_no_capture_
@@ -364,7 +408,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
 }
 
 bool GpuTiming::waits_for_gpu(const Batch& batch) {
-  constexpr double min_seconds = 0.3e-3;
+  constexpr double min_seconds = 0.1e-3;
   const auto host_seconds = [&] {
     const double start = gpu_.now();
     batch(gpu_.stream(), 1);

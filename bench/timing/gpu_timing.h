@@ -21,6 +21,11 @@ struct DeviceTiming {
 struct CapturedExecution {
   std::shared_ptr<Graph> graph;  ///< null where it cannot be captured
   GraphContent content;
+  /// What one takes at most, launched and on the GPU alone: where batches begin. Zero where nobody has estimated it.
+  double launched_seconds = 0.0;
+  double on_gpu_seconds = 0.0;
+  /// So that launching is more than a little of it.
+  [[nodiscard]] bool is_short() const { return launched_seconds > 0.0 && launched_seconds < 0.2e-3; }
 };
 
 /// What one execution launches; absent where it cannot be captured.
@@ -98,6 +103,8 @@ class GpuTiming {
   Estimate bare_launch_seconds();
   /// Looks at a captured execution.
   LaunchedKernels launched_by(const Batch& batch);
+  /// Notes about how long one takes. Runs it and its graph a few times.
+  void estimate(const Batch& batch, CapturedExecution& captured);
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
   /// first call also uploads the graph.
   std::function<void()> chain(const Batch& batch, std::int64_t executions);

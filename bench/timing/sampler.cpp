@@ -26,6 +26,9 @@ class Channel {
     const double wanted = std::max(std::min(clock_.min_batch_seconds(), share_seconds / batches_of_a_block),
                                    clock_.shortest_batch_seconds());
     executions_ = batch_length(warm_up(start), wanted);
+    if (!options_.brief || !clock_.warms_up()) return;
+    block_sizes_.push_back(0);
+    keep();
   }
 
   /// The next block; `deadline` may end it early, after its first sample.
@@ -134,12 +137,13 @@ class Channel {
     constexpr double brief_seconds = 0.2e-3;
     const double longest = options_.brief ? brief_seconds : options_.budget_seconds / 10.0;
     executions_ = options_.brief ? clock_.first_executions() : 1;
+    const bool one_is_enough = executions_ > 1;  // the length is not guessed from it, and its executions warm up
     double previous = timed(executions_);
     for (int run = 1;; ++run) {
       const double passed = clock_.now() - start;
       const bool long_enough =
           !(passed >= 0.0 && passed < options_.min_warm_up_seconds);  // a broken clock goes backwards
-      if (long_enough && (run >= max_runs || passed > longest)) break;
+      if (long_enough && (one_is_enough || run >= max_runs || passed > longest)) break;
       const double current = timed(executions_);
       const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
       previous = current;
@@ -164,7 +168,13 @@ class Channel {
   void settle() { timed(executions_); }
 
   void take() {
-    const double seconds = timed(executions_) / static_cast<double>(executions_);
+    timed(executions_);
+    keep();
+  }
+
+  /// The last batch as a sample.
+  void keep() {
+    const double seconds = batch_seconds_ / static_cast<double>(executions_);
     if (!std::isfinite(seconds) || (seconds < 0.0 && !clock_.may_be_negative()))
       throw std::runtime_error("the clock gave an invalid time: the operation's stream or the system clock is broken");
     seconds_.push_back(seconds);

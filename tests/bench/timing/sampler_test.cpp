@@ -54,6 +54,25 @@ TEST(AdaptiveSampler, AFirstLookEndsOnceATimeIsKnownWithinAFewPercent) {
   EXPECT_EQ(of_two_levels(1e-3, 1.3e-3).stop_reason, StopReason::budget);
 }
 
+TEST(AdaptiveSampler, AFirstLookTakesNoBatchThatItNeedNotTake) {
+  SamplingOptions options;
+  options.brief = true;
+  const auto batches = [&](std::int64_t first, bool warms, double min_batch) {
+    FakeClock clock([](std::int64_t) { return 1e-5; }, 0.0, min_batch);
+    clock.first = first;
+    clock.warms = warms;
+    const Samples samples = AdaptiveSampler(options).sample(clock);
+    EXPECT_EQ(samples.seconds.size(), 3U);
+    EXPECT_EQ(samples.block_sizes, (std::vector<std::int64_t>{1, 1, 1}));
+    EXPECT_GE(static_cast<double>(samples.executions_per_sample) * 1e-5, min_batch);
+    return clock.batches;
+  };
+  EXPECT_EQ(batches(20, true, 1e-4), 3) << "the first batch is long enough, and a sample";
+  EXPECT_EQ(batches(20, false, 1e-4), 1 + 3 + 3) << "a clock of the host settles before each block";
+  EXPECT_EQ(batches(5, true, 1e-4), 1 + 3) << "one too short";
+  EXPECT_EQ(batches(1, true, 0.0), 2 + 2) << "a single one is looked at twice";
+}
+
 TEST(AdaptiveSampler, ASlowOperationStillGetsThreeSamples) {
   FakeClock clock([](std::int64_t) { return 5.0; });
   const Samples samples = AdaptiveSampler({}).sample(clock);
