@@ -444,7 +444,12 @@ void PointRunner::time_on_gpu(Declaration& declared, const Batch& batch) {
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   if (launched.only_command) current_.kernels = {*launched.only_command};
-  if (asks_for(TimingMode::device) && !declared.reset && !waits) device_->timing()->estimate(batch, launched.captured);
+  try {
+    if (asks_for(TimingMode::device) && !declared.reset && !waits)
+      device_->timing()->estimate(batch, launched.captured);
+  } catch (const GpuError&) {
+    if (device_->is_lost()) throw;  // else the clocks that fail say why
+  }
   const auto cold = device_->make_cold(declared, batch);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;

@@ -27,7 +27,7 @@ double DifferenceTimer::time(std::int64_t executions) {
   return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * overhead_seconds_;
 }
 
-std::int64_t DifferenceTimer::first_executions() const {
+std::int64_t DifferenceTimer::first_executions() {
   if (!(about_seconds_ > 0.0)) return 1;
   const double fitting = std::ceil(2.0 * shortest_batch_seconds() / about_seconds_);  // launches are half of the short
   return fitting < static_cast<double>(enough_executions()) ? static_cast<std::int64_t>(fitting) : enough_executions();

@@ -57,7 +57,7 @@ class DifferenceTimer final : public Timer {
   [[nodiscard]] double min_batch_seconds() const override { return 200e-6; }
   [[nodiscard]] double shortest_batch_seconds() const override { return 50e-6; }
   [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
-  [[nodiscard]] std::int64_t first_executions() const override;
+  [[nodiscard]] std::int64_t first_executions() override;
   /// What is taken off takes time as well, so that these chains are some 25 us apart: a jitter of 0.2 us is 10 ns of
   /// each.
   [[nodiscard]] std::int64_t enough_executions() const override { return std::min<std::int64_t>(max_executions(), 20); }

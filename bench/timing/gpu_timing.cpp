@@ -92,7 +92,7 @@ class StreamTimer final : public Timer {
   [[nodiscard]] std::int64_t enough_executions() const override {
     return blocked_ ? std::min<std::int64_t>(longest_, 10) : longest_;
   }
-  [[nodiscard]] std::int64_t first_executions() const override {
+  [[nodiscard]] std::int64_t first_executions() override {
     return before_ ? 1 : executions_for(2.0 * shortest_batch_seconds(), about_seconds_, enough_executions());
   }
   void expect(double about_seconds) { about_seconds_ = about_seconds; }
@@ -192,7 +192,9 @@ class LatencyTimer final : public Timer {
 /// and out of the queue is no part of a call in a long loop.
 class CallTimer final : public Timer {
  public:
-  CallTimer(Gpu& gpu, Batch calls, TimingMode clock) : gpu_(gpu), calls_(std::move(calls)), clock_(clock) {}
+  /// `is_short`: it takes little to find out how long one takes.
+  CallTimer(Gpu& gpu, Batch calls, TimingMode clock, bool is_short = false)
+      : gpu_(gpu), calls_(std::move(calls)), clock_(clock), is_short_(is_short) {}
 
   double time(std::int64_t executions) override {
     calls_(gpu_.stream(), 0);
@@ -202,22 +204,20 @@ class CallTimer final : public Timer {
     const double single = seconds_of(1);
     return last_seconds_ = seconds_of(executions + 1) - single;
   }
-  /// As a program makes them, calls may take longer than as they are captured.
-  void estimate() {
-    constexpr std::int64_t more = 4;
-    calls_(gpu_.stream(), 1);
-    const double single = seconds_of(1);
-    const double several = seconds_of(1 + more) - single;
-    about_seconds_ = several > 0.0 ? several / more : single;
-  }
   /// The waits differ by some microseconds.
   [[nodiscard]] double min_batch_seconds() const override { return 2e-3; }
   /// Then by 1 %; replays of a graph, which calls are compared with, by 3 %.
   [[nodiscard]] double shortest_batch_seconds() const override {
     return clock_ == TimingMode::graph ? 0.1e-3 : 0.25e-3;
   }
-  [[nodiscard]] std::int64_t first_executions() const override {
-    return executions_for(1.2 * shortest_batch_seconds(), about_seconds_, max_first_executions);
+  [[nodiscard]] std::int64_t first_executions() override {
+    if (!is_short_) return 1;
+    constexpr std::int64_t more = 4;
+    constexpr std::int64_t most = 200;  // more are found by growing, lest this was far too short
+    calls_(gpu_.stream(), 1);
+    const double single = seconds_of(1);
+    const double several = seconds_of(1 + more) - single;
+    return executions_for(1.2 * shortest_batch_seconds(), several > 0.0 ? several / more : single, most);
   }
   [[nodiscard]] bool warms_up() const override { return true; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
@@ -233,8 +233,6 @@ class CallTimer final : public Timer {
  private:
   /// The waits are nothing beside it, and to make more calls than one would take long.
   static constexpr double long_seconds = 20e-3;
-  /// An estimate may be far too short, and longer batches are found by growing.
-  static constexpr std::int64_t max_first_executions = 200;
 
   double seconds_of(std::int64_t executions) {
     gpu_.wait_for_all();
@@ -249,7 +247,7 @@ class CallTimer final : public Timer {
   Gpu& gpu_;
   Batch calls_;
   TimingMode clock_;
-  double about_seconds_ = 0.0;  ///< of one; zero when that is not known
+  bool is_short_;
   double last_seconds_ = 0.0;
 };
 
@@ -258,12 +256,6 @@ Batch replays_of(std::shared_ptr<Graph> graph) {
   return [graph = std::move(graph)](Stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) graph->launch();
   };
-}
-
-std::unique_ptr<Timer> call_timer(Gpu& gpu, Batch calls, TimingMode clock, const CapturedExecution& captured) {
-  auto timer = std::make_unique<CallTimer>(gpu, std::move(calls), clock);
-  if (captured.is_short()) timer->estimate();
-  return timer;
 }
 
 }  // namespace
@@ -369,7 +361,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
     return result;
   }
   if (mode == TimingMode::call) {
-    result.timer = call_timer(gpu_, std::move(batch), mode, known ? *known : CapturedExecution{});
+    result.timer = std::make_unique<CallTimer>(gpu_, std::move(batch), mode, known && known->is_short());
     return result;
   }
   if (mode == TimingMode::latency) {
@@ -379,7 +371,7 @@ DeviceTiming GpuTiming::timing(TimingMode mode, TimedExecutions executions) {
   const CapturedExecution execution = known ? *std::move(known) : captured(batch);
   if (mode == TimingMode::graph) {
     if (execution.graph)
-      result.timer = call_timer(gpu_, replays_of(execution.graph), mode, execution);
+      result.timer = std::make_unique<CallTimer>(gpu_, replays_of(execution.graph), mode, execution.is_short());
     else
       result.reason = !why_no_capture_.empty()
                           ? why_no_capture_

@@ -26,8 +26,8 @@ class Timer {
   [[nodiscard]] virtual bool warms_up() const { return false; }
   /// Most executions of one batch.
   [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
-  /// To begin with, where the timer knows about how long one takes.
-  [[nodiscard]] virtual std::int64_t first_executions() const { return 1; }
+  /// To begin with, where the timer knows about how long one takes, or finds out.
+  [[nodiscard]] virtual std::int64_t first_executions() { return 1; }
   /// As many give no wrong time either, however short they are.
   [[nodiscard]] virtual std::int64_t enough_executions() const { return max_executions(); }
   /// True for a timer that takes a cost off, so that an operation that does almost nothing may come out below zero.

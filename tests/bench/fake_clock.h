@@ -36,7 +36,7 @@ class FakeClock final : public Timer {
     return hertz ? std::optional(hertz(batches - 1)) : std::nullopt;
   }
   [[nodiscard]] double min_batch_seconds() const override { return min_batch_; }
-  [[nodiscard]] std::int64_t first_executions() const override { return first; }
+  [[nodiscard]] std::int64_t first_executions() override { return first; }
   [[nodiscard]] bool warms_up() const override { return warms; }
   double now() override { return world->now; }
   [[nodiscard]] TimingMode clock() const override { return TimingMode::host; }
