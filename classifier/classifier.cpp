@@ -156,15 +156,21 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
 }  // namespace
 
 void classify(Run& run) {
+  auto sweeps = sweeps_of(run);
+  std::erase_if(sweeps, [](const Sweep& sweep) { return sweep.sizes.size() < min_sizes; });
   Machines machines;
-  for (const auto& calibration : run.calibrations)
-    machines.try_emplace(calibration.device.id, with_errors(machine_of(calibration)));
+  for (const auto& calibration : run.calibrations) {
+    const std::string& device = calibration.device.id;
+    Machine machine = machine_of(calibration);
+    machines.try_emplace(device, std::ranges::find(sweeps, device, &Sweep::device) != sweeps.end()
+                                     ? with_errors(std::move(machine))
+                                     : MachineWithErrors{std::move(machine), {}});
+  }
   judge_points(machines, run);
   std::map<const Measurement*, Verdict*> verdicts;
   for (auto& point : run.points)
     if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
   run.boundaries.clear();
-  const auto sweeps = sweeps_of(run);
   std::vector<std::vector<Boundary>> boundaries(sweeps.size());
   for_each_in_parallel(sweeps.size(), 1, [&](std::size_t i) {
     const auto found = machines.find(sweeps[i].device);

@@ -40,7 +40,7 @@ Work work_between(const Work& below, const Work& above, double part);
 /// never below zero, where one is zero.
 double between(double below, double above, double part);
 
-/// A machine with draws of it from its intervals, made once per calibration.
+/// A machine with draws of it from its intervals, made once per calibration that sweeps are judged by.
 struct MachineWithErrors {
   Machine machine;
   std::vector<Machine> draws;
