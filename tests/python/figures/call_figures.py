@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers.
 With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not.
-With --hundred it prints how long a hundred further profiles of ten small operators take, and how near each is to loops before and after; with --where
-what functions of Python take of that."""
+With --hundred it prints how long a hundred further profiles of ten small operators take, and how near each is to loops before and after; with
+--stages what parts of a profile take of that, and what each clock adds; with --where what functions of Python take of it."""
+import collections
 import itertools
 import statistics
 import sys
@@ -13,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch.profiler import ProfilerActivity, profile
 
+from gpubench import _core, harness, regime
 from gpubench.regime import GPUProfiler
 
 BF16 = torch.bfloat16
@@ -178,6 +180,133 @@ def hundred(profiler, rounds=10):
               f"{', '.join(sorted(set(verdicts)))} |", flush=True)
 
 
+class Stages:
+    """Seconds of functions, by name, and how often they were called."""
+
+    def __init__(self):
+        self.seconds, self.counts = collections.Counter(), collections.Counter()
+
+    def timed(self, name, function):
+        def call(*arguments, **keywords):
+            start = time.perf_counter()
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                self.seconds[name] += time.perf_counter() - start
+                self.counts[name] += 1
+        return call
+
+    def put_in(self, owner, attribute, name):
+        setattr(owner, attribute, self.timed(name, getattr(owner, attribute)))
+
+
+def milliseconds_each(profiler, rows, rounds):
+    start = time.perf_counter()
+    for _ in range(rounds):
+        for _, function, *arguments in rows:
+            profiler.profile_operation(function, *arguments)
+    return 1e3 * (time.perf_counter() - start) / (rounds * len(rows))
+
+
+def pieces():
+    """What single steps of a profile cost the host here, in microseconds: name, function."""
+    x, stream, pool = tensor(8, 8), torch.cuda.Stream(), torch.cuda.MemPool()
+    graphs = {}
+
+    def capture(count):
+        graph = graphs[count] = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream):
+            graph.capture_begin(capture_error_mode="thread_local")
+            for _ in range(count):
+                torch.add(x, x)
+            graph.capture_end()
+
+    def pooled():
+        with torch.cuda.use_mem_pool(pool):
+            pass
+
+    def waited():
+        torch.add(x, x)
+        torch.cuda.synchronize()
+
+    yield "call of add 8 x 8", lambda: torch.add(x, x)
+    yield "the same, and the wait for it", waited
+    yield "cudaDeviceSynchronize of nothing", torch.cuda.synchronize
+    yield "cudaMemGetInfo", torch.cuda.mem_get_info
+    yield "memory_stats", torch.cuda.memory_stats_as_nested_dict
+    yield "use_mem_pool, in and out", pooled
+    yield "ExternalStream and set_stream", lambda: torch.cuda.set_stream(torch.cuda.ExternalStream(stream.cuda_stream))
+    yield "back to the default stream", lambda: torch.cuda.set_stream(torch.cuda.default_stream())
+    for count in (1, 3, 23, 50):
+        yield f"capture and instantiation, {count} calls", lambda count=count: capture(count)
+        yield f"replay of those {count}", lambda count=count: graphs[count].replay()
+
+
+def stages(profiler, rounds=10):
+    """Of a hundred profiles of `small_operators`: what parts take, what each clock adds, and what single steps cost."""
+    rows = list(small_operators())
+    milliseconds_each(profiler, rows, 1)  # the first one sets up
+    plain = milliseconds_each(profiler, rows, rounds)
+    given = harness._TIMES
+    by_clocks = {}
+    for clocks in ("stream,device", "stream,device,graph", "stream,device,call", given, "stream,device", given):
+        harness._TIMES = clocks
+        by_clocks.setdefault(clocks, []).append(milliseconds_each(profiler, rows, rounds))
+    harness._TIMES = given
+    seen = Stages()
+    for owner, attribute, name in ((GPUProfiler, "_once", "first call, watched"), (regime, "run", "run"), (_core, "register", "register"),
+                                   (_core, "run", "engine"), (harness.State, "measure", "timing"), (GPUProfiler, "_profile", "dictionary"),
+                                   (harness, "_reserved_bytes", "memory_stats")):
+        seen.put_in(owner, attribute, name)
+    frameworks, settled = harness._frameworks, harness.settled
+
+    @harness.contextmanager
+    def timed_frameworks(on_gpu, timed=True, own=None):
+        start = time.perf_counter()
+        with frameworks(on_gpu, timed, own) as prepare:
+            if not timed:
+                yield prepare
+                return
+            seen.seconds["frameworks, in"] += time.perf_counter() - start
+            yield seen.timed("changes of stream and pool", prepare)
+            start = time.perf_counter()
+        seen.seconds["frameworks, out"] += time.perf_counter() - start
+
+    harness._frameworks = timed_frameworks
+    harness.settled = lambda function, on_gpu: seen.timed("calls", settled(function, on_gpu))
+    observed = milliseconds_each(profiler, rows, rounds)
+    count = rounds * len(rows)
+    each = collections.Counter({name: 1e3 * seconds / count for name, seconds in seen.seconds.items()})
+    times = {name: number / count for name, number in seen.counts.items()}
+    inside = sum(each[name] for name in ("calls", "changes of stream and pool", "frameworks, in", "frameworks, out"))
+    print(f"{plain:.2f} ms a profile, {observed:.2f} while its parts are timed. Each, ms:\n\n| part | ms | how often |\n|---|---:|---:|")
+    for name, value in (("first call, watched", each["first call, watched"]),
+                        ("engine, but for timing: options, ceilings, verdict", each["engine"] - each["timing"]),
+                        ("run in Python, but for the engine", each["run"] - each["engine"]),
+                        ("dictionary of the profile", each["dictionary"]),
+                        ("calls, captured ones too", each["calls"]),
+                        ("changes of stream and pool", each["changes of stream and pool"]),
+                        ("streams and pool, in and out (some of it memory_stats)", each["frameworks, in"] + each["frameworks, out"]),
+                        ("memory_stats", each["memory_stats"]),
+                        ("rest of timing: graphs, waits, driver, samples", each["timing"] - inside)):
+        number = times.get(name.split(",")[0])
+        print(f"| {name} | {value:.2f} | {'' if number is None else format(number, '.0f')} |")
+    print("\n| clocks | ms a profile, twice or once |\n|---|---|")
+    for clocks, values in by_clocks.items():
+        print(f"| {clocks} | {', '.join(f'{value:.2f}' for value in values)} |")
+    print("\n| step | us, median of 50 |\n|---|---:|")
+    for name, function in pieces():
+        function()
+        torch.cuda.synchronize()
+        took = []
+        for _ in range(50):
+            start = time.perf_counter()
+            function()
+            took.append(1e6 * (time.perf_counter() - start))
+        torch.cuda.synchronize()
+        print(f"| {name} | {statistics.median(took):.1f} |", flush=True)
+
+
 def where(profiler, rounds=10):
     """What Python sees of the same hundred."""
     import cProfile
@@ -197,6 +326,8 @@ def main():
     with torch.no_grad():
         if "--hundred" in sys.argv:
             return hundred(GPUProfiler("cuda:0", verbose=False, metrics=None))
+        if "--stages" in sys.argv:
+            return stages(GPUProfiler("cuda:0", verbose=False, metrics=None))
         if "--where" in sys.argv:
             return where(GPUProfiler("cuda:0", verbose=False, metrics=None))
         if "--deviating" in sys.argv:
