@@ -50,9 +50,21 @@ void measure_launch(GpuCalibration& bench) {
 void sample_all(GpuCalibration& bench, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     bench.step("ceilings", static_cast<double>(round) / rounds);
-    for (auto& probe : bench.probes) bench.sample(probe);
+    for (auto& probe : bench.probes)
+      if (!probe.by_power() || round < rounds - last_visit(rounds)) bench.sample(probe);
   }
-  for (const auto& probe : bench.probes) bench.conclude(probe);
+  for (const auto& probe : bench.probes)
+    if (!probe.by_power()) bench.conclude(probe);
+}
+
+/// What power limits is visited again after all else: between calibrations it differs by more than samples in a row
+/// show.
+void sample_again(GpuCalibration& bench, int rounds) {
+  for (int round = 0; round < last_visit(rounds); ++round)
+    for (auto& probe : bench.probes)
+      if (probe.by_power()) bench.sample(probe);
+  for (const auto& probe : bench.probes)
+    if (probe.by_power()) bench.conclude(probe);
 }
 
 /// After all that needs a cool GPU. Each load is visited twice, so that its interval holds what the others' heat does.
@@ -91,8 +103,10 @@ Calibration calibrate_gpu(GpuCalibration& bench) {
   if (for_process) return std::move(bench.calibration);
   bench.prepare_probes();
   bench.stage(0.16, bench.full ? 0.5 : 0.9);
-  sample_all(bench, bench.options.rounds > 0 ? bench.options.rounds : plan.rounds);
+  const int rounds = bench.options.rounds > 0 ? bench.options.rounds : plan.rounds;
+  sample_all(bench, rounds);
   bench.measure_curves();
+  sample_again(bench, rounds);
   if (bench.full) {
     bench.stage(0.68, 0.93);
     sustain_all(bench);

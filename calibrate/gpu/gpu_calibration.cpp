@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <thread>
 
 #include "core/statistics/statistics.h"
@@ -18,6 +19,16 @@ void take(Probe& probe, const Reading& reading) {
   probe.values.push_back(reading.value);
   if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
   if (reading.cycles) probe.cycles.push_back(*reading.cycles);
+}
+
+/// 95 % interval of the mean of the visits.
+Interval over_visits(std::span<const double> values) {
+  std::vector<double> visits;
+  for (std::size_t i = 0; i < power_visits; ++i) {
+    const std::size_t begin = values.size() * i / power_visits, end = values.size() * (i + 1) / power_visits;
+    if (begin < end) visits.push_back(statistics::median(values.subspan(begin, end - begin)));
+  }
+  return statistics::mean_ci95(visits);
 }
 
 std::string clock_text(const Probe& probe) {
@@ -112,6 +123,11 @@ Ceiling GpuCalibration::ceiling_of(const Probe& probe) const {
   ceiling.temperature_celsius = probe.temperature;
   ceiling.method +=
       fmt::format("; median of {} samples, interval from the smallest to the largest", probe.values.size());
+  if (probe.by_power()) {
+    const Interval visits = over_visits(probe.values);
+    ceiling.ci95 = {std::max(std::min(ceiling.ci95.low, visits.low), 0.0), std::max(ceiling.ci95.high, visits.high)};
+    ceiling.method += fmt::format(" and over {} visits apart", power_visits);
+  }
   if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
   ceiling.method += clock_text(probe);
   if (probe.throttled_samples > 0)

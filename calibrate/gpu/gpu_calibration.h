@@ -10,6 +10,7 @@
 
 #include "calibrate/calibration_context.h"
 #include "core/model/calibration.h"
+#include "core/model/resources.h"
 #include "gpu/device.h"
 
 namespace gpubench::calibrate {
@@ -57,7 +58,14 @@ struct Probe : ProbeSamples {
   /// The declared work is only a bound: the counted work takes its place, and without a count there is no ceiling.
   bool work_is_as_counted = false;
   double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
+
+  [[nodiscard]] bool by_power() const { return is_bound_by_power(ceiling.resource); }
 };
+
+/// What power limits is sampled in so many visits apart in time.
+inline constexpr int power_visits = 3;
+/// How many of its samples are left to the last visit; the others follow each other in the rounds.
+constexpr int last_visit(int samples) { return samples - samples * (power_visits - 1) / power_visits; }
 
 /// A vendor derives from it and brings the probes. Groups of them are added, and then sampled in turn, or write
 /// straight to `calibration`.
@@ -94,7 +102,7 @@ class GpuCalibration : public CalibrationContext {
   /// Takes one sample and the clock with it. An error of the GPU ends the probe: it goes to `failure`.
   void sample(Probe& probe);
   /// The median of the samples with the interval that holds them all, its limit at the clock read, and what bears on
-  /// it.
+  /// it. The interval of what power limits holds the 95 % interval of its visits' mean, too.
   [[nodiscard]] Ceiling ceiling_of(const Probe& probe) const;
   /// Adds the ceiling of a probe that has its samples, or why there is none.
   void conclude(const Probe& probe);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "bench/activity/activity_pass.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/counting_runner.h"
@@ -100,6 +102,63 @@ TEST_F(NullPipeline, ACalibrationThatIsRepeatedTakesSamplesOfItsOwn) {
   }
   ASSERT_EQ(second.absent.size(), first.absent.size());
   EXPECT_EQ(second.absent.front().reason, "there is none");
+}
+
+/// A GPU whose matrix products become slower as its work makes it hot; it keeps its heat from one calibration to the
+/// next.
+struct Heating : NullCalibration {
+  Heating(const Device& device, const calibrate::CalibrationOptions& options, double& kelvin)
+      : NullCalibration(null_backend(), device, options), heat(kelvin) {}
+  void add_probes() override {
+    NullCalibration::add_probes();
+    const calibrate::Probe fp32 =
+        *std::ranges::find(probes, "fp32", [](const auto& one) { return one.ceiling.resource; });
+    for (const char* const resource : {"tensor-bf16", "int32"}) {
+      calibrate::Probe probe = fp32;
+      probe.ceiling.resource = resource;
+      probe.enqueue = [this, flops = *probe.ceiling.work_per_run] {
+        null_backend().launch({"product", 0.0, 0.0, flops * (1.0 + 1e-3 * heat), {}});
+      };
+      probes.push_back(std::move(probe));
+    }
+  }
+  void measure_curves() override { heat += 5.0; }
+  double& heat;
+};
+
+TEST_F(NullPipeline, TheIntervalOfWhatPowerLimitsHoldsWhatHeatDoes) {
+  double heat = 0.0;
+  for (const int rounds : {7, 3}) {
+    calibrate::CalibrationOptions options;
+    options.rounds = rounds;
+    std::vector<Calibration> found;
+    for (int i = 0; i < 2; ++i) {
+      Heating heating(device_, options, heat);
+      found.push_back(calibrate::calibrate_gpu(heating));
+    }
+    const auto meet = [&](const char* resource) {
+      const Ceiling &first = *found[0].find(resource), &second = *found[1].find(resource);
+      EXPECT_EQ(first.repeats, rounds) << resource;
+      return first.ci95.low <= second.ci95.high && second.ci95.low <= first.ci95.high;
+    };
+    EXPECT_TRUE(meet("tensor-bf16"));
+    EXPECT_FALSE(meet("int32")) << "all its samples are of one moment";
+  }
+}
+
+TEST_F(NullPipeline, TheIntervalOfWhatPowerLimitsIsOfItsVisits) {
+  const calibrate::CalibrationOptions options;
+  NullCalibration bench(null_backend(), device_, options);
+  calibrate::Probe probe;
+  probe.ceiling = calibrate::new_ceiling("tensor-bf16", "FLOP/s", CeilingGroup::compute, "products");
+  probe.values = {10.0, 10.0, 11.0, 11.0, 12.0, 12.0, 12.0};
+  // Visits 10, 11 and 12: standard deviation 1, Student's t of two degrees of freedom 4.30265.
+  const Ceiling by_power = bench.ceiling_of(probe);
+  EXPECT_NEAR(by_power.ci95.low, 11.0 - 4.302653 / std::sqrt(3.0), 1e-5);
+  EXPECT_NEAR(by_power.ci95.high, 11.0 + 4.302653 / std::sqrt(3.0), 1e-5);
+  EXPECT_THAT(by_power.method, testing::EndsWith("and over 3 visits apart"));
+  probe.ceiling.resource = "fp32";
+  EXPECT_EQ(bench.ceiling_of(probe).ci95, (Interval{10.0, 12.0}));
 }
 
 TEST_F(NullPipeline, TheVendorIsAmongTheDevices) {
