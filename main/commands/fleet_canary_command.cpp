@@ -121,8 +121,8 @@ struct Judgement {
 
 std::string shortfall(const fleet::Gpu& gpu, const fleet::Test& test, double deficit, double usual,
                       std::string_view of) {
-  return printable(fmt::format("{} ({}): {} {:.1f} % below {} {}", gpu.device.id, gpu.uuid(), test.resource,
-                               100.0 * deficit, of, format_value(usual, test.unit)));
+  return printable(fmt::format("{} ({}): {} ({}) {:.1f} % below {} {}", gpu.device.id, gpu.uuid(), test.resource,
+                               test.phase, 100.0 * deficit, of, format_value(usual, test.unit)));
 }
 
 /// By what is usual in a campaign: beyond the least effect, and four times as far as GPUs differ.

@@ -181,7 +181,7 @@ class Fleet(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertFalse(json.loads(event.read_text())["events"][0]["isHealthy"])
         event.unlink()
-        self.assertRegex(said, r"fp32 [0-9.]+ % below the fleet's [0-9.]+ [GT]FLOP/s")
+        self.assertRegex(said, r"fp32 \(\w+\) [0-9.]+ % below the fleet's [0-9.]+ [GT]FLOP/s")
         code, said = self.canary("--device=cpu")
         self.assertEqual(code, 3)
         self.assertIn("nothing to compare with", said)

@@ -118,7 +118,7 @@ class Examples(unittest.TestCase):
     def test_reframe_passes_and_fails_with_the_canary(self):
         (self.work / "bin" / "gpubench").unlink()
         shutil.copy(EXAMPLES / "reframe_canary.py", self.work)
-        for text, code in (("8 GPUs fine, 16 comparisons (6.0 s)", 0), ("cuda:3 (GPU-1): fp32 9.0 % below", 1)):
+        for text, code in (("8 GPUs fine, 16 comparisons (6.0 s)", 0), ("cuda:3 (GPU-1): fp32 (alone) 9.0 % below", 1)):
             self.tool("gpubench", f"echo 'canary: {text}'; exit {code}\n")
             done = self.run_example("reframe", "-c", self.work / "reframe_canary.py", "-r", f"--prefix={self.work / 'out'}", HOME=str(self.work))
             self.assertEqual(done.returncode, code, done.stdout)
