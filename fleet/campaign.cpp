@@ -385,6 +385,9 @@ Campaign change_of(const Campaign& base, const Campaign& next) {
   for (const auto& [uuid, gpu] : before)
     change.troubles.push_back(
         {TroubleKind::foreign, fmt::format("{} ({}) is in the first campaign alone.", base.gpus[gpu].name(), uuid)});
+  if (change.gpus.empty()) change.troubles = {{TroubleKind::foreign, "No GPU is in both campaigns, by its UUID."}};
+  for (Group& group : change.groups) group.gpus = 0;
+  for (const Gpu& gpu : change.gpus) ++change.groups[gpu.group].gpus;
   for (std::size_t test = 0; test < next.tests.size(); ++test)
     if (const auto found = std::ranges::find(base.tests, next.tests[test]); found != base.tests.end()) {
       change.tests.push_back(next.tests[test]);

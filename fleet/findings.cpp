@@ -234,7 +234,8 @@ std::vector<ResultTable> tables_of(const Campaign& campaign, const Verdicts& ver
   for (const AbsentTest& one : campaign.absent) absent.add({one.phase, one.resource, whole(one.gpus), one.reason});
 
   ResultTable& groups = tables.emplace_back(table("groups", "GPUs that are compared", "group=alike; gpus:count=GPUs"));
-  for (const Group& one : campaign.groups) groups.add({one.name, whole(one.gpus)});
+  for (const Group& one : campaign.groups)
+    if (one.gpus > 0) groups.add({one.name, whole(one.gpus)});
 
   ResultTable& spreads = tables.emplace_back(
       table("tests", "Tests",

@@ -133,6 +133,19 @@ TEST(FleetCampaign, MixedDriversAreToldApart) {
                        HasSubstr("8 of NVIDIA H200, MIG off, driver 590.1")));
 }
 
+TEST(FleetCampaign, MixedModelsVersionsAndPowerLimitsAreToldApart) {
+  const Campaign campaign = joined_after([](auto& results) {
+    results[1].device.name = "NVIDIA H100";
+    results[2].gpubench_version = "0.1.0";
+    results[3].device.properties["power_limit_w"] = "500";
+    results[4].device.properties["ecc"] = "off";
+  });
+  ASSERT_EQ(campaign.groups.size(), 5U);
+  expect_trouble(
+      campaign, TroubleKind::mixed,
+      AllOf(HasSubstr("1 of NVIDIA H100"), HasSubstr("gpubench 0.1.0"), HasSubstr("500 W"), HasSubstr("ECC off")));
+}
+
 TEST(FleetCampaign, AnotherUnitIsAnotherTest) {
   const Campaign campaign = joined_after([](auto& results) { results[1].tests[0].unit = "op/s"; });
   EXPECT_EQ(campaign.tests.size(), 13U);
@@ -173,6 +186,16 @@ TEST(FleetCampaign, ChangeIsTheRatioByUuid) {
   EXPECT_NEAR(change.value(0, 0, 1), next.value(0, 0, 1) / base.value(0, 0, 2), 1e-12);
   ASSERT_EQ(change.troubles.size(), 1U);
   EXPECT_THAT(change.troubles[0].text, HasSubstr("GPU-0000000f) is in the first campaign alone"));
+}
+
+TEST(FleetCampaign, TwoFleetsThatShareNoGpuSaySoOnce) {
+  const Campaign base = joined_after([](auto&) {});
+  const Campaign next = joined_after([](auto& results) {
+    for (RankResult& one : results) one.device.properties["uuid"] += "-other";
+  });
+  const Campaign change = change_of(base, next);
+  expect_trouble(change, TroubleKind::foreign, HasSubstr("No GPU is in both campaigns"));
+  EXPECT_EQ(change.groups[0].gpus, 0U);
 }
 
 TEST(FleetCampaign, WhatWasNotMeasuredIsCountedByItsReason) {
