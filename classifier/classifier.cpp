@@ -176,9 +176,8 @@ void classify(Run& run) {
     const auto found = machines.find(sweeps[i].device);
     if (found == machines.end()) return;
     const auto fit = fit_of(sweeps[i], found->second);
-    boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
-    std::erase_if(boundaries[i], [&](const Boundary& each) {
-      return !is_seen(each, sweeps[i], verdicts) || !is_known_about(each, sweeps[i], verdicts);
+    boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second, [&](const Boundary& each) {
+      return is_seen(each, sweeps[i], verdicts) && is_known_about(each, sweeps[i], verdicts);
     });
   });
   for (auto& each : boundaries)

@@ -38,13 +38,11 @@ double loss_of(const Eigen::VectorXd& residuals, const Priors& priors, const Eig
 void jacobian_at(Residuals& residuals, const Eigen::VectorXd& parameters, const Eigen::VectorXd& base,
                  Eigen::MatrixXd& jacobian) {
   jacobian.resize(residuals.count(), parameters.size());
-  Eigen::VectorXd moved = parameters;
   Eigen::VectorXd shifted;
   for (Eigen::Index j = 0; j < parameters.size(); ++j) {
-    moved[j] += step_of_derivative;
-    residuals.beside(moved, static_cast<int>(j), shifted);
+    shifted = base;
+    residuals.beside(parameters[j] + step_of_derivative, static_cast<int>(j), shifted);
     jacobian.col(j) = (shifted - base) / step_of_derivative;
-    moved[j] = parameters[j];
   }
 }
 

@@ -53,6 +53,12 @@ struct Layout {
   int first_efficiency = 0;            ///< ln e of resources[0], the others follow
   int near_efficiency = -1;
   int count = 0;
+
+  /// Whether a parameter adds to what the work takes, and whether it moves bytes from one memory level to another.
+  [[nodiscard]] bool is_beside_work(int parameter) const;
+  [[nodiscard]] bool is_of_splits(int parameter) const;
+  /// Whether figures of the machine are among the parameters; any capacity comes with `hit`.
+  [[nodiscard]] bool changes_machine() const { return hit >= 0 || overlap >= 0; }
 };
 
 struct Fit {

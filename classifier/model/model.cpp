@@ -234,18 +234,6 @@ ModelInput model_input_of(const Measurement& measurement) {
   return conditions;
 }
 
-void MemoryDemand::split(std::vector<double>& bytes) const {
-  bytes.clear();
-  bytes.reserve(levels.size() + 1);
-  double rest = other_bytes;
-  for (const auto& level : levels) {
-    if (level.capacity_bytes == std::numeric_limits<double>::infinity()) break;
-    bytes.push_back(rest * hit_fraction(footprint_bytes, level.capacity_bytes, level.hit_exponent.value));
-    rest -= bytes.back();
-  }
-  bytes.push_back(rest + first_touch_bytes);
-}
-
 double CountedCache::near_fraction() const {
   return hit_fraction(footprint_bytes, 0.5 * capacity_bytes, hit_exponent.value);
 }

@@ -77,7 +77,25 @@ struct MemoryDemand {
   std::vector<Level> levels;  ///< as the memory resources of the prediction; empty when the levels were counted
 
   /// Bytes served by each level and, last, by what lies beyond; they add to all bytes.
-  void split(std::vector<double>& bytes) const;
+  void split(std::vector<double>& bytes) const {
+    split(bytes, [](std::size_t, double& /*capacity*/, double& /*exponent*/) {});
+  }
+  /// Likewise, with the capacity and the hit exponent of each level changed by `change` first, which takes its place.
+  template <class Change>
+  void split(std::vector<double>& bytes, const Change& change) const {
+    bytes.clear();
+    bytes.reserve(levels.size() + 1);
+    double rest = other_bytes;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      double capacity = levels[i].capacity_bytes;
+      double exponent = levels[i].hit_exponent.value;
+      if (capacity == std::numeric_limits<double>::infinity()) break;
+      change(i, capacity, exponent);
+      bytes.push_back(rest * hit_fraction(footprint_bytes, capacity, exponent));
+      rest -= bytes.back();
+    }
+    bytes.push_back(rest + first_touch_bytes);
+  }
 };
 
 /// The last cache where levels were counted. How much of its traffic the nearer half serves is not counted.

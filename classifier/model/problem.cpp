@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace gpubench::classifier {
 namespace {
@@ -123,30 +124,25 @@ namespace {
 /// The efficiency at a place; 1 where that is -1.
 double efficiency_at(const Eigen::VectorXd& factors, int index) { return index < 0 ? 1.0 : factors[index]; }
 
-/// The seconds of all levels, one after the other, with the capacities and the hit exponent of the factors.
-double in_sequence(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors) {
-  MemoryDemand demand = one.demand;
-  for (std::size_t i = 0; i < demand.levels.size(); ++i) {
-    auto& level = demand.levels[i];
+/// The bytes of each level that was not counted, with the capacities and the hit exponent of the factors.
+void split(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors, std::vector<double>& bytes) {
+  if (one.observation->prediction.counted || one.demand.levels.empty()) return;
+  one.demand.split(bytes, [&](std::size_t i, double& capacity, double& exponent) {
     // The near half shifts those behind it, and shares the place of the cache that it is half of.
     const std::size_t place = one.near_at >= 0 && static_cast<int>(i) > one.near_at ? i - 1 : i;
     if (place < layout.capacities.size() && layout.capacities[place] >= 0)
-      level.capacity_bytes *= factors[layout.capacities[place]];
-    if (layout.hit >= 0) level.hit_exponent.value *= factors[layout.hit];
-  }
-  std::vector<double> bytes;
-  demand.split(bytes);
-  double seconds = 0.0;
-  for (std::size_t i = 0; i < demand.levels.size(); ++i)
-    seconds += bytes[i] * demand.levels[i].seconds_per_byte / efficiency_at(factors, one.level_efficiency[i]);
-  return seconds;
+      capacity *= factors[layout.capacities[place]];
+    if (layout.hit >= 0) exponent *= factors[layout.hit];
+  });
 }
 
 double overlap_of(const Layout& layout, double overlap, const Eigen::VectorXd& factors) {
   return layout.overlap >= 0 ? std::clamp(factors[layout.overlap], 1.0, 64.0) : overlap;
 }
 
-double memory_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors) {
+/// `bytes` are those of `split`.
+double memory_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors,
+                      const std::vector<double>& bytes) {
   const auto& prediction = one.observation->prediction;
   double memory = 0.0;
   if (prediction.counted) {
@@ -158,8 +154,10 @@ double memory_seconds(const Layout& layout, double overlap, const FitCase& one, 
                                            near / efficiency_at(factors, layout.near_efficiency)));
     }
     memory = levels.value();
-  } else if (!one.demand.levels.empty()) {
-    memory = in_sequence(layout, one, factors);
+  } else {
+    const auto& levels = one.demand.levels;
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      memory += bytes[i] * levels[i].seconds_per_byte / efficiency_at(factors, one.level_efficiency[i]);
   }
   for (const auto& [index, seconds] : one.random) memory += seconds / efficiency_at(factors, index);
   return memory;
@@ -177,8 +175,11 @@ double with_rest(double overlap, const FitCase& one, const Eigen::VectorXd& fact
 
 WorkSeconds work_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors) {
   overlap = overlap_of(layout, overlap, factors);
-  const double memory = memory_seconds(layout, overlap, one, factors);
-  return {memory, with_rest(overlap, one, factors, memory)};
+  WorkSeconds work;
+  split(layout, one, factors, work.bytes);
+  work.memory = memory_seconds(layout, overlap, one, factors, work.bytes);
+  work.all = with_rest(overlap, one, factors, work.memory);
+  return work;
 }
 
 /// What the work takes with latency and launch.
@@ -202,8 +203,16 @@ FittedTime with_launch(const Layout& layout, double kernel_overhead_seconds, con
 
 }  // namespace
 
+bool Layout::is_beside_work(int parameter) const {
+  return parameter == launch || parameter == floor || parameter == latency;
+}
+
+bool Layout::is_of_splits(int parameter) const {
+  return parameter >= 0 && (parameter == hit || std::ranges::find(capacities, parameter) != capacities.end());
+}
+
 bool FitCase::memory_depends_on(int parameter, const Layout& layout) const {
-  if (parameter == layout.launch || parameter == layout.floor || parameter == layout.latency) return false;
+  if (layout.is_beside_work(parameter)) return false;
   return parameter < layout.first_efficiency || parameter == layout.near_efficiency ||
          std::ranges::find(level_efficiency, parameter) != level_efficiency.end() ||
          std::ranges::find(random, parameter, &std::pair<int, double>::first) != random.end();
@@ -216,8 +225,7 @@ bool FitCase::rest_depends_on(int parameter, const Layout& layout) const {
 
 FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,
                     const Eigen::VectorXd& factors) {
-  return with_launch(layout, kernel_overhead_seconds, one, factors,
-                     work_seconds(layout, overlap, one, factors).all);
+  return with_launch(layout, kernel_overhead_seconds, one, factors, work_seconds(layout, overlap, one, factors).all);
 }
 
 Problem problem_of(const std::vector<Observation>& observations, const Form& form) {
@@ -273,44 +281,52 @@ Residuals::Residuals(const Problem& problem) : problem_(problem) {
     sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
   };
   for (const auto& one : problem.cases) add(one.observation->seconds, one.observation->sigma);
-  for (const auto& one : problem.cases)
+  for (const auto& one : problem.cases) {
+    device_places_.push_back(logarithms_.size());
     if (one.observation->device_seconds) add(*one.observation->device_seconds, one.observation->device_sigma);
+  }
 }
 
-void Residuals::write(std::size_t i, const FittedTime& time, Eigen::Index& device, Eigen::VectorXd& out) const {
+void Residuals::write(std::size_t i, double work_seconds, Eigen::VectorXd& out) const {
+  const FitCase& one = problem_.cases[i];
+  const auto time = with_launch(problem_.layout, problem_.kernel_overhead_seconds, one, factors_, work_seconds);
   out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
-  if (!problem_.cases[i].observation->device_seconds) return;
-  const auto place = static_cast<std::size_t>(device);
-  out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
-  ++device;
+  if (!one.observation->device_seconds) return;
+  const std::size_t place = device_places_[i];
+  out[static_cast<Eigen::Index>(place)] =
+      (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
 }
 
 void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
   out.resize(count());
-  const Eigen::VectorXd factors = factors_of(parameters);
+  factors_ = factors_of(parameters);
   work_.resize(problem_.cases.size());
-  auto device = static_cast<Eigen::Index>(problem_.cases.size());
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
-    const FitCase& one = problem_.cases[i];
-    work_[i] = work_seconds(problem_.layout, problem_.overlap, one, factors);
-    write(i, with_launch(problem_.layout, problem_.kernel_overhead_seconds, one, factors, work_[i].all), device, out);
+    work_[i] = work_seconds(problem_.layout, problem_.overlap, problem_.cases[i], factors_);
+    write(i, work_[i].all, out);
   }
 }
 
-void Residuals::beside(const Eigen::VectorXd& parameters, int moved, Eigen::VectorXd& out) {
-  out.resize(count());
+void Residuals::beside(double parameter, int moved, Eigen::VectorXd& out) {
   const Layout& layout = problem_.layout;
-  const Eigen::VectorXd factors = factors_of(parameters);
-  const double overlap = overlap_of(layout, problem_.overlap, factors);
-  auto device = static_cast<Eigen::Index>(problem_.cases.size());
+  const double factor = std::exchange(factors_[moved], factor_of(parameter));
+  const double overlap = overlap_of(layout, problem_.overlap, factors_);
+  const bool is_beside_work = layout.is_beside_work(moved);
+  const bool splits = layout.is_of_splits(moved);
+  std::vector<double> bytes;
   for (std::size_t i = 0; i < problem_.cases.size(); ++i) {
     const FitCase& one = problem_.cases[i];
-    auto [memory, all] = work_[i];
-    if (one.memory_depends_on(moved, layout)) memory = memory_seconds(layout, overlap, one, factors);
-    if (memory != work_[i].memory || one.rest_depends_on(moved, layout))
-      all = with_rest(overlap, one, factors, memory);
-    write(i, with_launch(layout, problem_.kernel_overhead_seconds, one, factors, all), device, out);
+    const WorkSeconds& work = work_[i];
+    double memory = work.memory;
+    double all = work.all;
+    if (one.memory_depends_on(moved, layout)) {
+      if (splits) split(layout, one, factors_, bytes);
+      memory = memory_seconds(layout, overlap, one, factors_, splits ? bytes : work.bytes);
+    }
+    if (memory != work.memory || one.rest_depends_on(moved, layout)) all = with_rest(overlap, one, factors_, memory);
+    if (is_beside_work || all != work.all) write(i, all, out);
   }
+  factors_[moved] = factor;
 }
 
 }  // namespace gpubench::classifier

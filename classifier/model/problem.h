@@ -47,7 +47,8 @@ struct FitCase {
 /// What a case's work takes at the ceilings; most of what evaluating a case takes goes to these.
 struct WorkSeconds {
   double memory = 0.0;
-  double all = 0.0;  ///< of the device, without its own latency
+  double all = 0.0;           ///< of the device, without its own latency
+  std::vector<double> bytes;  ///< of each memory level that was not counted
 };
 
 struct Problem {
@@ -77,17 +78,19 @@ class Residuals {
   [[nodiscard]] double sigma(Eigen::Index i) const { return sigmas_[static_cast<std::size_t>(i)]; }
 
   void at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out);
-  /// Likewise where only one parameter differs from those of the last call of `at`: work that it cannot change is not
-  /// computed again.
-  void beside(const Eigen::VectorXd& parameters, int moved, Eigen::VectorXd& out);
+  /// Likewise where only the parameter `moved` differs from those of the last call of `at`. `out` holds what that gave:
+  /// what the parameter cannot change is not computed again.
+  void beside(double parameter, int moved, Eigen::VectorXd& out);
 
  private:
-  void write(std::size_t i, const FittedTime& time, Eigen::Index& device, Eigen::VectorXd& out) const;
+  void write(std::size_t i, double work_seconds, Eigen::VectorXd& out) const;
 
   const Problem& problem_;
+  Eigen::VectorXd factors_;        ///< of the last parameters
   std::vector<WorkSeconds> work_;  ///< by case, at the last parameters
   std::vector<double> logarithms_;
   std::vector<double> sigmas_;
+  std::vector<std::size_t> device_places_;  ///< by case, of the residual of its device's time, where it has one
 };
 
 }  // namespace gpubench::classifier

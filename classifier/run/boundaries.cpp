@@ -47,9 +47,11 @@ class FittedSweep {
   /// `fit` may be null.
   FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines)
       : sweep_(sweep), fit_(fit), machines_(machines), own_{machines.machine, {}, {}, std::nullopt} {
-    if (fit != nullptr)
+    if (fit != nullptr) {
       own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters,
               factors_of(fit->parameters), std::nullopt};
+      own_is_calibrated_ = !fit->layout.changes_machine();
+    }
     has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
                                  : std::ranges::all_of(sweep.sizes, &has_device_time);
     for (const auto& size : sweep.sizes) {
@@ -107,10 +109,11 @@ class FittedSweep {
   }
   [[nodiscard]] Decision decision_at(double place) const {
     const PlaceInSweep here = at(place);
-    const auto prediction = fit_ == nullptr ? here.prediction : predict(here.work, here.input, own_.machine);
-    const auto decision = decide(time_at(here, own_), prediction);
-    if (!meets_ridge(decision, decision)) return decision;
-    return binding_of(as_fitted(prediction, own_)).decision;
+    const auto decided = [&](const Prediction& prediction) {
+      const auto decision = decide(time_at(here, own_), prediction);
+      return meets_ridge(decision, decision) ? binding_of(as_fitted(prediction, own_)).decision : decision;
+    };
+    return own_is_calibrated_ ? decided(here.prediction) : decided(predict(here.work, here.input, own_.machine));
   }
   [[nodiscard]] bool is_counted_at(double place) const { return input_at(place).counted.has_levels(); }
   [[nodiscard]] double margin_at(const PlaceInSweep& here, const Decision& from, const Decision& to,
@@ -227,6 +230,7 @@ class FittedSweep {
   View own_;
   std::vector<ModelInput> inputs_;  ///< of each size, with its wave factor in place of its grid
   bool has_device_ = false;
+  bool own_is_calibrated_ = true;  ///< the fit has no figures of the machine's
 };
 
 /// Change of the margin per e-fold of the argument; absent where the argument has no logarithm.
@@ -315,15 +319,17 @@ Boundary boundary_of(const Sweep& sweep, const Decision& from, const Decision& t
 
 /// `from` and `last` are the decisions at the two places.
 void add_boundaries_between(const FittedSweep& fitted, double low, double high, Decision from, const Decision& last,
-                            std::vector<Boundary>& boundaries) {
+                            const IsShown& is_shown, std::vector<Boundary>& boundaries) {
   while (from != last) {
     const double place = where_it_changes(fitted, low, high, from);
     const Decision to = fitted.decision_at(place);
     if (to == from) return;  // closer than doubles can tell
     if (is_crossing(fitted, place, from, to)) {
       auto boundary = boundary_of(fitted.sweep(), from, to, fitted.argument_at(place));
-      if (fitted.argument_at(place - 0.01) > 0.0) boundary.ci95 = interval_at(fitted, place, from, to);
-      boundaries.push_back(std::move(boundary));
+      if (is_shown(boundary)) {
+        if (fitted.argument_at(place - 0.01) > 0.0) boundary.ci95 = interval_at(fitted, place, from, to);
+        boundaries.push_back(std::move(boundary));
+      }
     }
     from = to;
     low = place;
@@ -349,23 +355,24 @@ std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
 
 }  // namespace
 
-std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines) {
+std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines,
+                                    const IsShown& is_shown) {
   std::vector<Boundary> boundaries;
   if (sweep.sizes.size() < min_sizes || !machines.machine.launch) return boundaries;
   const FittedSweep fitted(sweep, fit, machines);
   if (fit != nullptr)
-    if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));
+    if (auto below = boundary_beyond(fitted, false); below && is_shown(*below)) boundaries.push_back(*std::move(below));
   const double first = fitted.first_place();
   const double last = fitted.last_place();
   const auto place_after = [&](int steps) { return std::min(first + steps / double{steps_between_sizes}, last); };
   Decision before = fitted.decision_at(first);
   for (int steps = 0; place_after(steps) < last; ++steps) {
     Decision after = fitted.decision_at(place_after(steps + 1));
-    add_boundaries_between(fitted, place_after(steps), place_after(steps + 1), before, after, boundaries);
+    add_boundaries_between(fitted, place_after(steps), place_after(steps + 1), before, after, is_shown, boundaries);
     before = std::move(after);
   }
   if (fit != nullptr)
-    if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
+    if (auto above = boundary_beyond(fitted, true); above && is_shown(*above)) boundaries.push_back(*std::move(above));
   return boundaries;
 }
 

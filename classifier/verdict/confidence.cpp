@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "classifier/model/machine.h"
@@ -46,12 +48,34 @@ constexpr double rounding = 1e-9;  ///< more than what rounding makes of a bound
 Interval operator*(const Interval& a, const Interval& b) { return {a.low * b.low, a.high * b.high}; }
 Interval operator*(double a, const Interval& b) { return {a * b.low, a * b.high}; }
 
+/// The factors of a machine's figures in all draws, by standard deviation and column: its points share them.
+using KnownFactors = std::map<std::pair<double, std::size_t>, std::vector<double>>;
+KnownFactors& known_factors() {
+  thread_local KnownFactors known;
+  return known;
+}
+constexpr std::size_t max_known_factors = 256;  // 4 MB; those of a machine are some twenty
+
+std::span<const double> factors_of_machine(double sigma, std::size_t column) {
+  auto& factors = known_factors()[{sigma, column}];
+  if (factors.empty())
+    for (const double z : normal_draws(column)) factors.push_back(std::exp(sigma * z));
+  return factors;
+}
+
 /// One figure's factor in each draw.
 class Factor {
  public:
+  enum class Of { point, machine };
   /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
-  Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
-  [[nodiscard]] double at(std::size_t draw) const { return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0; }
+  Factor(double sigma, std::size_t column, Of of = Of::machine)
+      : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)), of_(of), column_(column) {}
+  [[nodiscard]] double at(std::size_t draw) const {
+    if (!(sigma_ > 0.0)) return 1.0;
+    if (of_ == Of::point) return std::exp(sigma_ * draws_[draw]);
+    if (factors_.empty()) factors_ = factors_of_machine(sigma_, column_);
+    return factors_[draw];
+  }
   /// Between which it is in all draws.
   [[nodiscard]] Interval reach() const {
     const double far = std::exp(sigma_ * max_draw());
@@ -61,6 +85,9 @@ class Factor {
  private:
   double sigma_;
   std::span<const double> draws_;
+  Of of_;
+  std::size_t column_;
+  mutable std::span<const double> factors_;  ///< of a machine, once one is asked for
 };
 
 /// The memory's time in each draw. Levels and capacities err apart, the model errs on the memory as a whole.
@@ -73,14 +100,13 @@ class MemoryDraws {
         seconds_.push_back(resource.seconds);
         rates_.emplace_back(widening * resource.sigma, column++);
       }
-    demand_ = prediction.demand;
-    for (const auto& level : demand_.levels) {
+    for (const auto& level : prediction.demand.levels) {
       capacities_.emplace_back(widening * std::hypot(level.capacity_sigma, model_sigma), column++);
       exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
     }
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
     const double min = 1e-6 * prediction.memory_seconds();
-    splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
+    splits_vary_ = !capacities_.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
   }
 
   /// Between which `seconds` is in all draws.
@@ -111,14 +137,12 @@ class MemoryDraws {
   }
 
   void split(std::size_t draw) {
-    auto& levels = demand_.levels;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      const auto& base = prediction_.demand.levels[i];
-      levels[i].capacity_bytes = base.capacity_bytes * capacities_[i].at(draw);
-      levels[i].hit_exponent.value = base.hit_exponent.value * exponents_[i].at(draw);
-    }
-    demand_.split(bytes_);
-    for (std::size_t i = 0; i < levels.size(); ++i) seconds_[i] = bytes_[i] * levels[i].seconds_per_byte;
+    prediction_.demand.split(bytes_, [&](std::size_t i, double& capacity, double& exponent) {
+      capacity *= capacities_[i].at(draw);
+      exponent *= exponents_[i].at(draw);
+    });
+    for (std::size_t i = 0; i < capacities_.size(); ++i)
+      seconds_[i] = bytes_[i] * prediction_.demand.levels[i].seconds_per_byte;
   }
 
   const Prediction& prediction_;
@@ -127,7 +151,6 @@ class MemoryDraws {
   std::vector<Factor> rates_;
   std::vector<Factor> capacities_;
   std::vector<Factor> exponents_;
-  MemoryDemand demand_;
   std::vector<double> bytes_;
   bool splits_vary_ = false;
 };
@@ -184,11 +207,12 @@ bool is_same_beside_launch(const Figures& base, const Reach& reach) {
 }
 
 RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t draws = draw_count) {
+  if (known_factors().size() > max_known_factors) known_factors().clear();
   const Time& time = it.time;
   const Prediction& prediction = it.prediction;
   std::size_t column = 0;
-  const Factor seconds(widening * time.sigma, column++);
-  const Factor device(widening * time.device_sigma, column++);
+  const Factor seconds(widening * time.sigma, column++, Factor::Of::point);
+  const Factor device(widening * time.device_sigma, column++, Factor::Of::point);
   const Factor launch = Factor(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
   // What a launch costs beside other work is not quite what it costs beside nothing.
   const Factor launch_model = Factor(widening * model_sigma, column++);

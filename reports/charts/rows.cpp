@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "core/base/parallel.h"
@@ -332,7 +334,10 @@ void put_bands(Json& rows, const Group& group, const std::string& line, const st
 
 Json rounded(double value, int digits) {
   if (!std::isfinite(value)) return nullptr;
-  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+  std::array<char, 64> text;
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
+  if (written.ec == std::errc()) std::from_chars(text.data(), written.ptr, value);
+  return value;
 }
 
 void put(Json& row, const char* key, std::optional<double> value, int digits) {

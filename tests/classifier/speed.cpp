@@ -31,7 +31,8 @@ void sweep(benchmark::State& state) {
   const auto sweeps = sweeps_of(run);
   for (auto _ : state) {
     const auto fit = fit_of(sweeps.front(), machines);
-    benchmark::DoNotOptimize(boundaries_of(sweeps.front(), fit ? &*fit : nullptr, machines));
+    benchmark::DoNotOptimize(
+        boundaries_of(sweeps.front(), fit ? &*fit : nullptr, machines, [](const Boundary&) { return true; }));
   }
 }
 BENCHMARK(sweep)->ArgName("cpu")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);

@@ -247,7 +247,8 @@ TEST(Residuals, BesideOneParameterAreWhatTheyAreThere) {
         auto moved = problem.priors.mean;
         residuals.at(moved, base);
         moved[j] += 0.3;
-        residuals.beside(moved, j, beside);
+        beside = base;
+        residuals.beside(moved[j], j, beside);
         residuals.at(moved, there);
         EXPECT_EQ(beside, there) << j;
       }
