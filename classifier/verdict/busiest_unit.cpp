@@ -35,6 +35,11 @@ std::optional<double> busy_percent(const Measurement& measurement, std::string_v
   return percent && *percent <= max_percent ? percent : std::nullopt;
 }
 
+bool is_of_multiprocessor(std::string_view resource) {
+  const Resource* const row = find_resource(resource);
+  return row != nullptr && !row->moves_sectors && row->group != CeilingGroup::atomics;
+}
+
 std::optional<double> hottest_slice_percent(const Measurement& measurement) {
   constexpr double min_ratio = 8.0;
   const auto most = busy_percent(measurement, hottest_slice);

@@ -17,11 +17,16 @@ struct BusiestUnit {
   std::string_view counter;  ///< lives as long as the program
   double busy = 0.0;         ///< of its peak, while the device worked: 0.93
   Decision decision;         ///< memory or compute, by the resource that the unit serves
-  bool in_turn = false;      ///< what it does waits for what it did before, so it is never busier
+  /// Of the time, what the mean multiprocessor works, where that lowers what the unit need be busy to be the limiter.
+  std::optional<double> active = std::nullopt;
+  bool in_turn = false;  ///< what it does waits for what it did before, so it is never busier
 };
 /// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
 /// one that the model needs longest. What keeps L1's data stage busy is told apart. Absent where no unit was counted.
 std::optional<BusiestUnit> busiest_unit_of(const Measurement& measurement, const Prediction& prediction);
+
+/// Whether each multiprocessor has its own; others have L2, DRAM and the ways there in common.
+bool is_of_multiprocessor(std::string_view resource);
 
 /// How busy a unit is, in percent of its peak; absent where it was not counted, or is damage.
 std::optional<double> busy_percent(const Measurement& measurement, std::string_view unit);

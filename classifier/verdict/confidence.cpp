@@ -184,8 +184,8 @@ Always launch_binds(const Figures& base, const Reach& reach) {
 /// Whether no draw compares the figures beside the launch otherwise than they themselves do.
 bool is_same_beside_launch(const Figures& base, const Reach& reach) {
   if (base.busy) {
-    const bool suspect = reach.busy.low >= busy_suspect || base.is_contended;
-    const bool unsuspected = reach.busy.high < busy_suspect && !base.is_contended;
+    const bool suspect = reach.busy.low >= base.suspect_from || base.is_contended;
+    const bool unsuspected = reach.busy.high < base.suspect_from && !base.is_contended;
     if (reach.busy.low >= busy_limiter) return true;
     if (!unsuspected && !(suspect && reach.busy.high < busy_limiter)) return false;
   }
@@ -339,6 +339,11 @@ constexpr double of_whole_sectors = 0.8;
 double lowered(double probability, const PointAnalysis& it) {
   const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::gpu;
   if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
+  // That multiprocessors work for a part of the time is never all that makes a unit the limit for sure.
+  if (it.rests_on_unit && it.figures.suspect_from < busy_suspect && *it.figures.busy < busy_limiter)
+    probability = std::min(
+        probability,
+        std::max(never_certain, statistics::normal_below(std::log(*it.figures.busy / busy_suspect) / model_sigma)));
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
   // Links are not counted.

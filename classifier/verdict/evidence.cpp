@@ -72,8 +72,13 @@ std::string unit_clause(const PointAnalysis& it) {
         "L2 are at {} of their peak (counter {}), which is as fast as such additions go",
         format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
   if (it.is_contended) return contended_clause(it.measurement);
-  return fmt::format("{} is at {} of its peak (counter {})", label_of(it.busiest_unit->decision.limiter),
-                     format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
+  const BusiestUnit& unit = *it.busiest_unit;
+  return fmt::format(
+      "{} is at {} of its peak (counter {}){}", label_of(unit.decision.limiter), format_percent(unit.busy),
+      unit.counter,
+      unit.active ? fmt::format(", and at {} for the {} of the time that the mean multiprocessor works",
+                                format_percent(std::min(unit.busy / *unit.active, 1.0)), format_percent(*unit.active))
+                  : "");
 }
 
 std::string unit_sentence(const PointAnalysis& it) {

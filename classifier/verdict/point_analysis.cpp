@@ -174,6 +174,12 @@ PointAnalysis::PointAnalysis(const Measurement& measured, const Machine& calibra
 void PointAnalysis::ask_unit() {
   figures.busy = busiest_unit->busy;
   figures.busy_regime = busiest_unit->decision.regime;
+  if (const auto active = active_part(measurement); active && *active >= 1.0 / latency_ratio &&
+                                                    busy_limiter * *active < busy_suspect &&
+                                                    is_of_multiprocessor(busiest_unit->decision.limiter)) {
+    figures.suspect_from = busy_limiter * *active;
+    busiest_unit->active = active;
+  }
   const double busy_seconds = busiest_unit->busy * beside_launch;
   const bool decides = figures.overhead_excess() < 1.0 && figures.unit_decides();
   // Of two of one kind the longer one names the limiter: the model's ceilings are measured, the unit's peak is not.

@@ -46,7 +46,7 @@ bool Figures::explains(double rest) const {
 bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }
 
 bool Figures::unit_decides() const {
-  if (!busy || (*busy < busy_suspect && !is_contended)) return false;
+  if (!busy || (*busy < suspect_from && !is_contended)) return false;
   const Regime model = regime_by_model();
   return *busy >= busy_limiter || model == Regime::latency || model == Regime::unknown;
 }

@@ -9,7 +9,9 @@
 //   compute    else; the limiter is the slowest pipe
 //
 // Where the hardware's units were counted, one that is busy for 80 % of its peak is the limiter instead; from 70 % on
-// it is where the rules find latency or nothing. Units count as their peaks allow, so nothing need be declared.
+// it is where the rules find latency or nothing. Units count as their peaks allow, so nothing need be declared. A unit
+// of the multiprocessors is it from 80 % of the time on in which the mean multiprocessor works, if that is two thirds
+// of the whole: the rest is the tail of a grid that does not come out even.
 //
 // What the launch takes is the calibrated empty-kernel launch. Where a clock of the device alone was read as well, it
 // lies between that, for each kernel, and what the point takes beyond the device's work, which holds the first
@@ -61,7 +63,8 @@ struct Figures {
   double wave_factor = 1.0;
   std::optional<double> busy;  ///< of its peak, the busiest unit that the hardware counted
   Regime busy_regime = Regime::unknown;
-  bool is_contended = false;  ///< and waits for updates that meet at few addresses, however busy it is
+  double suspect_from = busy_suspect;  ///< so busy it is the limiter where the model knows none
+  bool is_contended = false;           ///< and waits for updates that meet at few addresses, however busy it is
 
   /// What the launches take of the time; absent when nothing is known of it.
   [[nodiscard]] std::optional<double> overhead_seconds() const;

@@ -61,6 +61,34 @@ TEST(BusiestUnit, AFairlyBusyUnitForbidsCertainLatency) {
   EXPECT_EQ(idle.advice.front().code, AdviceCode::fewer_barriers);
 }
 
+/// `active`: for what part of 250 us the mean multiprocessor works, at 1 GHz.
+Verdict of_uneven_grid(const char* unit, double percent, double active) {
+  auto point = measured(252e-6, streaming(8e6, 8e6));
+  point.timings.push_back(measured(250e-6, {}).timings.front());
+  point.timings.back().clock = TimingMode::device;
+  point.launches = Launches{1, 300, 168};
+  point.counters.push_back({"sm_active_cycles", active * 250e3, "cycles", "cupti range"});
+  point.counters.push_back({"sm_clock", 1e9, "Hz", "cupti range"});
+  return classify(with_units(point, {{unit, percent}}), gpu());
+}
+
+// 300 blocks on 132 multiprocessors, three on some and two on others: FP32 products of ConvNeXt on an H200.
+TEST(BusiestUnit, OfAMultiprocessorIsJudgedByTheTimeInWhichItWorks) {
+  const auto verdict = of_uneven_grid("l1_data_busy", 70.3, 0.78);
+  EXPECT_EQ(verdict.limiter, "l1-data");
+  EXPECT_EQ(verdict.certainty, Certainty::likely) << verdict.confidence;
+  EXPECT_GT(verdict.confidence, 0.9);
+  EXPECT_NEAR(*verdict.achieved, 0.703, 0.01);
+  EXPECT_THAT(verdict.evidence,
+              HasSubstr("L1 data stage is at 70 % of its peak (counter l1_data_busy), and at 90 % for the 78 % of the "
+                        "time that the mean multiprocessor works"));
+  EXPECT_EQ(of_uneven_grid("l1_data_busy", 65.0, 0.78).regime, Regime::memory) << "83 % of 78 %";
+  EXPECT_EQ(of_uneven_grid("l1_data_busy", 58.0, 0.78).regime, Regime::latency) << "74 % of 78 %";
+  EXPECT_EQ(of_uneven_grid("l1_data_busy", 60.0, 0.63).regime, Regime::latency) << "over a third has no blocks";
+  EXPECT_EQ(of_uneven_grid("l2_data_busy", 65.0, 0.78).regime, Regime::latency) << "all share it";
+  EXPECT_EQ(of_uneven_grid("l1_data_busy", 79.0, 0.78).certainty, Certainty::certain) << "of the whole time, too";
+}
+
 TEST(BusiestUnit, UpdatesThatMeetAtFewAddressesAreTheLimiter) {
   const auto plain = measured(62e-6, streaming(8e6, 1e3));
   const auto contended = classify(
