@@ -308,7 +308,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     std::size_t space = std::string_view::npos;
     while (bytes < text.size()) {  // only what is on this line, for the text may be long
       const Character next = decode(text.substr(bytes)).value_or(Character{0xFFFD, 1});
-      if (next.code == ' ' && bytes > 0 && !inside_number(text, bytes)) space = bytes;
+      if (next.code == ' ' && bytes > 0 && !inside_number(text, bytes) && !text.substr(bytes).starts_with(" %"))
+        space = bytes;
       if (used + width_of(next.code) > width) break;
       used += width_of(next.code);
       bytes += next.length;

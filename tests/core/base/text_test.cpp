@@ -74,6 +74,7 @@ TEST(Text, WrapBreaksAtSpacesAndElseAnywhere) {
   EXPECT_EQ(wrap("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
   EXPECT_EQ(wrap("", 10), std::vector<std::string>{""});
   EXPECT_EQ(wrap("at 131 072", 8), (std::vector<std::string>{"at", "131 072"}));
+  EXPECT_EQ(wrap("roof 42 %", 8), (std::vector<std::string>{"roof", "42 %"}));
   EXPECT_EQ(wrap("one two", 7), std::vector<std::string>{"one two"});
 }
 
