@@ -54,6 +54,26 @@ double seconds_saved(const Run& run, const OperationFinding& finding) {
   return finding.saved.value_or(0.0) * seconds;
 }
 
+/// What faster kernels could save of the program: where the GPU waits for its launches, little or nothing.
+double max_saved_by_kernels(const Program& program) {
+  const double whole = undisturbed_seconds(program);
+  double share = program.steps.empty() ? 1.0 : 0.0;
+  for (const StepTime& step : program.steps)
+    share =
+        std::max(share, step.at_roof_seconds && step.seconds > 0.0 ? 1.0 - *step.at_roof_seconds / step.seconds : 1.0);
+  return share * whole;
+}
+
+std::string saved_text(double saved, double most, double whole) {
+  constexpr double about_all = 0.9, about_nothing = 0.001;
+  if (most >= about_all * saved)
+    return fmt::format(". This saves up to {}, {} of the program", format_seconds(saved),
+                       format_percent(saved / whole));
+  return fmt::format(". This saves up to {} of the GPU's time, but {} of the program's: the GPU waits for its launches",
+                     format_seconds(saved),
+                     most < about_nothing * whole ? "nothing" : "at most " + format_seconds(most));
+}
+
 /// `saved` is the last sentence: what that saves.
 FindingLine finding_line(const Run& run, const OperationFinding& finding, const std::string& saved) {
   FindingLine line;
@@ -88,14 +108,12 @@ std::vector<FindingLine> finding_lines(const Run& run) {
   if (run.program) {
     // Those of kernels and those of the whole, by what they save of the program.
     std::vector<std::pair<double, FindingLine>> ranked;
-    const double whole = undisturbed_seconds(*run.program);
+    const double whole = undisturbed_seconds(*run.program), most = max_saved_by_kernels(*run.program);
     for (const OperationFinding& finding : run.findings)
       if (const double saved = seconds_saved(run, finding); saved >= min_share_of_program * whole)
         ranked.emplace_back(
-            saved, finding_line(run, finding,
-                                finding.saved ? fmt::format(". This saves up to {}, {} of the program",
-                                                            format_seconds(saved), format_percent(saved / whole))
-                                              : std::string(gain_unknown)));
+            std::min(saved, most),
+            finding_line(run, finding, finding.saved ? saved_text(saved, most, whole) : std::string(gain_unknown)));
     for (const Finding& finding : run.program->findings)
       ranked.emplace_back(finding.gain_seconds.value_or(0.0), FindingLine{"", finding.text, "", nullptr, false});
     std::ranges::stable_sort(ranked, std::greater(), &decltype(ranked)::value_type::first);
