@@ -33,6 +33,18 @@ std::string part_of(std::string_view what, double seconds, double overlap, const
              : fmt::format("{} ({} of it during kernels)", text, format_percent(overlap / seconds));
 }
 
+/// Without the outer ranges that all of them have: in the middle of a long path is what tells them apart.
+void leave_out_common_ranges(std::vector<std::map<std::string, std::string>>& values, const std::string& name) {
+  std::string_view common = values.front()[name];
+  for (auto& mine : values) {
+    const std::string& path = mine[name];
+    common = common.substr(0, static_cast<std::size_t>(std::ranges::mismatch(common, path).in1 - common.begin()));
+  }
+  const std::size_t bytes = common.rfind('/') + 1;  // npos + 1 is 0
+  if (bytes < 3) return;
+  for (auto& mine : values) mine[name].replace(0, bytes, "\xE2\x80\xA6/");
+}
+
 /// In their arguments and devices, of rows of one name.
 void say_what_differs(const std::vector<ProgramRow*>& rows) {
   std::vector<std::string> names;
@@ -49,6 +61,7 @@ void say_what_differs(const std::vector<ProgramRow*>& rows) {
   names.emplace_back("on");
   for (const std::string& name : names) {
     if (std::ranges::all_of(values, [&](auto& mine) { return mine[name] == values.front()[name]; })) continue;
+    if (name == "in") leave_out_common_ranges(values, name);
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (const std::string& value = values[i][name]; !value.empty())
         rows[i]->differs += fmt::format("{}{} {}", rows[i]->differs.empty() ? "" : ", ", name, value);
@@ -152,11 +165,17 @@ std::vector<PhaseLine> phase_lines(const Program& program) {
 }
 
 std::string steady_text(const Program& program) {
-  if (program.steady)
+  if (program.steady) {
+    std::int64_t held_up = -program.steady->steps;
+    for (const ProgramPhase& phase : program.phases) held_up += phase.kind == PhaseKind::steady ? phase.steps : 0;
     return fmt::format(
-        "The report is of the steady state: {} ({}), {} with {} of the kernels' time. --whole takes all.",
+        "The report is of the steady state: {} ({}), {} with {} of the kernels' time.{} --whole takes all.",
         plural(program.steady->steps, "step"), program.steady->by, format_seconds(program.steady->seconds),
-        format_percent(program.steady->kernel_share));
+        format_percent(program.steady->kernel_share),
+        held_up > 0 ? fmt::format(" {} that the recording held up {} left out.", plural(held_up, "step"),
+                                  held_up == 1 ? "is" : "are")
+                    : "");
+  }
   return program.steady_reason.empty() ? "" : "The report is of the whole program. " + program.steady_reason;
 }
 

@@ -58,6 +58,23 @@ TEST(ProgramReport, names_the_biggest_gain_first_be_it_a_kernels_or_the_wholes) 
   run.program->kernels.front().total_seconds = 2e-3;
   EXPECT_EQ(first_lines().front().action.substr(0, 17), "cuda:0 of python3");
   EXPECT_THAT(first_lines()[1].action, HasSubstr("launch more blocks"));
+  // While the GPU waits for its launches, faster kernels do not make the program faster.
+  run.program->kernels.front().total_seconds = 6.1e-3;
+  StepTime step;
+  step.seconds = 1e-3;
+  step.at_roof_seconds = 1e-3;
+  run.program->steps = {step};
+  EXPECT_EQ(first_lines().front().action.substr(0, 17), "cuda:0 of python3");
+  const auto lines = first_lines();
+  const auto hidden =
+      std::ranges::find_if(lines, [](const FindingLine& line) { return line.action == "launch more blocks"; });
+  ASSERT_NE(hidden, lines.end());
+  EXPECT_THAT(hidden->why,
+              HasSubstr("5.49 ms of the GPU's time, but nothing of the program's: the GPU waits for its launches"));
+  run.program->steps.front().at_roof_seconds = 0.9e-3;
+  EXPECT_THAT(finding_lines(run)[1].why, HasSubstr("at most 1.64 ms of the program's"));
+  run.program->steps.front().at_roof_seconds = 0.6e-3;
+  EXPECT_THAT(finding_lines(run)[0].why, HasSubstr("This saves up to 5.49 ms, 33 % of the program"));
   run.program->kernels.front().total_seconds = 2e-4;
   for (const FindingLine& line : first_lines()) EXPECT_THAT(line.action, Not(HasSubstr("launch more blocks")));
 }
@@ -106,6 +123,14 @@ TEST(ProgramReport, says_in_what_rows_of_one_name_differ) {
   EXPECT_THAT(shown,
               ::testing::ElementsAre("tiny: grid 1, block 32", "tiny: grid 2, block 32", "tiny: grid 2, in step/a"));
   EXPECT_THAT(console(run, {.whole_names = true}), HasSubstr("tiny grid 2, in step/a "));
+  // Ranges that all of them have are left out.
+  const std::array<const char*, 3> paths = {"Bert/encoder/layer.0/dense", "Bert/encoder/layer.1/dense", "Bert/encoder"};
+  for (std::size_t i = 0; i < 3; ++i)
+    run.points[i].measurement.arguments = {{.name = "in", .value = 0, .text = paths[i]}};
+  shown.clear();
+  for (const ProgramRow& row : program_rows(run)) shown.push_back(row.differs);
+  EXPECT_THAT(shown,
+              ::testing::ElementsAre("in …/encoder/layer.0/dense", "in …/encoder/layer.1/dense", "in …/encoder"));
 }
 
 TEST(ProgramReport, shows_counted_work_where_none_is_declared) {
