@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "timeline/program/gaps.h"
 #include "timeline/program/memory.h"
 
 namespace gpubench::timeline {
@@ -113,6 +115,12 @@ class Rules {
     calls_.resize(timeline_.processes.size());
     tiny_.resize(links_.gpus.size());
     worked_.resize(links_.gpus.size());
+    longest_.resize(links_.gpus.size());
+    for_each_gap(linked_, std::nullopt, [&](const IdleGap& gap) {
+      if (!holds(windows_, links_.gpus[gap.gpu].first, gap.from)) return;
+      for (std::size_t i = 0; i < gap.by_cause.size(); ++i)
+        if (IdleGap& longest = longest_[gap.gpu][i]; gap.by_cause[i] > longest.by_cause[i]) longest = gap;
+    });
     std::vector<std::int64_t> first(calls_.size(), std::numeric_limits<std::int64_t>::max());
     std::vector<std::int64_t> last(calls_.size(), std::numeric_limits<std::int64_t>::min());
     for (const Call& call : links_.calls) {
@@ -129,6 +137,7 @@ class Rules {
     });
     const std::vector<bool> allocating = timeline_.names.where(allocates),
                             of_layout = timeline_.names.where(changes_layout);
+    const WindowsOf recordings = recordings_of(timeline_);
     std::vector<std::int64_t> ends(links_.gpus.size(), never);
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
@@ -144,8 +153,10 @@ class Rules {
         add(calls_[process].allocations, slice);
       if (gpu == none) continue;
       if (const Slice* const call = linked_.call_of(i);
-          call != nullptr && call->duration_ns > slow_launch_ns && !call->counted && ends[gpu] != never) {
-        const std::int64_t idle = std::min(call->end_ns(), slice.start_ns) - std::max(call->start_ns, ends[gpu]);
+          call != nullptr && call->duration_ns > slow_launch_ns && ends[gpu] != never &&
+          call->duration_ns - recordings[process].within(call->start_ns, call->end_ns()) > slow_launch_ns) {
+        const std::int64_t from = std::max(call->start_ns, ends[gpu]), to = std::min(call->end_ns(), slice.start_ns);
+        const std::int64_t idle = to - from - recordings[process].within(from, to);
         tiny_[gpu].slow_launches.count += idle > 0 ? 1 : 0;
         tiny_[gpu].slow_launches.ns += std::max<std::int64_t>(idle, 0);
       }
@@ -186,19 +197,13 @@ class Rules {
                                      code != "kernels.tiny");
   }
 
-  /// " The longest gap, 463 ms, lies in hipMemcpyWithStream.": what the host did in it.
-  [[nodiscard]] std::string longest_gap_text(std::uint32_t gpu) const {
-    std::int64_t end = never, from = 0, to = 0;
-    for (const Slice& slice : timeline_.slices) {
-      if (linked_.gpu_of(slice) != gpu) continue;
-      if (end != never && slice.start_ns - end > to - from && holds(windows_, links_.gpus[gpu].first, end)) {
-        from = end;
-        to = slice.start_ns;
-      }
-      end = std::max(end, slice.end_ns());
-    }
+  /// " The longest gap, 463 ms, lies in hipMemcpyWithStream.": of this cause, and what the host did in it.
+  [[nodiscard]] std::string longest_gap_text(std::uint32_t gpu, IdleCause cause) const {
+    const IdleGap& gap = longest_[gpu][static_cast<std::size_t>(cause)];
+    const std::int64_t from = gap.from, to = gap.to;
+    const std::string length = format_seconds(seconds_of(gap[cause]));
     const Slice* longest = nullptr;
-    std::int64_t most = (to - from) / 2;
+    std::int64_t most = 2 * gap[cause] > to - from ? (to - from) / 2 : to - from;  // else the call explains the rest
     for (const Slice& slice : timeline_.slices) {
       const Track& track = timeline_.tracks[slice.track];
       const std::int64_t within = std::min(to, slice.end_ns()) - std::max(from, slice.start_ns);
@@ -208,9 +213,9 @@ class Rules {
       most = within;
       longest = &slice;
     }
-    return longest == nullptr ? fmt::format(" The longest gap is {}.", format_seconds(seconds_of(to - from)))
-                              : fmt::format(" The longest gap, {}, lies in {}.", format_seconds(seconds_of(to - from)),
-                                            timeline_.names.text(longest->name));
+    return longest == nullptr
+               ? fmt::format(" The longest gap is {}.", length)
+               : fmt::format(" The longest gap, {}, lies in {}.", length, timeline_.names.text(longest->name));
   }
 
   void of_gpu(const GpuTime& gpu, std::uint32_t number, const Work& kernels) {
@@ -220,6 +225,7 @@ class Rules {
     const auto host = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause);
     // Beginnings and ends are of every recording: they have to be long.
     struct IdleRule {
+      double idle = 0.0;
       IdleCause cause;
       std::string_view code;
       std::string because;
@@ -229,50 +235,53 @@ class Rules {
     const auto launches = [](std::int64_t count) {
       return format_count(static_cast<double>(count)) + (count == 1 ? " launch" : " launches");
     };
-    const bool slow_launches = 2.0 * seconds_of(kernels.slow_launches.ns) > idle_of(gpu, IdleCause::launch);
+    const double launch_idle = idle_of(gpu, IdleCause::launch);
+    const double slow_idle = std::min(seconds_of(kernels.slow_launches.ns), launch_idle);
+    const auto idle_by = [&](IdleCause cause) { return idle_of(gpu, cause); };
     for (const IdleRule& rule : std::initializer_list<IdleRule>{
-             slow_launches ? IdleRule{IdleCause::launch, "idle.launch",
-                                      fmt::format("because {} took the host over a millisecond{}, as first launches "
-                                                  "do, which load a kernel's code",
-                                                  launches(kernels.slow_launches.count),
-                                                  kernels.slow_launches.count == 1 ? "" : " each"),
-                                      "Launch each kernel once before the work that counts."}
-                           : IdleRule{IdleCause::launch, "idle.launch",
-                                      fmt::format("because the host launches too slowly: {}{}", launches(gpu.launches),
-                                                  gpu.launch_period_seconds
-                                                      ? fmt::format(", one every {} of host time",
-                                                                    format_seconds(*gpu.launch_period_seconds))
-                                                      : ""),
-                                      "Capture what repeats in a CUDA graph, or fuse kernels."},
-             {IdleCause::host, "idle.host",
+             {slow_idle, IdleCause::launch, "idle.first_launch",
+              fmt::format("because {} took the host over a millisecond{}, as first launches do, which load a kernel's "
+                          "code",
+                          launches(kernels.slow_launches.count), kernels.slow_launches.count == 1 ? "" : " each"),
+              "Launch each kernel once before the work that counts."},
+             {launch_idle - slow_idle, IdleCause::launch, "idle.launch",
+              fmt::format("because the host launches too slowly: {}{}", launches(gpu.launches),
+                          gpu.launch_period_seconds
+                              ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
+                              : ""),
+              "Capture what repeats in a CUDA graph, or fuse kernels."},
+             {idle_by(IdleCause::host), IdleCause::host, "idle.host",
               fmt::format("because the host does other work for more than a millisecond at a time, {}: loading, "
                           "set-up, Python",
                           plural(host == gpu.idle.end() ? 0 : host->gaps, "time")),
               "Do it on another thread while the GPU works, or before."},
-             {IdleCause::synchronization, "idle.synchronization",
+             {idle_by(IdleCause::synchronization), IdleCause::synchronization, "idle.synchronization",
               "because the host waited for it before it launched more" + Calls::text(timeline_.names, calls.waits),
               "Leave out waits within steps, such as reading a result to print it."},
-             {IdleCause::copy, "idle.copy",
+             {idle_by(IdleCause::copy), IdleCause::copy, "idle.copy",
               "because the host waited for copies" + Calls::text(timeline_.names, calls.copies),
               "Use asynchronous copies and pinned memory, and launch the next work before waiting."},
-             {IdleCause::device, "idle.device", "although work was launched: it started late",
+             {idle_by(IdleCause::device), IdleCause::device, "idle.device",
+              "although work was launched: it started late",
               "See what it waited for: events, other streams, copies, another program on the GPU.", min_share},
-             {IdleCause::recording, "idle.recording", "because the recording held the host up",
-              "Record less: no stacks, no shapes, fewer counters.", 0.1},
-             {IdleCause::edges, "idle.edges", "before its first and after its last work",
+             {idle_by(IdleCause::recording), IdleCause::recording, "idle.recording",
+              "because the recording held the host up", "Record less: no stacks, no shapes, fewer counters.", 0.1},
+             {idle_by(IdleCause::edges), IdleCause::edges, "idle.edges", "before its first and after its last work",
               "Record while the program is at work, or start the GPU's work earlier.", 0.25},
-             {IdleCause::unknown, "idle.unknown", "and the trace does not tell what started the work that came next",
-              "Record the calls of the host, too.", min_share}})
-      if (const double idle = idle_of(gpu, rule.cause); idle > rule.share * wall)
+             {idle_by(IdleCause::unknown), IdleCause::unknown, "idle.unknown",
+              "and the trace does not tell what started the work that came next", "Record the calls of the host, too.",
+              min_share}})
+      if (const double idle = rule.idle; idle > rule.share * wall)
         // The recording, and a start and an end that all programs have, are nothing that a step could gain.
         put(rule.code,
             rule.cause == IdleCause::recording || rule.cause == IdleCause::edges ? std::nullopt : std::optional(idle),
             wall,
-            fmt::format("{} is idle {} {}.{}", name,
-                        rule.cause == IdleCause::recording ? format_seconds(idle) + " more than without a profiler,"
-                                                           : format_percent(idle / wall) + " of the time",
-                        rule.because,
-                        rule.share == 0.0 || rule.cause == IdleCause::edges ? "" : longest_gap_text(number)),
+            fmt::format(
+                "{} is idle {} {}.{}", name,
+                rule.cause == IdleCause::recording ? format_seconds(idle) + " more than without a profiler,"
+                                                   : format_percent(idle / wall) + " of the time",
+                rule.because,
+                rule.share == 0.0 || rule.cause == IdleCause::edges ? "" : longest_gap_text(number, rule.cause)),
             std::string(rule.advice),
             rule.share == 0.0 ? "" : fmt::format("{} of the time", format_percent(rule.share)));
     overlap("overlap.memory", gpu, name, "Copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds,
@@ -353,7 +362,8 @@ class Rules {
   std::vector<Calls> calls_;
   std::vector<Work> tiny_;
   std::vector<bool> worked_;
-  bool amd_ = false;  ///< the calls are HIP's
+  std::vector<std::array<IdleGap, idle_cause_names.size()>> longest_;  // of each GPU by cause
+  bool amd_ = false;                                                   ///< the calls are HIP's
   std::map<std::string_view, Candidate> candidates_;
 };
 

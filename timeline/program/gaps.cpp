@@ -20,7 +20,7 @@ class Gaps {
         take_(take),
         gpus_(links_.gpus.size()),
         spans_(process_spans(timeline_)),
-        recordings_(timeline_.processes.size()) {
+        recordings_(recordings_of(timeline_)) {
     first_pass();
     for (Gpu& gpu : gpus_)
       for (std::size_t i = 0; i < gpu.latencies.size(); ++i)
@@ -37,13 +37,10 @@ class Gaps {
     std::array<std::int64_t, 2> latency = {};
   };
 
-  /// What the recording took, and how long launches on an idle GPU take.
+  /// How long launches on an idle GPU take.
   void first_pass() {
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
-      // A launch around which counters are read takes a millisecond, nearly all of it for them.
-      if (slice.kind == SliceKind::overhead || (slice.counted && slice.kind == SliceKind::launch))
-        recordings_[timeline_.tracks[slice.track].process].add(slice.start_ns, slice.end_ns());
       const std::uint32_t number = linked_.gpu_of(slice);
       if (number == none) continue;
       Gpu& gpu = gpus_[number];
@@ -134,7 +131,7 @@ class Gaps {
   const std::function<void(const IdleGap&)>& take_;
   std::vector<Gpu> gpus_;
   std::vector<TimeWindow> spans_;
-  std::vector<Windows> recordings_;  // of each process
+  WindowsOf recordings_;
 };
 
 }  // namespace
@@ -146,6 +143,15 @@ std::vector<TimeWindow> process_spans(const Timeline& timeline) {
     span = {std::min(span.from, slice.start_ns), std::max(span.to, slice.end_ns())};
   }
   return spans;
+}
+
+WindowsOf recordings_of(const Timeline& timeline) {
+  WindowsOf recordings(timeline.processes.size());
+  for (const Slice& slice : timeline.slices)
+    // A launch around which counters are read takes a millisecond, nearly all of it for them.
+    if (slice.kind == SliceKind::overhead || (slice.counted && slice.kind == SliceKind::launch))
+      recordings[timeline.tracks[slice.track].process].add(slice.start_ns, slice.end_ns());
+  return recordings;
 }
 
 void for_each_gap(const Linked& linked, std::optional<double> launch_latency_seconds,

@@ -27,6 +27,9 @@ struct IdleGap {
 /// Of each process the time from its first to its last slice; from > to where it has none.
 std::vector<TimeWindow> process_spans(const Timeline& timeline);
 
+/// Of each process when its recording held it up.
+WindowsOf recordings_of(const Timeline& timeline);
+
 /// Those of each GPU by time, within the span of its process. `launch_latency_seconds` as in AnalysisOptions.
 void for_each_gap(const Linked& linked, std::optional<double> launch_latency_seconds,
                   const std::function<void(const IdleGap&)>& take);

@@ -104,6 +104,33 @@ void split_warm_up(Steps& steps) {
   steps.all.erase(steps.all.begin(), steady);
 }
 
+/// Steps in which the GPU waited for the recording say little of others: what the host had launched ahead has run out.
+void split_held_up(const Linked& linked, std::vector<Steps>& steps) {
+  constexpr double max_held_up = 0.05;
+  constexpr std::size_t min_left = 3;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> held;  // nanoseconds by process and start of the step
+  for_each_gap(linked, std::nullopt, [&](const IdleGap& gap) {
+    if (gap[IdleCause::recording] == 0) return;
+    for (const Steps& one : steps) {
+      if (linked.links.gpus[gap.gpu].first != one.process) continue;
+      for (auto step = std::ranges::upper_bound(one.all, gap.from, {}, &TimeWindow::to);
+           step != one.all.end() && step->from < gap.to; ++step)
+        held[{one.process, step->from}] += gap[IdleCause::recording] *
+                                           (std::min(gap.to, step->to) - std::max(gap.from, step->from)) /
+                                           (gap.to - gap.from);
+    }
+  });
+  for (Steps& one : steps) {
+    const auto is_held = [&](const TimeWindow& step) {
+      const auto by = held.find({one.process, step.from});
+      return by != held.end() && static_cast<double>(by->second) > max_held_up * static_cast<double>(step.length());
+    };
+    if (one.all.size() < min_left + static_cast<std::size_t>(std::ranges::count_if(one.all, is_held))) continue;
+    std::ranges::copy_if(one.all, std::back_inserter(one.held_up), is_held);
+    std::erase_if(one.all, is_held);
+  }
+}
+
 bool is_kernel(const Slice& slice) { return slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication; }
 
 bool loads_code(std::string_view name) {
@@ -345,14 +372,16 @@ class OneGpu {
   }
 
   void add_above(const std::map<std::uint32_t, double>& above, double count, std::vector<StepPart>& parts) const {
-    std::vector<std::pair<double, std::uint32_t>> order;
-    for (const auto& [group, ns] : above)
-      if (ns > 0.0) order.emplace_back(ns, group);
+    std::map<std::string_view, double> by_name;  // one kernel in many modules is one
+    for (const auto& [group, ns] : above) by_name[roofs_->groups[group].name] += ns;
+    std::vector<std::pair<double, std::string_view>> order;
+    for (const auto& [name, ns] : by_name)
+      if (ns > 0.0) order.emplace_back(ns, name);
     std::ranges::sort(order, std::ranges::greater());
     double rest = 0.0;
     for (std::size_t k = 0; k < order.size(); ++k)
       if (k < shown_above_roof)
-        parts.push_back({StepPartKind::above_roof, roofs_->groups[order[k].second].name, order[k].first / 1e9 / count});
+        parts.push_back({StepPartKind::above_roof, std::string(order[k].second), order[k].first / 1e9 / count});
       else
         rest += order[k].first;
     if (rest > 0.0) parts.push_back({StepPartKind::above_roof, "", rest / 1e9 / count});
@@ -385,6 +414,12 @@ class OneGpu {
 
 }  // namespace
 
+std::vector<TimeWindow> Steps::steady() const {
+  std::vector<TimeWindow> result;
+  std::ranges::merge(all, held_up, std::back_inserter(result), {}, &TimeWindow::from, &TimeWindow::from);
+  return result;
+}
+
 Windows Steps::windows() const {
   Windows result;
   for (const TimeWindow& one : all) result.add(one.from, one.to);
@@ -403,11 +438,13 @@ std::vector<Steps> steps(const Linked& linked) {
     std::vector<TimeWindow> turns;
     for (const Iteration& one : found.all) turns.push_back({one.start_ns, one.end_ns});
     if (std::ranges::all_of(found.all, [](const Iteration& one) { return one.works == 0; })) continue;
-    Steps& added = result.emplace_back(Steps{.process = found.process, .by = found.by, .all = {}, .warm_up = {}});
+    Steps& added =
+        result.emplace_back(Steps{.process = found.process, .by = found.by, .all = {}, .warm_up = {}, .held_up = {}});
     added.all = found.of_work ? windows_of_work(linked, found.process, turns)
                               : windows_of_ranges(linked, found.process, turns, true);
     split_warm_up(added);
   }
+  split_held_up(linked, result);
   return result;
 }
 
@@ -429,7 +466,8 @@ std::vector<Steps> steps_in_ranges(const Linked& linked, std::string_view name) 
     result.push_back({.process = process,
                       .by = fmt::format("range {}", name),
                       .all = windows_of_ranges(linked, process, ranges[process], false),
-                      .warm_up = {}});
+                      .warm_up = {},
+                      .held_up = {}});
   }
   return result;
 }
@@ -443,27 +481,30 @@ SteadyWindows steady_windows(const Linked& linked, const std::vector<Steps>& ste
   }
   result.windows.resize(timeline.processes.size());
   std::vector<bool> has_steps(result.windows.size());
+  WindowsOf steady(result.windows.size());
   for (const Steps& one : steps) {
     result.windows[one.process] = one.windows();
+    for (const TimeWindow& step : one.steady()) steady[one.process].add(step.from, step.to);
     has_steps[one.process] = true;
   }
   const auto spans = process_spans(timeline);
   for (std::size_t i = 0; i < spans.size() && !asked; ++i)
     if (!has_steps[i]) result.windows[i].add(spans[i].from, spans[i].to);
-  double all = 0.0, within = 0.0;
+  double all = 0.0, within = 0.0, with_held_up = 0.0;
   for (const Slice& slice : timeline.slices) {
     // Communication lasts until the last rank is there, for seconds where that one starts late.
     if (slice.kind != SliceKind::kernel || !linked.works(slice)) continue;
     const std::uint32_t process = timeline.tracks[slice.track].process;
     all += static_cast<double>(slice.duration_ns);
-    if (has_steps[process])
-      within += static_cast<double>(result.windows[process].within(slice.start_ns, slice.end_ns()));
+    if (!has_steps[process]) continue;
+    within += static_cast<double>(result.windows[process].within(slice.start_ns, slice.end_ns()));
+    with_held_up += static_cast<double>(steady[process].within(slice.start_ns, slice.end_ns()));
   }
   result.kernel_share = all > 0.0 ? within / all : 0.0;
-  if (!asked && result.kernel_share < min_steady_share) {
-    result.why_not = fmt::format("{} have {} of the kernels' time, too little to stand for the whole.",
-                                 plural(static_cast<long long>(steps.front().all.size()), "step"),
-                                 format_percent(result.kernel_share));
+  if (const double share = all > 0.0 ? with_held_up / all : 0.0; !asked && share < min_steady_share) {
+    result.why_not =
+        fmt::format("{} have {} of the kernels' time, too little to stand for the whole.",
+                    plural(static_cast<long long>(steps.front().steady().size()), "step"), format_percent(share));
     result.windows.clear();
   }
   return result;
@@ -492,10 +533,11 @@ std::vector<ProgramPhase> phases(const Linked& linked, const Steps& steps) {
   const std::int64_t first = (steps.warm_up.empty() ? steps.all : steps.warm_up).front().from;
   for (const auto& [kind, of] : PhasesBefore(linked, steps.process, span, first).take()) add(kind, of);
   std::int64_t until = first;
-  for (const auto* const list : {&steps.warm_up, &steps.all})
-    for (const TimeWindow& one : *list) {
+  for (const auto& [kind, list] :
+       {std::pair(PhaseKind::warm_up, steps.warm_up), std::pair(PhaseKind::steady, steps.steady())})
+    for (const TimeWindow& one : list) {
       add(PhaseKind::between, {until, one.from});
-      add(list == &steps.all ? PhaseKind::steady : PhaseKind::warm_up, one, 1);
+      add(kind, one, 1);
       until = one.to;
     }
   add(PhaseKind::end, {until, span.to});

@@ -20,8 +20,11 @@ namespace gpubench::timeline {
 struct Steps {
   std::uint32_t process = 0;
   std::string by;                   ///< as Iterations::by: "range step", "314 kernels, copies and fills that repeat"
-  std::vector<TimeWindow> all;      ///< by time, without those of the warm-up
+  std::vector<TimeWindow> all;      ///< by time, without those of the warm-up and those held up
   std::vector<TimeWindow> warm_up;  ///< the first ones, where they took over 1.5 times the median
+  std::vector<TimeWindow> held_up;  ///< by the recording, for over a twentieth; none where few others would be left
+  /// `all` and `held_up`, by time.
+  [[nodiscard]] std::vector<TimeWindow> steady() const;
   [[nodiscard]] Windows windows() const;
   [[nodiscard]] std::int64_t total_ns() const;
 };

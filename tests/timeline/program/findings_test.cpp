@@ -57,9 +57,55 @@ TEST(Findings, of_launches_that_load_code_do_not_blame_the_number_of_launches) {
     sample.kernel(i * 10 * us, i * 10 * us + 3 * us, i * 10 * us + 4 * us, i * 10 * us + 6 * us);
   const auto findings = timeline::analyze(sample.sorted()).findings;
   ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].code, "idle.launch");
+  EXPECT_EQ(findings[0].code, "idle.first_launch");
   EXPECT_THAT(findings[0].text, HasSubstr("because 1 launch took the host over a millisecond, as first launches do, "
                                           "which load a kernel's code. Launch each kernel once before"));
+}
+
+// A launch in which the recording switched its counters off, among 60 that the host makes one every 50 us.
+TEST(Findings, of_the_recording_in_a_launch_do_not_blame_the_launch) {
+  const auto findings_of = [](bool recorded, std::int64_t own) {
+    Sample sample;
+    std::int64_t at = 0;
+    const auto launch = [&](std::int64_t length) {
+      sample.kernel(at, at + length, at + length, at + length + 20 * us);
+      at += length + 45 * us;
+    };
+    for (int i = 0; i < 30; ++i) launch(5 * us);
+    if (recorded)
+      sample.slice(SliceKind::overhead, sample.track(TrackKind::other, -1, 1, ""), at, at + 3000 * us, "counters");
+    launch(3000 * us + own);
+    for (int i = 0; i < 30; ++i) launch(5 * us);
+    return timeline::analyze(sample.sorted()).findings;
+  };
+  const auto gain_of = [](const std::vector<Finding>& findings, std::string_view code) {
+    const auto found = std::ranges::find(findings, code, &Finding::code);
+    return found == findings.end() ? 0.0 : found->gain_seconds.value_or(0.0);
+  };
+  const auto recorded = findings_of(true, 5 * us);
+  EXPECT_EQ(gain_of(recorded, "idle.first_launch"), 0.0);
+  EXPECT_NEAR(gain_of(recorded, "idle.launch"), 60 * 30e-6, 60e-6);
+  EXPECT_NEAR(gain_of(findings_of(true, 2000 * us), "idle.first_launch"), 2e-3, 60e-6) << "what is its own";
+  // Each with what it costs, not one with the sum of both.
+  const auto first = findings_of(false, 5 * us);
+  EXPECT_NEAR(gain_of(first, "idle.first_launch"), 3e-3, 60e-6);
+  EXPECT_NEAR(gain_of(first, "idle.launch"), 60 * 30e-6, 60e-6);
+}
+
+// Between others in which counters are read: those of 3 ms are no gaps of work that started late.
+TEST(Findings, tell_the_longest_gap_of_their_cause) {
+  Sample sample;
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t at = i * 4000 * us;
+    sample.kernel(at, at + 3000 * us, at + 3000 * us, at + 3400 * us);
+    sample.timeline.slices[sample.timeline.slices.size() - 2].counted = true;
+    sample.kernel(at + 3410 * us, at + 3412 * us, at + (i == 7 ? 3590 : 3500) * us, at + 3995 * us);
+  }
+  const auto findings = timeline::analyze(sample.sorted(), {.launch_latency_seconds = 4e-6}).findings;
+  const auto late = std::ranges::find(findings, "idle.device", &Finding::code);
+  ASSERT_NE(late, findings.end());
+  EXPECT_THAT(late->text, HasSubstr("it started late. The longest gap"));
+  EXPECT_THAT(late->evidence, ::testing::Not(HasSubstr(" ms"))) << "3 ms are the recording's";
 }
 
 TEST(Findings, of_waits_whose_calls_lie_before_the_stretch_name_none) {

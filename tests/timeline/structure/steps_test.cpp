@@ -8,8 +8,10 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/timeline/sample_timeline.h"
@@ -122,6 +124,43 @@ TEST(SteadyState, is_what_times_of_gpus_are_of) {
   EXPECT_NEAR(gpu.busy_seconds + idle, gpu.wall_seconds, 1e-8);
   EXPECT_EQ(gpu.launches, 99);           // the first was launched before
   EXPECT_GT(program.wall_seconds, 1.0);  // of the whole
+}
+
+// Twenty steps of 100 us. In some, counters are read around both launches: they take 3 ms, and the recording's part is
+// no time of the program, but the host has lost its lead.
+TEST(SteadyState, is_without_steps_that_the_recording_held_up) {
+  const auto counted_in = [](const std::set<int>& held_up) {
+    Sample sample;
+    std::int64_t at = 0;
+    for (int i = 0; i < 20; ++i) {
+      const bool held = held_up.contains(i);
+      const std::int64_t call = held ? 1'500'000 : 5'000, kernel = 45'000, from = at;
+      for (int k = 0; k < 2; ++k) {
+        sample.kernel(at, at + call, at + call - 1000, at + call - 1000 + kernel, k == 0 ? "first" : "second");
+        if (held) sample.timeline.slices[sample.timeline.slices.size() - 2].counted = true;
+        at += call + kernel + (held ? 20'000 : 0);  // launches do not hide behind kernels there
+      }
+      sample.slice(SliceKind::range, sample.ranges, from, at, "step");
+    }
+    const Linked linked(sample.sorted());
+    const auto all = timeline::steps(linked);
+    EXPECT_THAT(all, SizeIs(1));
+    const auto times = timeline::step_times(linked, all, nullptr);
+    EXPECT_THAT(times, SizeIs(1));
+    std::int64_t in_phases = 0;
+    for (const ProgramPhase& phase : timeline::phases(linked, all[0])) in_phases += phase.steps;
+    EXPECT_EQ(in_phases, 20) << "the phases hold all";
+    EXPECT_THAT(timeline::steady_windows(linked, all).why_not, IsEmpty());
+    return std::tuple(times[0].steps, times[0].seconds, times[0].recording_seconds);
+  };
+  const auto [steps, seconds, recording] = counted_in({5, 6, 7, 8, 9, 13, 15});
+  EXPECT_EQ(steps, 13);
+  EXPECT_NEAR(seconds, 100e-6, 0.5e-6);  // 111 us with them
+  EXPECT_LT(recording, 0.5e-6);
+  // Of two others nothing is told.
+  std::set<int> nearly_all;
+  for (int i = 0; i < 18; ++i) nearly_all.insert(i);
+  EXPECT_EQ(std::get<0>(counted_in(nearly_all)), 20);
 }
 
 TEST(SteadyState, is_not_there_where_nothing_repeats) {
