@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/time.h"
+
 namespace gpubench::profile {
 namespace {
 
@@ -78,6 +80,15 @@ void RecordingWriter::counted(std::uint32_t correlation, const std::vector<std::
     hold(&value, sizeof value);
   }
   flush_if_much();
+}
+
+void RecordingWriter::held_up(std::string_view by, std::int64_t since_ns) {
+  CallRecord record{.kind = RecordKind::overhead,
+                    .start = halves(static_cast<std::uint64_t>(since_ns)),
+                    .name = name(by),
+                    .thread = static_cast<std::uint32_t>(gettid())};
+  set_duration(record, static_cast<std::uint64_t>(std::max<std::int64_t>(utc_nanoseconds() - since_ns, 0)));
+  add(record);
 }
 
 void RecordingWriter::note(std::string_view sentence, bool about_counters) {

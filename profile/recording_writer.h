@@ -41,6 +41,8 @@ class RecordingWriter {
     flush_if_much();
   }
   void counted(std::uint32_t correlation, const std::vector<std::pair<std::uint32_t, double>>& values);
+  /// What recording took of this thread's time, from then, as utc_nanoseconds tells it, until now.
+  void held_up(std::string_view by, std::int64_t since_ns);
   void note(std::string_view sentence, bool about_counters = false);
   /// Begins the recording anew: what was written is gone, names and shapes have no numbers any more.
   void restart();

@@ -215,10 +215,12 @@ LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
   not_counted_ = 0;
   rests_ = false;
   std::uint64_t since = started_ = now_ns();
+  const std::int64_t begun = utc_nanoseconds();
   try {
     if (!waiter_.wait(launch.context, max_wait_seconds)) {
       end("The GPU did not become idle within 5 s before a launch that was to be counted: a kernel may wait for the "
           "host. Later launches have no counters.");
+      held_up(begun);
       return Next::nothing;
     }
     spend(waiting, since);
@@ -238,9 +240,11 @@ LaunchCounter::Next LaunchCounter::before(const Launch& launch) {
     if (!again_) busy_ = error.what();
     pause_ns_ = std::max(nanoseconds_before_next_try, 2 * pause_ns_);  // ever longer: a try takes time
     next_try_ns_ = now_ns() + pause_ns_;
+    held_up(begun);
     return Next::nothing;
   } catch (const std::exception& error) {
     end(error.what());
+    held_up(begun);
     return Next::nothing;
   }
   lock.release();  // until `after`
@@ -327,6 +331,7 @@ void LaunchCounter::look_at_rest(double seconds) {
 }
 
 void LaunchCounter::rest() {
+  const std::int64_t begun = utc_nanoseconds();
   std::uint64_t since = now_ns();
   try {
     for (auto& [context, device] : devices_) {
@@ -341,6 +346,13 @@ void LaunchCounter::rest() {
   } catch (const std::exception& error) {
     end(error.what());
   }
+  held_up(begun);
+}
+
+/// A launch that is not counted itself.
+void LaunchCounter::held_up(std::int64_t since_ns) {
+  const auto lock = recording_.lock();
+  recording_.held_up("counters", since_ns);
 }
 
 /// Into the recording, what the batch holds.

@@ -104,6 +104,7 @@ class LaunchCounter {
   [[nodiscard]] bool is_communicating(CUcontext context) const;
   void look_at_rest(double seconds);
   void rest();
+  void held_up(std::int64_t since_ns);
   void write(Device& device);
   void end(const std::string& reason);
 

@@ -194,12 +194,7 @@ void ProcessRecording::resume() {
   const std::int64_t since = std::exchange(given_up_ns_, 0);
   {
     const auto recording_lock = recording_->lock();
-    CallRecord gap{.kind = RecordKind::overhead,
-                   .start = halves(static_cast<std::uint64_t>(since)),
-                   .name = recording_->name("another user of CUPTI had the records"),
-                   .thread = static_cast<std::uint32_t>(gettid())};
-    set_duration(gap, static_cast<std::uint64_t>(utc_nanoseconds() - since));
-    recording_->add(gap);
+    recording_->held_up("another user of CUPTI had the records", since);
     if (times_given_up_ <= max_notes_of_others)
       recording_->note(
           fmt::format("It wanted no more of them, and this recording goes on {:.2f} s after it began.", seconds()));

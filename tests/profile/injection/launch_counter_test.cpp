@@ -57,11 +57,13 @@ class LaunchCounting : public bench::FakeCuptiTest {
       for (const auto& [name, value] : one.values)
         result[kernels.at(one.correlation)].insert(recordings.timeline.names.text(name));
     notes_ = recordings.counter_notes;
+    held_up_ = std::ranges::count(recordings.timeline.slices, timeline::SliceKind::overhead, &timeline::Slice::kind);
     return result;
   }
 
   std::filesystem::path folder_;
   std::vector<std::string> notes_;
+  std::ptrdiff_t held_up_ = 0;  ///< launches that were not counted
 };
 
 TEST_F(LaunchCounting, sets_each_set_up_once_for_all_kernels_that_recur) {
@@ -85,6 +87,16 @@ TEST_F(LaunchCounting, that_took_long_to_set_up_counts_each_kernel_all_the_same)
   const auto counted = count(options, 40);
   for (std::uint32_t kernel = 0; kernel < 4; ++kernel)
     EXPECT_THAT(counted.at(kernel), testing::ElementsAre("fake__core.sum")) << kernel;
+}
+
+TEST_F(LaunchCounting, that_is_switched_off_says_that_it_held_the_launch_up) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}};
+  options.counting_seconds = 100.0;
+  count(options, 40);
+  EXPECT_EQ(held_up_, 0);
+  count(options, 200);  // 500 launches that are not due
+  EXPECT_EQ(held_up_, 1);
 }
 
 TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {
