@@ -213,6 +213,8 @@ def candidate(x, y):
         self.assertEqual([asks_beyond_the_gpu(told.format(asked)) for asked in (120, 16384.0)], [False, True])
         self.refused("memory", "16384", f"class OutOfMemoryError(Exception):\n    pass\n\ndef candidate(x, y):\n    raise OutOfMemoryError('{told.format(16384)}')\n",
                      device=type("Taken", (FakeDevice,), {"taken_bytes": 70 << 30}))
+        for told in ("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"):
+            self.refused("room", "hold 70 GiB", f"def candidate(x, y):\n    raise RuntimeError('{told}')\n", device=type("Taken", (FakeDevice,), {"taken_bytes": 70 << 30}))
         self.assertFalse(is_broken(RuntimeError("CUDA out of memory")))
         self.assertTrue(is_broken(RuntimeError("CUDA error: an illegal memory access was encountered")))
         self.assertIsNone(trouble_of(ValueError("x")))

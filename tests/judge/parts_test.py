@@ -18,12 +18,12 @@ except ImportError:
     print(f"skipped: {sys.executable} has no numpy")
     sys.exit(77)
 
-from gpubench.judging import arrays, checks, floor, rank, timing
+from gpubench.judging import arrays, checks, floor, process, rank, timing
 from gpubench.judging.adapters import c_library, gpu_mode, problem_of
 from gpubench.judging.cell import audit, layout
 from gpubench.judging.contents import CONTENTS, Strided, nudged
 from gpubench.judging.memory import Poison, Region, Rows
-from gpubench.judging.problem import upcast
+from gpubench.judging.problem import Problem, upcast
 from gpubench.judging.process import slots_of, stride_of
 from gpubench.judging.store import Store
 from gpubench.judging.trial import Settings, Trial
@@ -35,6 +35,27 @@ RANDOM = np.random.default_rng(1)
 
 def difference(actual, expected, **how):
     return checks.difference(np.asarray(actual), np.asarray(expected), str(np.asarray(expected).dtype), how.pop("tolerance", None), how.pop("nan_equal", True), **how)
+
+
+class WhatJudgesDecide(unittest.TestCase):
+    def test_threads_wait_asleep_whatever_the_judges_user_has_set(self):
+        with mock.patch.dict(os.environ, {"TORCHINDUCTOR_COMPILE_THREADS": "8", "OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "3"}):
+            told = process._environment("/tmp")
+        self.assertEqual([told[name] for name in ("TORCHINDUCTOR_COMPILE_THREADS", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")], ["1", "passive", "3"])
+
+    def test_a_check_without_memory_says_nothing_of_the_candidate(self):
+        def compare(tree, output):
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
+
+        def wrong(tree, output):
+            raise ValueError("not so")
+
+        spec = {"dtype": "float32", "shape": [1], "framework": "numpy"}
+        problem = Problem(name="p", file="p.py", adapter="", make=lambda case, seed: (), reference_facts={}, candidate_facts={}, compare=compare)
+        with self.assertRaises(RuntimeError):
+            problem.complaint((), [np.zeros(1, np.float32)], [spec])
+        problem.compare = wrong
+        self.assertEqual(problem.complaint((), [np.zeros(1, np.float32)], [spec]), "ValueError: not so")
 
 
 class Checks(unittest.TestCase):

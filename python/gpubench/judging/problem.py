@@ -96,6 +96,8 @@ class Problem:
         try:
             return self.compare(tree, results[0] if len(results) == 1 else tuple(results))
         except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
+            if "out of memory" in str(error):  # says nothing of what it gave
+                raise
             return f"{type(error).__name__}: {error}"
 
 

@@ -81,7 +81,7 @@ class Witness(Protocol):
 def _environment(folder: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or (key.startswith(_KEPT_PREFIXES) and key not in _NOT_KEPT)}
     caches = {"TRITON_HOME": folder, "TRITON_CACHE_DIR": f"{folder}/.triton/cache", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/.inductor"}
-    return {**_QUIET_THREADS, **kept, **caches, "HOME": folder, "TMPDIR": folder}
+    return {**kept, **_QUIET_THREADS, **caches, "HOME": folder, "TMPDIR": folder}
 
 
 def nursery(imports: Sequence[str]) -> Nursery:

@@ -167,6 +167,10 @@ def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> N
             output[...] = leaf
 
 
+#: What PyTorch and Triton, cuBLAS and cuDNN say where the GPU's memory does not do.
+_NO_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "_ALLOCATION_FAILED")
+
+
 class Mismatch(Exception):
     """What is returned is not of the kind that was asked for."""
 
@@ -177,7 +181,7 @@ class Mismatch(Exception):
 
 def _words(error: BaseException) -> dict[str, Any]:
     code = error.code if isinstance(error, Mismatch) else "memory" if isinstance(error, MemoryError) else "error"
-    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory") or "CUDA error: out of memory" in str(error):  # of PyTorch and Triton
+    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory") or any(each in str(error) for each in _NO_MEMORY):
         code = "memory"
     code = getattr(error, "judge_code", code)
     place = ""
