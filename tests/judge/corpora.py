@@ -70,6 +70,7 @@ def _channels_last(self, *inputs):
 ModelNew.forward = _channels_last
 """
 SLOW = ("compiled", "inline")
+_PREFIX = "candidate_"  #: CuPy imports a module `cuda`, which must not be a candidate
 KINDS = {"eager": "", "compiled": _COMPILED, "channels_last": _CHANNELS_LAST}
 
 
@@ -166,6 +167,10 @@ def in_turn(jobs: list) -> list:
     return [job for _, job in sorted(placed, key=lambda each: each[0])]
 
 
+def kind_of(result: dict) -> str:
+    return Path(result["candidate"]).stem.removeprefix(_PREFIX)
+
+
 class Worker:
     """One process that judges."""
 
@@ -210,12 +215,12 @@ def run(job, words, end, worker, keep) -> list:
             problem.write_text(text, encoding="utf-8")
         files = []
         for kind, each in candidates.items():
-            files.append(Path(folder) / f"{kind}.py")
+            files.append(Path(folder) / f"{_PREFIX}{kind}.py")
             files[-1].write_text(each, encoding="utf-8")
         if words.cpu:
             without_gpu(Path(folder))
         results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end - begin), lambda each: keep(name, each))
-    left = [kind for kind in candidates if kind not in {Path(each["candidate"]).stem for each in results}]
+    left = [kind for kind in candidates if kind not in {kind_of(each) for each in results}]
     for kind in left if time.monotonic() < end else []:
         keep(name, {"candidate": kind, "verdict": "none", "reason": "problem" if why.startswith("ProblemError") else "none", "text": why[:300], "speedup": None, "seconds_taken": time.monotonic() - begin})
     if words.notes and notes:
@@ -262,7 +267,7 @@ def main() -> None:
         return own.worker
 
     def keep(name, result) -> None:
-        result["name"] = f"{name} {Path(result['candidate']).stem}"
+        result["name"] = f"{name} {kind_of(result)}"
         why = f" {result['reason']}: {result['text'][:300]}" if result["reason"] else ""
         speedup = "" if result["speedup"] is None else f" {result['speedup']['value']:.3f}"
         since = time.monotonic() - begin

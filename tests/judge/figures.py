@@ -5,7 +5,7 @@
 
 regime: the device's time of softmax and matmul beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
-often the reference itself. ranking: COUNT candidates that are longer by a STEP each, again and again. Both time as the judge does, in five processes of each
+often the reference itself. ranking: COUNT candidates that are longer by a STEP each, 20 times. Both time as the judge does, in five processes of each
 side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
 after ten repetitions. Results are lines of JSON, each printed and added to --out as soon as it is known; --max-seconds ends all, whatever it is at.
 table: what the JSON lines of these and of corpora.py and exploits_test.py say together, of one run or of several on as many GPUs."""
@@ -31,6 +31,7 @@ from gpubench.judging.verdict import Result
 
 
 OUT = None
+_REPETITIONS = 20  #: of a ranking
 
 
 def say(part, **what):
@@ -175,17 +176,21 @@ def found(words):
 
 
 def ranking(words):
-    """All candidates' processes start once: the order that each repetition finds, with its ties."""
+    """The processes of one candidate after the other, as a GPU's memory does not hold those of all: 20 repetitions of each, and the order in each."""
     begin = time.monotonic()
     trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 29, 0.005
+    found = []
     with repeated(delays(words.step, words.count), time_budget=0.0, min_blocks=1) as own:
-        sides = [own.start(which) for which in range(words.count)]
-        print(f"{words.count} candidates started in {time.monotonic() - begin:.1f} s", flush=True)
-        while True:
-            since = time.monotonic()
-            results = [Result(candidate=str(which), verdict="right", speedup=own.speedup(each)[0]) for which, each in enumerate(sides)]
-            say("ranking", step=words.step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
-                seconds=time.monotonic() - since, since_start=time.monotonic() - begin)
+        for which in range(words.count):
+            sides = own.start(which)
+            found.append([own.speedup(sides)[0] for _ in range(_REPETITIONS)])
+            for side in sides:
+                side.close()
+            print(f"candidate {which}, {time.monotonic() - begin:.1f} s after the start", flush=True)
+    for repetition in zip(*found):
+        results = [Result(candidate=str(which), verdict="right", speedup=speedup) for which, speedup in enumerate(repetition)]
+        say("ranking", step=words.step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
+            since_start=time.monotonic() - begin)
 
 
 def device_seconds(operation, arguments, cache):
@@ -350,8 +355,7 @@ def table(*files):
         place = {candidate: rank for candidate, rank, *_ in each["order"]}
         wrong += any(place[a] > place[b] for a in place for b in place if a < b)
         ties += len(place) - len(set(place.values()))
-    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all, "
-          f"{statistics.mean([each['seconds'] for each in of['ranking']] or [0]):.1f} s each")
+    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all")
     for each in of["stages"]:
         print(f"    {each['candidate']}: {each['seconds']:.1f} s, {each['since_start']:.1f} s after the start, {each['calls']} calls; "
               + ", ".join(f"{name} {count} times {seconds:.2f} s" for name, (count, seconds) in each["taken"].items()))
