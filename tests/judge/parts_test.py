@@ -43,6 +43,13 @@ class WhatJudgesDecide(unittest.TestCase):
             told = process._environment("/tmp")
         self.assertEqual([told[name] for name in ("TORCHINDUCTOR_COMPILE_THREADS", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")], ["1", "passive", "3"])
 
+    def test_candidates_see_the_judges_first_gpu_alone(self):
+        for given, seen in (({}, "0"), ({"CUDA_VISIBLE_DEVICES": "2,3"}, "2"), ({"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, "GPU-8932f937"), ({"CUDA_VISIBLE_DEVICES": ""}, "")):
+            with mock.patch.dict(os.environ):
+                os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+                os.environ.update(given)
+                self.assertEqual(process._environment("/tmp")["CUDA_VISIBLE_DEVICES"], seen)
+
     def test_a_check_without_memory_says_nothing_of_the_candidate(self):
         def compare(tree, output):
             raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")

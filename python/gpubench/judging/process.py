@@ -80,6 +80,7 @@ class Witness(Protocol):
 
 def _environment(folder: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or (key.startswith(_KEPT_PREFIXES) and key not in _NOT_KEPT)}
+    kept["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]  # of several GPUs each makes CUDA start later
     caches = {"TRITON_HOME": folder, "TRITON_CACHE_DIR": f"{folder}/.triton/cache", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/.inductor"}
     return {**kept, **_QUIET_THREADS, **caches, "HOME": folder, "TMPDIR": folder}
 
