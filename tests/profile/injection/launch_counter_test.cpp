@@ -56,6 +56,7 @@ class LaunchCounting : public bench::FakeCuptiTest {
     }
     const Recordings recordings = read_recordings(folder_);
     std::map<std::uint32_t, std::set<std::string>> result;
+    with_values_ = recordings.counted.size();
     for (const CountedLaunch& one : recordings.counted)
       for (const auto& [name, value] : one.values)
         result[kernels.at(one.correlation)].insert(recordings.timeline.names.text(name));
@@ -66,7 +67,8 @@ class LaunchCounting : public bench::FakeCuptiTest {
 
   std::filesystem::path folder_;
   std::vector<std::string> notes_;
-  std::ptrdiff_t held_up_ = 0;  ///< launches that were not counted
+  std::size_t with_values_ = 0;  ///< launches
+  std::ptrdiff_t held_up_ = 0;   ///< launches that were not counted
 };
 
 TEST_F(LaunchCounting, sets_each_set_up_once_for_all_kernels_that_recur) {
@@ -99,6 +101,15 @@ TEST_F(LaunchCounting, that_is_switched_off_says_that_it_held_the_launch_up) {
   options.counting_seconds = 100.0;
   count(options, 40, 3000);  // 500 in a row are not due
   EXPECT_EQ(held_up_, 1);
+}
+
+TEST_F(LaunchCounting, of_many_steps_gives_each_launch_its_values) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}};
+  options.counting_seconds = 100.0;
+  EXPECT_EQ(count(options, 200).size(), 5);
+  EXPECT_EQ(with_values_, std::ranges::count(calls(), '(')) << calls();
+  EXPECT_THAT(notes_, testing::IsEmpty());
 }
 
 TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {

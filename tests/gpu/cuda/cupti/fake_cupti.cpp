@@ -72,6 +72,7 @@ struct Profiler {
   std::size_t stops = 0;           ///< since the range's first pass
   std::size_t ranges = 0;          ///< decoded since it was configured
   std::uint8_t* image = nullptr;
+  std::size_t image_bytes = 0;
   std::size_t max_ranges = 0;      ///< of a pass
   bool of_kernels = false;         ///< it lays the ranges
   std::vector<double> durations;   ///< of the kernels of a pass, ns
@@ -95,14 +96,15 @@ struct Range {
   double duration = 0.0;
   bool zero = false;
 };
-struct Image {
-  std::uint64_t count = 0;
-  Range ranges[130];
-};
-Image read(const std::uint8_t* data) {
-  Image image;
-  std::memcpy(static_cast<void*>(&image), data, sizeof(image));
-  return image;
+std::size_t bytes_of(std::size_t ranges) { return sizeof(std::uint64_t) + ranges * sizeof(Range); }
+std::vector<Range> read(const std::uint8_t* data) {
+  std::vector<Range> ranges(*reinterpret_cast<const std::uint64_t*>(data));
+  std::copy_n(reinterpret_cast<const Range*>(data + bytes_of(0)), ranges.size(), ranges.begin());
+  return ranges;
+}
+void write(std::uint8_t* data, const std::vector<Range>& ranges) {
+  *reinterpret_cast<std::uint64_t*>(data) = ranges.size();
+  std::copy(ranges.begin(), ranges.end(), reinterpret_cast<Range*>(data + bytes_of(0)));
 }
 std::uint64_t decoded = 0;
 
@@ -414,7 +416,7 @@ CUptiResult CUPTIAPI cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumO
 }
 /// The value of a metric is the length of its name: a value under a wrong name shows.
 CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* parameters) {
-  const Range range = read(parameters->pCounterDataImage).ranges[parameters->rangeIndex];
+  const Range range = read(parameters->pCounterDataImage).at(parameters->rangeIndex);
   for (std::size_t i = 0; i < parameters->numMetrics; ++i) {
     const std::string name = parameters->ppMetricNames[i];
     double& value = parameters->pMetricValues[i];
@@ -462,6 +464,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   it.stops = 0;
   it.ranges = 0;
   it.image = parameters->pCounterDataImage;
+  it.image_bytes = parameters->counterDataImageSize;
   it.max_ranges = parameters->maxRangesPerPass;
   it.names.clear();
   return CUPTI_SUCCESS;
@@ -495,7 +498,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Par
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* parameters) {
   Profiler& it = profiler();
-  Image image = read(it.image);
+  std::vector<Range> ranges = read(it.image);
   std::size_t dropped = wanted("FAKE_CUPTI_DROPS") ? 1 : 0;
   if (it.of_kernels) {
     for (std::size_t i = 0; i < it.durations.size() && i < it.max_ranges; ++i) it.names.push_back(std::to_string(i));
@@ -503,14 +506,18 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
   }
   if (!wanted("FAKE_CUPTI_EMPTY") && !keeps("empty")) {
     for (const std::string& name : it.names) {
-      Range& range = image.ranges[image.count++];
+      if (bytes_of(ranges.size() + 1) > it.image_bytes) {
+        ++dropped;
+        continue;
+      }
+      Range& range = ranges.emplace_back();
       std::strncpy(range.name, name.c_str(), sizeof(range.name) - 1);
       range.passes = it.stops;
       range.serial = ++decoded;
       range.zero = keeps("zero");
       if (it.of_kernels) range.duration = it.durations.at(std::stoul(name));
     }
-    std::memcpy(it.image, &image, sizeof(image));
+    write(it.image, ranges);
   }
   it.stops = 0;
   it.names.clear();
@@ -519,22 +526,22 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
   return called("cuptiRangeProfilerDecodeData", "D");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* parameters) {
-  parameters->counterDataSize = sizeof(Image);
+  parameters->counterDataSize = bytes_of(parameters->maxNumOfRanges + 2);  // more for what a stale one keeps
   return called("cuptiRangeProfilerGetCounterDataSize");
 }
 CUptiResult CUPTIAPI
 cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* parameters) {
-  if (!keeps("stale")) std::memset(parameters->pCounterData, 0, sizeof(Image));
+  if (!keeps("stale")) std::memset(parameters->pCounterData, 0, parameters->counterDataSize);
   return called("cuptiRangeProfilerCounterDataImageInitialize", "r");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* parameters) {
-  parameters->numTotalRanges = read(parameters->pCounterDataImage).count;
+  parameters->numTotalRanges = read(parameters->pCounterDataImage).size();
   return called("cuptiRangeProfilerGetCounterDataInfo");
 }
 CUptiResult CUPTIAPI
 cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params* parameters) {
   static std::string name;
-  name = read(parameters->pCounterDataImage).ranges[parameters->rangeIndex].name;
+  name = read(parameters->pCounterDataImage).at(parameters->rangeIndex).name;
   parameters->rangeName = name.c_str();
   return called("cuptiRangeProfilerCounterDataGetRangeInfo");
 }
