@@ -355,8 +355,9 @@ void LaunchCounter::held_up(std::int64_t since_ns) {
   recording_.held_up("counters", since_ns);
 }
 
-/// Into the recording, what the batch holds.
+/// Into the recording, what the batch holds; nothing of a GPU whose counters could not be had.
 void LaunchCounter::write(Device& device) {
+  if (!device.profiler) return;
   const auto& names = options_.counter_sets[set_];
   for (const auto& [correlation, ranges] : device.profiler->read(true)) {
     const auto lock = recording_.lock();
@@ -379,8 +380,7 @@ void LaunchCounter::contexts_end() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
   try {
-    for (auto& [context, device] : devices_)
-      if (device.profiler) write(device);
+    for (auto& [context, device] : devices_) write(device);
   } catch (const std::exception& error) {
     end(error.what());
   }
@@ -393,8 +393,7 @@ void LaunchCounter::finish() {
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
   std::uint64_t start = now_ns();
   try {
-    for (auto& [context, device] : devices_)
-      if (device.profiler) write(device);
+    for (auto& [context, device] : devices_) write(device);
   } catch (const std::exception& error) {
     end(error.what());
   }

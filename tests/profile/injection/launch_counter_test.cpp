@@ -2,9 +2,11 @@
 #include "profile/injection/launch_counter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
@@ -25,6 +27,20 @@ class LaunchCounting : public bench::FakeCuptiTest {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
+  static LaunchCounter::Next launch_in(LaunchCounter& counter, std::uint32_t correlation, std::uint32_t kernel,
+                                       std::uint32_t step, std::uintptr_t context = 1) {
+    const Launch one{.function = reinterpret_cast<CUfunction>(std::uintptr_t{1000} + kernel),
+                     .context = reinterpret_cast<CUcontext>(context),
+                     .name = "kernel",
+                     .correlation = correlation,
+                     .shape = {4, 1, 1, 64, 1, 1, 0},
+                     .ranges = step,
+                     .alike = 1};
+    const auto next = counter.before(one);
+    if (next == LaunchCounter::Next::after) counter.after(one);
+    return next;
+  }
+
   /// Steps of four kernels behind one that runs once, each step in a range of its own; then more launches of one of
   /// them. Of each kernel the counters.
   std::map<std::uint32_t, std::set<std::string>> count(const InjectionOptions& options, std::uint32_t steps,
@@ -36,14 +52,7 @@ class LaunchCounting : public bench::FakeCuptiTest {
       std::uint32_t correlation = 0;
       const auto launch = [&](std::uint32_t kernel, std::uint32_t step) {
         kernels[++correlation] = kernel;
-        const Launch one{.function = reinterpret_cast<CUfunction>(std::uintptr_t{1000} + kernel),
-                         .context = reinterpret_cast<CUcontext>(std::uintptr_t{1}),
-                         .name = "kernel",
-                         .correlation = correlation,
-                         .shape = {4, 1, 1, 64, 1, 1, 0},
-                         .ranges = step,
-                         .alike = 1};
-        if (counter.before(one) == LaunchCounter::Next::after) counter.after(one);
+        launch_in(counter, correlation, kernel, step);
       };
       launch(99, 0);
       for (std::uint32_t step = 1; step <= steps; ++step)
@@ -110,6 +119,21 @@ TEST_F(LaunchCounting, of_many_steps_gives_each_launch_its_values) {
   EXPECT_EQ(count(options, 200).size(), 5);
   EXPECT_EQ(with_values_, std::ranges::count(calls(), '(')) << calls();
   EXPECT_THAT(notes_, testing::IsEmpty());
+}
+
+TEST_F(LaunchCounting, goes_on_to_the_next_set_beside_a_gpu_whose_counters_were_busy) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}, {"fake__units.sum"}};
+  options.counting_seconds = 100.0;
+  RecordingWriter writer(folder_ / "1.gprec", {.start_ns = 1'700'000'000'000'000'000, .process = 42}, 1 << 20);
+  LaunchCounter counter(bench::load_cupti(), writer, options);
+  environment_.set("FAKE_CUPTI_FAILS", "cuptiProfilerGetCounterAvailability=26");
+  EXPECT_EQ(launch_in(counter, 1, 0, 0, 2), LaunchCounter::Next::nothing);
+  environment_.set("FAKE_CUPTI_FAILS", "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it is asked for again then
+  for (std::uint32_t correlation = 2; correlation < 100; ++correlation) launch_in(counter, correlation, 0, 0);
+  counter.finish();
+  EXPECT_EQ(std::ranges::count(calls(), 'E'), 2) << calls();
 }
 
 TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {
