@@ -22,6 +22,8 @@ using bench::sized;
 
 /// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
 constexpr double max_wait_seconds = 5.0;
+/// For one that another thread makes, and that is counted, before counting ends.
+constexpr std::chrono::seconds wait_for_launch{1};
 /// To read a batch out and begin the next one takes 18 ms.
 constexpr std::uint32_t launches_of_a_batch = 256;
 /// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
@@ -377,7 +379,7 @@ void LaunchCounter::end(const std::string& reason) {
 }
 
 void LaunchCounter::contexts_end() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const std::unique_lock lock(mutex_, wait_for_launch);
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
   try {
     for (auto& [context, device] : devices_) write(device);
@@ -389,7 +391,7 @@ void LaunchCounter::contexts_end() {
 }
 
 void LaunchCounter::finish() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const std::unique_lock lock(mutex_, wait_for_launch);
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
   std::uint64_t start = now_ns();
   try {

@@ -112,7 +112,7 @@ class LaunchCounter {
   RecordingWriter& recording_;
   InjectionOptions options_;
   CountingPlan plan_;
-  std::mutex mutex_;  ///< held from `before` to `after` of a counted launch
+  std::timed_mutex mutex_;  ///< held from `before` to `after` of a counted launch
   bool ended_ = false;
   bool initialized_ = false;
   std::atomic<int> captures_ = 0;

@@ -253,6 +253,7 @@ void ProcessRecording::leave() {
   if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
   if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
   const bool may = may_leave();
+  while (counter_ && running_callbacks != 0) std::this_thread::yield();  // one may be at a launch
   counter_.reset();
   if (may && library_->cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS) {
     idle_ = std::make_unique<DeviceWaiter>();
@@ -354,7 +355,7 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
       recording->leave_if_idle(data.context);
     else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
       recording->looks_left_ = 0;  // a capture begins, or a graph is launched
-  } else if (recording->ended_.load(std::memory_order_relaxed)) {
+  } else if (recording->ended_.load(std::memory_order_relaxed) && next_call == LaunchCounter::Next::nothing) {
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {

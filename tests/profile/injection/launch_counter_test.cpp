@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "profile/injection/listened_calls.h"
+#include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
 #include "tests/profile/a_recording.h"
@@ -27,18 +29,18 @@ class LaunchCounting : public bench::FakeCuptiTest {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static LaunchCounter::Next launch_in(LaunchCounter& counter, std::uint32_t correlation, std::uint32_t kernel,
-                                       std::uint32_t step, std::uintptr_t context = 1) {
-    const Launch one{.function = reinterpret_cast<CUfunction>(std::uintptr_t{1000} + kernel),
-                     .context = reinterpret_cast<CUcontext>(context),
-                     .name = "kernel",
-                     .correlation = correlation,
-                     .shape = {4, 1, 1, 64, 1, 1, 0},
-                     .ranges = step,
-                     .alike = 1};
-    const auto next = counter.before(one);
-    if (next == LaunchCounter::Next::after) counter.after(one);
-    return next;
+  static Launch launch_of(std::uint32_t correlation, std::uint32_t kernel, std::uint32_t step,
+                          std::uintptr_t context = 1) {
+    return {.function = reinterpret_cast<CUfunction>(std::uintptr_t{1000} + kernel),
+            .context = reinterpret_cast<CUcontext>(context),
+            .name = "kernel",
+            .correlation = correlation,
+            .shape = {4, 1, 1, 64, 1, 1, 0},
+            .ranges = step,
+            .alike = 1};
+  }
+  static void run(LaunchCounter& counter, const Launch& launch) {
+    if (counter.before(launch) == LaunchCounter::Next::after) counter.after(launch);
   }
 
   /// Steps of four kernels behind one that runs once, each step in a range of its own; then more launches of one of
@@ -52,7 +54,7 @@ class LaunchCounting : public bench::FakeCuptiTest {
       std::uint32_t correlation = 0;
       const auto launch = [&](std::uint32_t kernel, std::uint32_t step) {
         kernels[++correlation] = kernel;
-        launch_in(counter, correlation, kernel, step);
+        run(counter, launch_of(correlation, kernel, step));
       };
       launch(99, 0);
       for (std::uint32_t step = 1; step <= steps; ++step)
@@ -128,12 +130,42 @@ TEST_F(LaunchCounting, goes_on_to_the_next_set_beside_a_gpu_whose_counters_were_
   RecordingWriter writer(folder_ / "1.gprec", {.start_ns = 1'700'000'000'000'000'000, .process = 42}, 1 << 20);
   LaunchCounter counter(bench::load_cupti(), writer, options);
   environment_.set("FAKE_CUPTI_FAILS", "cuptiProfilerGetCounterAvailability=26");
-  EXPECT_EQ(launch_in(counter, 1, 0, 0, 2), LaunchCounter::Next::nothing);
+  EXPECT_EQ(counter.before(launch_of(1, 0, 0, 2)), LaunchCounter::Next::nothing);
   environment_.set("FAKE_CUPTI_FAILS", "");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it is asked for again then
-  for (std::uint32_t correlation = 2; correlation < 100; ++correlation) launch_in(counter, correlation, 0, 0);
+  for (std::uint32_t correlation = 2; correlation < 100; ++correlation) run(counter, launch_of(correlation, 0, 0));
   counter.finish();
   EXPECT_EQ(std::ranges::count(calls(), 'E'), 2) << calls();
+}
+
+TEST_F(LaunchCounting, has_the_launch_that_another_thread_makes_while_the_recording_ends) {
+  InjectionOptions options;
+  options.counter_sets = {{"fake__core.sum"}};
+  {
+    ProcessRecording recording(folder_, options);
+    ASSERT_EQ(recording.refusal(), "");
+    recording.start();
+    const auto launch_ex = std::ranges::find(listened_calls(), DriverCall::launch_ex, &ListenedCall::what);
+    const auto call = [&](CUpti_ApiCallbackSite site) {
+      const CUlaunchConfig config{};
+      const std::pair<const CUlaunchConfig*, CUfunction> parameters{&config, nullptr};
+      CUpti_CallbackData data{};
+      data.callbackSite = site;
+      data.functionParams = &parameters;
+      data.context = reinterpret_cast<CUcontext>(std::uintptr_t{1});
+      function<void(CUpti_CallbackId, const CUpti_CallbackData*)>("fake_cupti_calls_driver")(launch_ex->number, &data);
+    };
+    call(CUPTI_API_ENTER);
+    std::thread end([&] {
+      recording.stop();
+      recording.end();
+      recording.leave();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    call(CUPTI_API_EXIT);
+    end.join();
+  }
+  EXPECT_EQ(read_recordings(folder_).counted.size(), 1);
 }
 
 TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {

@@ -252,6 +252,10 @@ void fake_cupti_ends_call() {
   data.context = reinterpret_cast<CUcontext>(&data);
   callback_of_subscriber()(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 1, &data);
 }
+/// A call of the driver begins or ends: its subscriber is told.
+void fake_cupti_calls_driver(CUpti_CallbackId number, const CUpti_CallbackData* data) {
+  if (is_subscribed()) callback_of_subscriber()(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, number, data);
+}
 /// The operation launches a kernel that takes so many nanoseconds.
 void fake_cupti_launches(double duration) {
   if (profiler().started && profiler().of_kernels) profiler().durations.push_back(duration);
