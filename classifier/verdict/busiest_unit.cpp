@@ -27,6 +27,10 @@ double most_busy(const Measurement& measurement, const auto& counts) {
 
 constexpr std::string_view hottest_slice = "l2_atomics_hottest_busy";
 
+BusiestUnit atomics_at(double percent) {
+  return {hottest_slice, percent / 100.0, {Regime::memory, resource::atomic_global}};
+}
+
 }  // namespace
 
 std::optional<double> busy_percent(const Measurement& measurement, std::string_view unit) {
@@ -91,7 +95,7 @@ std::optional<BusiestUnit> contended_atomics(const Measurement& measurement, con
   constexpr double same_rate = 0.1;
   const auto most = hottest_slice_percent(measurement);
   if (!most) return std::nullopt;
-  BusiestUnit result{hottest_slice, *most / 100.0, {Regime::memory, resource::atomic_global}};
+  BusiestUnit result = atomics_at(*most);
   if (*most >= min_percent) return result;
   // The unit takes one addition a cycle.
   const auto clock = counter(measurement, "l2_clock");
@@ -100,8 +104,9 @@ std::optional<BusiestUnit> contended_atomics(const Measurement& measurement, con
   return result.in_turn ? std::optional(result) : std::nullopt;
 }
 
-bool may_add_in_turn(const Measurement& measurement, const Machine& machine) {
-  return !machine.float_atomics && hottest_slice_percent(measurement).value_or(0.0) >= min_waiting_slice;
+std::optional<BusiestUnit> may_add_in_turn(const Measurement& measurement, const Machine& machine) {
+  const auto most = hottest_slice_percent(measurement);
+  return !machine.float_atomics && most && *most >= min_waiting_slice ? std::optional(atomics_at(*most)) : std::nullopt;
 }
 
 std::optional<BusiestUnit> busiest_unit_of(const Measurement& measurement, const Prediction& prediction) {

@@ -53,8 +53,8 @@ bool shares_unit(const Resource& resource, std::string_view other);
 /// Additions of floating-point numbers at one address wait for each other: they are known by their rate.
 std::optional<BusiestUnit> contended_atomics(const Measurement& measurement, const Machine& machine);
 
-/// Whether they may, but their rate is not calibrated.
-bool may_add_in_turn(const Measurement& measurement, const Machine& machine);
+/// The same where they may, but their rate is not calibrated.
+std::optional<BusiestUnit> may_add_in_turn(const Measurement& measurement, const Machine& machine);
 
 /// The share of the busiest unit that serves resources of this kind; 0 where none was counted.
 double busiest(const Measurement& measurement, ResourceKind kind);

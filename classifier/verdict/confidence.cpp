@@ -307,7 +307,7 @@ bool sees_units(const PointAnalysis& it) {
 bool is_doubtful_latency(const PointAnalysis& it) {
   if (it.decision.regime != Regime::latency) return false;
   if (limits_of_several_kernels(it)) return true;
-  if (it.figures.busy && (*it.figures.busy >= busy_enough || may_add_in_turn(it.measurement, it.machine))) return true;
+  if (it.figures.busy && *it.figures.busy >= busy_enough) return true;
   if (sees_units(it)) return false;
   return !is_by_grid(it.cause);
 }
@@ -344,6 +344,7 @@ double lowered(double probability, const PointAnalysis& it) {
     probability = std::min(
         probability,
         std::max(never_certain, statistics::normal_below(std::log(*it.figures.busy / busy_suspect) / model_sigma)));
+  if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
   // Links are not counted.

@@ -64,6 +64,9 @@ std::string idle_note(const PointAnalysis& it) {
                      100.0 * (1.0 - 1.0 / it.prediction.wave_factor));
 }
 
+constexpr const char* rate_is_unknown =
+    "how fast numbers are added at one address only a full calibration knows (gpubench --calibrate=full)";
+
 /// A unit of the hardware in words, with what its counter said.
 std::string unit_clause(const PointAnalysis& it) {
   if (it.is_contended && it.busiest_unit->in_turn)
@@ -71,6 +74,8 @@ std::string unit_clause(const PointAnalysis& it) {
         "floating-point numbers are added at one address, one after another: the atomic units of the busiest slice of "
         "L2 are at {} of their peak (counter {}), which is as fast as such additions go",
         format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
+  if (it.update_queue)
+    return fmt::format("{}; {}: {}", contended_clause(it.measurement), *it.update_queue, rate_is_unknown);
   if (it.is_contended) return contended_clause(it.measurement);
   const BusiestUnit& unit = *it.busiest_unit;
   return fmt::format(
@@ -141,6 +146,9 @@ std::string compute_sentence(const PointAnalysis& it) {
 }
 
 std::string unknown_sentence(const PointAnalysis& it) {
+  if (it.lacks_atomics_rate)
+    return fmt::format("takes {}; {}. That is latency, or memory ({}): {}", format_seconds(it.time.seconds),
+                       contended_clause(it.measurement), label_of(resource::atomic_global), rate_is_unknown);
   if (it.binding.decision.regime != Regime::unknown)
     return fmt::format("takes {}; the measured ceilings account for {} of it", format_seconds(it.time.seconds),
                        format_seconds(std::min(it.binding.seconds, it.time.seconds)));

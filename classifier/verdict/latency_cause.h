@@ -11,6 +11,7 @@
 
 namespace gpubench::classifier {
 
+struct Machine;
 struct PointAnalysis;
 
 /// A limiter of the regime latency.
@@ -24,6 +25,10 @@ struct LatencyCause {
 /// waits in a queue: then more loads in flight help nothing. Where DRAM and L2 are idle meanwhile, the queue is
 /// elsewhere. Where nothing was counted and all blocks run at once, the time is that of one block.
 LatencyCause latency_cause(const PointAnalysis& it);
+
+/// That updates wait for each other, where they are a good part of what L2 is asked for: most stalled warps wait for
+/// memory, at each access longer than an empty kernel takes, and DRAM and L2 are idle. Absent where nothing shows it.
+std::optional<std::string> queue_of_updates(const Measurement& measurement, const Machine& machine);
 
 /// Whether the grid alone says why.
 inline bool is_by_grid(const LatencyCause& cause) {

@@ -196,8 +196,18 @@ void PointAnalysis::ask_unit() {
 
 void PointAnalysis::ask_atomics() {
   if (decision.regime != Regime::latency && decision.regime != Regime::unknown) return;
-  const auto contended = contended_atomics(measurement, machine);
-  if (!contended || figures.overhead_excess() >= 1.0) return;
+  auto contended = contended_atomics(measurement, machine);
+  if (figures.overhead_excess() >= 1.0) return;
+  if (!contended) {
+    contended = may_add_in_turn(measurement, machine);
+    if (!contended) return;
+    lacks_atomics_rate = true;
+    update_queue = queue_of_updates(measurement, machine);
+    if (!update_queue) {
+      decision = {};
+      return;
+    }
+  }
   busiest_unit = contended;
   is_contended = rests_on_unit = true;
   figures.is_contended = true;
@@ -210,7 +220,7 @@ void PointAnalysis::ask_atomics() {
 void PointAnalysis::take(Regime regime) {
   if (regime == Regime::latency || regime == Regime::unknown) {
     decision = {regime, regime == Regime::latency ? resource::latency : std::string_view()};
-    return;
+    return ask_atomics();
   }
   if (regime == Regime::overhead) {
     decision = {regime, figures.starts_longest() ? block_start : resource::launch};

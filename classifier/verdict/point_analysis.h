@@ -32,7 +32,9 @@ struct PointAnalysis {
   LatencyCause cause;  ///< where the limiter is latency
   /// Of the clock that the machine has when nothing holds it down; present where power is the limiter.
   std::optional<double> clock_under_power;
-  bool is_contended = false;         ///< updates that meet at few addresses are the limiter
+  bool is_contended = false;        ///< updates that meet at few addresses are the limiter
+  bool lacks_atomics_rate = false;  ///< they may be, but how fast they are at one address is not known
+  std::optional<std::string> update_queue = std::nullopt;  ///< what then shows that they are
   bool moves_whole_sectors = false;  ///< taken to move all that it touches, which it declares only a part of
   bool rests_on_unit = false;        ///< the binding is the busiest unit's, not the model's
   double overhead_seconds;           ///< what the launch takes of the time

@@ -103,10 +103,13 @@ TEST(BusiestUnit, UpdatesThatMeetAtFewAddressesAreTheLimiter) {
   ASSERT_FALSE(contended.advice.empty());
   EXPECT_THAT(contended.advice.front().action, HasSubstr("in registers or shared memory first"));
   EXPECT_GT(contended.advice.front().gain.value_or(0.0), 5.0);
-  // Work of all slices alike, little of it, or another limiter.
+  // Work of all slices alike, little of it where that is known to be little, or another limiter.
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("atomic-global-float-one", 569e6));
   for (const auto& [mean, hottest] : {std::pair(30.0, 65.0), std::pair(0.4, 36.0)})
     EXPECT_EQ(
-        classify(with_units(plain, {{"l2_atomics_busy", mean}, {"l2_atomics_hottest_busy", hottest}}), gpu()).regime,
+        classify(with_units(plain, {{"l2_atomics_busy", mean}, {"l2_atomics_hottest_busy", hottest}}), calibration)
+            .regime,
         Regime::latency);
   const auto busy = classify(
       with_units(plain, {{"l2_atomics_busy", 0.4}, {"l2_atomics_hottest_busy", 65.0}, {"alu_busy", 90.0}}), gpu());
@@ -119,10 +122,6 @@ TEST(BusiestUnit, FloatsThatAreAddedAtOneAddressWaitForEachOther) {
     return with_units(plain, {{"l2_atomics_busy", 0.4}, {"l2_atomics_hottest_busy", hottest}, {"l2_clock", clock}});
   };
   auto calibration = gpu();
-  const auto unknown = classify(at(33.3, 1.7e9), calibration);
-  EXPECT_EQ(unknown.regime, Regime::latency) << "nobody knows their rate";
-  EXPECT_EQ(unknown.certainty, Certainty::likely);
-  EXPECT_THAT(unknown.evidence, HasSubstr("how long only a full calibration knows"));
   calibration.ceilings.push_back(ceiling("atomic-global-float-one", 569e6));
   const auto in_turn = classify(at(33.3, 1.7e9), calibration);
   EXPECT_EQ(in_turn.regime, Regime::memory);
@@ -132,6 +131,67 @@ TEST(BusiestUnit, FloatsThatAreAddedAtOneAddressWaitForEachOther) {
   EXPECT_THAT(in_turn.advice.at(0).action, HasSubstr("in registers or shared memory first"));
   EXPECT_EQ(classify(at(20.0, 1.7e9), calibration).regime, Regime::latency) << "they could be added faster";
   EXPECT_EQ(classify(at(45.0, 1.7e9), calibration).regime, Regime::latency) << "whole numbers are added faster";
+}
+
+/// Additions at one address, counted on an H200: each waits for 40 us, an empty kernel takes 2 us, and little else
+/// works.
+const std::vector<std::pair<const char*, double>> queued_updates = {
+    {"l2_atomics_busy", 0.355},  {"l2_atomics_hottest_busy", 33.4},
+    {"l2_clock", 1.7e9},         {"l2_tags_busy", 0.536},
+    {"dram_busy", 0.001},        {"stalled_by_memory", 17983.0},
+    {"issue_busy", 0.008},       {"lsu_busy", 0.00723},
+    {"stalled_by_barrier", 4.7}, {"l1_data_busy", 0.2}};
+
+Verdict of_queued_updates(const std::vector<std::pair<const char*, double>>& other = {},
+                          const std::vector<Ceiling>& ceilings = {}) {
+  auto units = queued_updates;
+  for (const auto& each : other) {
+    std::erase_if(units, [&](const auto& unit) { return std::string_view(unit.first) == each.first; });
+    units.push_back(each);
+  }
+  auto calibration = gpu();
+  calibration.ceilings.insert(calibration.ceilings.end(), ceilings.begin(), ceilings.end());
+  auto point = measured(950e-6, streaming(4.0, 4.0));
+  point.clock_hz = 1.98e9;
+  return classify(with_units(point, units), calibration);
+}
+
+TEST(BusiestUnit, UpdatesThatQueueAtOneSliceAreTheLimiterWhereTheirRateIsNotKnown) {
+  const auto verdict = of_queued_updates();
+  EXPECT_EQ(verdict.regime, Regime::memory) << verdict.evidence;
+  EXPECT_EQ(verdict.limiter, "atomic-global");
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  EXPECT_NEAR(verdict.confidence, 0.8, 1e-9) << "a ceiling is missing";
+  EXPECT_THAT(verdict.evidence,
+              HasSubstr("updates meet at few addresses: the atomic units of the busiest slice of L2"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("wait for 40.2 us each, 20.1x as long as an empty kernel takes"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("only a full calibration knows (gpubench --calibrate=full)"));
+  ASSERT_FALSE(verdict.advice.empty());
+  EXPECT_THAT(verdict.advice.front().action, HasSubstr("in registers or shared memory first"));
+  const auto known = of_queued_updates({}, {ceiling("atomic-global-float-one", 569e6)});
+  EXPECT_EQ(known.regime, Regime::memory);
+  EXPECT_GT(known.confidence, verdict.confidence);
+}
+
+TEST(BusiestUnit, UpdatesThatMayWaitForEachOtherAreNoVerdictWhereNothingShowsAQueue) {
+  const std::vector<std::pair<const char*, double>> others[] = {
+      {{"stalled_by_memory", 500.0}},     // 1.1 us, as loads alone may take
+      {{"stalled_by_memory", 0.0}},       // not counted
+      {{"stalled_by_barrier", 20000.0}},  // most wait for something else
+      {{"dram_busy", 40.0}},              // the queue may be DRAM's
+      {{"l2_tags_busy", 3.0}},            // few of what L2 is asked for are updates
+      {{"lsu_busy", 0.0001}}};            // few instructions ask for memory
+  for (const auto& other : others) {
+    const auto verdict = of_queued_updates(other);
+    EXPECT_EQ(verdict.regime, Regime::unknown) << other.front().first << ": " << verdict.evidence;
+    EXPECT_EQ(verdict.limiter, "");
+    EXPECT_THAT(verdict.evidence, HasSubstr("updates meet at few addresses"));
+    EXPECT_THAT(verdict.evidence, HasSubstr("latency, or memory (L2 atomics)"));
+    EXPECT_THAT(verdict.evidence, HasSubstr("gpubench --calibrate=full"));
+  }
+  EXPECT_EQ(of_queued_updates({{"l2_atomics_hottest_busy", 15.0}}).regime, Regime::latency) << "they do not wait";
+  const auto other_rate = of_queued_updates({{"stalled_by_memory", 500.0}}, {ceiling("atomic-global-float-one", 2e9)});
+  EXPECT_EQ(other_rate.regime, Regime::latency) << "they could be added faster";
 }
 
 TEST(BusiestUnit, L1sDataStageIsNamedByWhatKeepsItBusy) {
