@@ -75,7 +75,7 @@ std::string unit_clause(const PointAnalysis& it) {
         "L2 are at {} of their peak (counter {}), which is as fast as such additions go",
         format_percent(it.busiest_unit->busy), it.busiest_unit->counter);
   if (it.update_queue)
-    return fmt::format("{}; {}: {}", contended_clause(it.measurement), *it.update_queue, rate_is_unknown);
+    return fmt::format("{}; {}; {}", contended_clause(it.measurement), *it.update_queue, rate_is_unknown);
   if (it.is_contended) return contended_clause(it.measurement);
   const BusiestUnit& unit = *it.busiest_unit;
   return fmt::format(
