@@ -116,7 +116,7 @@ class Pictures(unittest.TestCase):
                 self.assertRegex(pictures[file.stem], f'<text[^>]* fill="#e8ebef"[^>]*>{labels[0]}<')
         for name, svg in pictures.items():
             file = self.folder / "picture.html"
-            file.write_text(f'<!DOCTYPE html><html data-charts="1"><meta charset="utf-8"><figure class="chart" id="{name}">{svg}</figure></html>')
+            file.write_text(f'<!DOCTYPE html><meta charset="utf-8"><figure class="chart" id="{name}">{svg}</figure><script>document.documentElement.dataset.charts = 1</script>')
             page.open(file, 1400)
             self.assertEqual(len(page.evaluate(headless.OVERLAPS)), 2 if name == "pile" else 0, (name, page.evaluate(headless.OVERLAPS)))
 
