@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench fleet collectives beside nccl-tests, in turns, with the same NCCL, iterations, kind of ranks and processors.
+"""gpubench fleet collectives beside nccl-tests, in turns, with the same NCCL, its scheduling, iterations, kind of ranks and processors.
 
     beside_nccl_tests.py GPUBENCH NCCL_TESTS_BUILD --ranks=4 --messages=short --turns=5 --out=short.json
     beside_nccl_tests.py --tables short.json long.json
@@ -27,13 +27,15 @@ PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "r
 MESSAGES = {"short": (8, 1 << 16, 1000, 0.05), "long": (1 << 26, 1 << 32, 20, 0.02)}
 ROWS, WARM_UP = 3, 5
 BOTH = ("gpubench", "nccl-tests")
+#: nccl-tests asks NCCL 2.28 and later for blocks placed by their use of NVLink (`nvlinkCentricSched`). Other programs, gpubench too, get it by this word.
+SCHEDULING = {"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE": "1"}
 
 
 def started(options, words):
     share = len(os.sched_getaffinity(0)) // options.ranks
     bound = [] if options.unbound or share < 1 else ["sh", "-c", f'first=$((OMPI_COMM_WORLD_LOCAL_RANK * {share})); exec taskset -c $first-$((first + {share - 1})) "$@"', "sh"]
     rank = ["mpirun", "-n", str(options.ranks), "--bind-to", "none", *bound, *map(str, words)]
-    done = subprocess.run(rank, capture_output=True, text=True, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    done = subprocess.run(rank, capture_output=True, text=True, env={**os.environ, **SCHEDULING, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     if done.returncode:
         raise RuntimeError(f"{' '.join(rank)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-1500:]}")
     return done.stdout
