@@ -25,9 +25,9 @@ from pathlib import Path
 
 from gpubench.judging import Settings, timing, trial
 from gpubench.judging.adapters import problem_of
-from gpubench.judging.contest import Judge, rank
+from gpubench.judging.contest import Judge, rank, surely_faster
 from gpubench.judging.side import Side
-from gpubench.judging.verdict import Result
+from gpubench.judging.verdict import Interval, Result
 
 
 OUT = None
@@ -189,7 +189,7 @@ def ranking(words):
             print(f"candidate {which}, {time.monotonic() - begin:.1f} s after the start", flush=True)
     for repetition in zip(*found):
         results = [Result(candidate=str(which), verdict="right", speedup=speedup) for which, speedup in enumerate(repetition)]
-        say("ranking", step=words.step, order=[[int(each.candidate), each.rank, each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
+        say("ranking", step=words.step, order=[[int(each.candidate), each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
             since_start=time.monotonic() - begin)
 
 
@@ -350,12 +350,14 @@ def table(*files):
         print(f"{100 * longer:.0f} % longer: told from 1 in {sum(each['high'] < 1.0 or each['low'] > 1.0 for each in some)} of {len(some)}; speed-ups {min(each['value'] for each in some):.4f} to "
               f"{max(each['value'] for each in some):.4f}, median {statistics.median(each['value'] for each in some):.4f}, asked {1 / (1 + longer):.4f}; half an interval is "
               f"{100 * statistics.median(math.log(each['high'] / each['low']) / 2 for each in some):.2f} %")
-    wrong = ties = 0
+    wrong, ties, pairs = 0, 0, 0
     for each in of["ranking"]:
-        place = {candidate: rank for candidate, rank, *_ in each["order"]}
-        wrong += any(place[a] > place[b] for a in place for b in place if a < b)
-        ties += len(place) - len(set(place.values()))
-    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie, {ties} ties in all")
+        ordered = [Interval(*speedup[-3:]) for speedup in sorted(each["order"])]
+        found = [(surely_faster(slower, faster), surely_faster(faster, slower)) for faster, slower in itertools.combinations(ordered, 2)]
+        wrong += any(is_wrong for is_wrong, _ in found)
+        ties += sum(not is_wrong and not is_right for is_wrong, is_right in found)
+        pairs += len(found)
+    print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie; of {pairs} pairs {ties} are ties")
     for each in of["stages"]:
         print(f"    {each['candidate']}: {each['seconds']:.1f} s, {each['since_start']:.1f} s after the start, {each['calls']} calls; "
               + ", ".join(f"{name} {count} times {seconds:.2f} s" for name, (count, seconds) in each["taken"].items()))

@@ -421,11 +421,22 @@ class Audit(unittest.TestCase):
 
 
 class Ranks(unittest.TestCase):
-    def test_ties_share_a_rank(self):
-        def result(name, value, half, verdict="right"):
-            return Result(name, verdict, speedup=Interval(value, value * (1 - half), value * (1 + half)) if half else None)
-        ordered = rank([result("c", 1.5, 0.01), result("a", 2.0, 0.05), result("w", 9, 0, "wrong"), result("b", 1.96, 0.05), result("r", 8, 0, "refused")])
-        self.assertEqual([(each.candidate, each.rank) for each in ordered], [("a", 1), ("b", 1), ("c", 3), ("r", None), ("w", None)])
+    @staticmethod
+    def result(name, value, half, verdict="right"):
+        return Result(name, verdict, speedup=Interval(value, value * (1 - half), value * (1 + half)) if half else None)
+
+    def ranked(self, *results):
+        return [(each.candidate, each.rank, each.rank_to) for each in rank(results)]
+
+    def test_ties_share_their_places(self):
+        result = self.result
+        ordered = self.ranked(result("c", 1.5, 0.01), result("a", 2.0, 0.05), result("w", 9, 0, "wrong"), result("b", 1.96, 0.05), result("r", 8, 0, "refused"))
+        self.assertEqual(ordered, [("a", 1, 2), ("b", 1, 2), ("c", 3, 3), ("r", None, None), ("w", None, None)])
+
+    def test_one_that_is_not_well_known_parts_no_others(self):
+        result = self.result
+        self.assertEqual(self.ranked(result("a", 2.0, 0.01), result("b", 1.9, 0.01), result("noisy", 1.7, 0.3), result("c", 1.5, 0.01)),
+                         [("a", 1, 2), ("b", 2, 3), ("noisy", 1, 4), ("c", 3, 4)])
 
 
 class Readers(unittest.TestCase):

@@ -26,7 +26,7 @@ from .problem import Problem
 from .side import Memory, Side
 from .store import Store
 from .trial import Settings, Trial
-from .verdict import REASONS, Result, Trouble
+from .verdict import REASONS, Interval, Result, Trouble
 
 _CANDIDATE_SUFFIXES = (".py", ".toml")
 _NOTABLE_BYTES = 2 << 30  #: of a GPU's memory, in use by others; a context of CUDA takes half of one
@@ -266,23 +266,20 @@ def _judge_rest(problem: str, files: list[Path], settings: Settings, results: An
         results.put(result.to_dict())
 
 
+def surely_faster(one: Interval, other: Interval) -> bool:
+    """Whether two speed-ups over one reference differ by more than their intervals, and by more than 1 %."""
+    return math.log(one.value / other.value) > max(0.01, math.hypot(math.log(one.value / one.low), math.log(other.high / other.value)))
+
+
 def rank(results: Sequence[Result]) -> list[Result]:
-    """Right ones first, by speed-up; those whose speed-ups differ by no more than their intervals share a rank. A verdict has its rank in `rank`."""
-    timed = [each for each in results if each.verdict == "right" and each.speedup is not None]
-    timed.sort(key=lambda each: -each.speedup.value if each.speedup is not None else 0.0)
-    leader: Result | None = None
-    place = 0
-    for count, each in enumerate(timed, 1):
-        mine = each.speedup
-        assert mine is not None
-        tied = False
-        if leader is not None and leader.speedup is not None:
-            first = leader.speedup
-            apart = math.log(first.value / mine.value)
-            tied = apart <= max(0.01, math.hypot(math.log(first.value / first.low), math.log(mine.high / mine.value)))
-        if not tied:
-            leader, place = each, count
-        each.rank = place
+    """Right ones first, by speed-up. `rank` is the best place that one may hold, behind all that are surely faster, and `rank_to` the worst, before all that
+    are surely slower."""
+    speedups = [(each.speedup, each) for each in results if each.verdict == "right" and each.speedup is not None]
+    speedups.sort(key=lambda pair: -pair[0].value)
+    for speedup, each in speedups:
+        each.rank = 1 + sum(surely_faster(other, speedup) for other, _ in speedups)
+        each.rank_to = len(speedups) - sum(surely_faster(speedup, other) for other, _ in speedups)
+    timed = [each for _, each in speedups]
     return [*timed, *sorted((each for each in results if each not in timed), key=lambda each: (each.verdict != "right", each.verdict, each.candidate))]
 
 

@@ -36,14 +36,19 @@ def names_of(results: Sequence[Result]) -> list[str]:
     return [_core.printable(os.path.relpath(os.path.abspath(each.candidate), common)) for each in results]
 
 
+def rank_of(result: Result) -> str:
+    """The places that it may hold: "2", or "4-7" where intervals leave several."""
+    return "" if result.rank is None else f"{result.rank}" if result.rank == result.rank_to else f"{result.rank}-{result.rank_to}"
+
+
 def lines_of(results: Sequence[Result], width: int = 100) -> str:
     """A table; below each candidate what is said of it."""
     names = names_of(results)
     longest = min(max([len(each) for each in names] + [9]), 40)
-    rows = [f"{'rank':>4}  {'candidate':{longest}}  {'verdict':7}  {'speed-up':26}  {'time':>9}  of floor"]
+    rows = [f"{'rank':>7}  {'candidate':{longest}}  {'verdict':7}  {'speed-up':26}  {'time':>9}  of floor"]
     for name, each in zip(names, results):
         share = f"{100 * each.floor_share:.0f} %" if each.floor_share is not None else ""
-        rows.append(f"{each.rank or '':>4}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
+        rows.append(f"{rank_of(each):>7}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
         text = f"{each.reason}: {_core.printable(each.text)}" if each.reason else each.next_step
         rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
@@ -75,13 +80,13 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
         share = "; ".join(filter(None, (f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else "", each.regime)))
-        rows.append([name, str(each.rank or ""), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
+        rows.append([name, rank_of(each), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
                      time_of(each.cold_seconds), share, _core.printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
     basis = next((each.floor_basis for each in results if each.floor_basis), "")
     return _core.leaderboard_html(json.dumps({
         "title": f"Candidates for {_core.printable(results[0].problem) if results else 'nothing'}",
-        "summary": f"{len(results)} judged: {counts}. Intervals are of 95 %. Same rank: a tie." + (f" Floor: {_core.printable(basis)}." if basis else ""),
+        "summary": f"{len(results)} judged: {counts}. Intervals are of 95 %. Ranks are the places that intervals leave." + (f" Floor: {_core.printable(basis)}." if basis else ""),
         "caption": "Candidates by speed-up", "chart": "Speed-up with its interval",
         "columns": "candidate; rank>; verdict*; speed-up>; time>; on device>; cold>; of the floor; what to know",
         "rows": rows, "notes": [_core.printable(each) for each in notes], "specification": chart_of(results)}))

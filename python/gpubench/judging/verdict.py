@@ -83,7 +83,8 @@ class Result:
     precision: dict[str, Any] = field(default_factory=dict)
     calls_timed: int = 0
     calls_checked: int = 0
-    rank: int | None = None
+    rank: int | None = None  #: the best place among the right ones that its interval leaves it
+    rank_to: int | None = None  #: the worst one
     isolation_missing: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds_taken: float = 0.0
