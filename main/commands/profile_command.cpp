@@ -354,7 +354,8 @@ OptionRows own_rows() {
        use::count(&ProfileOptions::trigger, 1, std::numeric_limits<int>::max())},
       {"--leave", "", "", "", other, once,
        "With --trigger: have CUPTI leave the process afterwards, so that launches are as fast as before. Not where it "
-       "used CUDA graphs, several threads or several GPUs, which would break: there it stays, idle.",
+       "used CUDA graphs, several threads or several GPUs, which would break: there it stays, idle, and the report "
+       "says why.",
        use::set(&profile::InjectionOptions::leave)},
       {"--max-recording", "GIB", "", "4", other, once,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "

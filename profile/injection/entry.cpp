@@ -114,10 +114,9 @@ void record_once(const std::filesystem::path& folder, const InjectionOptions& op
   const std::lock_guard lock(injection->mutex);
   if (injection->ended) return;
   recording.stop();
-  recording.end();
-  client.ended(why_not);
   if (recording.may_leave()) injection->nvtx.disconnect();
   recording.leave();
+  client.ended(why_not);
   injection->recording.reset();
 }
 

@@ -23,7 +23,7 @@ namespace {
 /// Whose callbacks are answered; callbacks may still run when it ends.
 std::atomic<ProcessRecording*> answering = nullptr;
 std::atomic<int> running_callbacks = 0;
-/// Graphs were launched while CUPTI was there: launched after it has left they would fail.
+/// Graphs were made or launched while CUPTI was there: launched after it has left they would fail.
 std::atomic<bool> has_graphs = false;
 /// Of each recording of a process a number, so that a thread begins the path of its ranges anew.
 std::atomic<std::uint32_t> recordings = 0;
@@ -219,7 +219,12 @@ void ProcessRecording::flush() {
 }
 
 void ProcessRecording::end() {
-  if (ended_.exchange(true)) return;
+  if (take_all()) write_end();
+}
+
+/// False where another call of it was first.
+bool ProcessRecording::take_all() {
+  if (ended_.exchange(true)) return false;
   const std::lock_guard lock(mutex_);
   counting_ = false;
   {
@@ -238,6 +243,10 @@ void ProcessRecording::end() {
           "Another user of CUPTI in the program, such as torch.profiler, took over its records: what came after is not "
           "in this report, and that profiler's trace may lack work of the GPU. Run the program with one of the two.");
   }
+  return true;
+}
+
+void ProcessRecording::write_end() {
   const auto lock_of_file = recording_->lock();
   recording_->add(EndRecord{});
   recording_->flush();
@@ -248,44 +257,63 @@ void ProcessRecording::unsubscribe() {
 }
 
 void ProcessRecording::leave() {
+  const bool ends = take_all();
   const std::lock_guard lock(mutex_);
-  if (library_ == nullptr) return;
-  if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
-  if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
-  const bool may = may_leave();
-  while (counter_ && running_callbacks != 0) std::this_thread::yield();  // one may be at a launch
-  counter_.reset();
-  if (may && library_->cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS) {
-    idle_ = std::make_unique<DeviceWaiter>();
-    looks_left_ = max_looks;
-    for (int i = 0; i < waits_for_leave && looks_left_ > 0 && !left_; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    looks_left_ = 0;
-    while (running_callbacks != 0) std::this_thread::yield();  // one may be leaving now
+  if (library_ != nullptr) {
+    if (recorder_ != nullptr && given_up_ns_ == 0) recorder_->detach();
+    if (recorder_ != nullptr && recorder_->saw_graphs()) has_graphs = true;
+    std::string why_not = why_it_stays();
+    while (counter_ && running_callbacks != 0) std::this_thread::yield();  // one may be at a launch
+    counter_.reset();
+    if (why_not.empty()) why_not = wait_until_it_left();
+    if (!why_not.empty()) unsubscribe();
+    if (options_.leave && refusal_.empty() && !why_not.empty())
+      note(fmt::format("CUPTI stays in the process, idle, and launches some per cent slower: {}.", why_not));
+    bench::release_buffers(why_not.empty());
   }
-  if (!left_) unsubscribe();
-  bench::release_buffers(left_);
+  if (ends) write_end();
 }
 
-bool ProcessRecording::may_leave() const {
-  return options_.leave && subscriber_ != nullptr && recorder_ != nullptr && given_up_ns_ == 0 && counter_ == nullptr &&
-         open_captures_ == 0 && !has_graphs && !others_use_cupti() && recorder_->saw_one_thread_and_gpu();
+std::string ProcessRecording::why_it_stays() const {
+  if (!options_.leave) return "it was not asked to leave";
+  if (counter_ != nullptr) return "it counted";
+  if (subscriber_ == nullptr || recorder_ == nullptr || given_up_ns_ != 0 || others_use_cupti())
+    return "another user in the program has it";
+  if (open_captures_ > 0 || has_graphs) return "CUDA graphs were made or launched under it, and would fail without it";
+  if (!recorder_->saw_one_thread_and_gpu()) return "not one thread alone called CUDA for one GPU";
+  return "";
 }
 
-/// At the end of a call of CUDA, by the thread that made it.
+/// Empty where it has left, else what kept it.
+std::string ProcessRecording::wait_until_it_left() {
+  const CUptiResult listens = library_->cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API);
+  if (listens != CUPTI_SUCCESS) return library_->error_text(listens, "cuptiEnableDomain");
+  idle_ = std::make_unique<DeviceWaiter>();
+  looks_left_ = max_looks;
+  for (int i = 0; i < waits_for_leave && looks_left_ > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  for (int left = looks_left_; left > 0 && !looks_left_.compare_exchange_weak(left, 0);) {
+  }
+  while (running_callbacks != 0) std::this_thread::yield();  // one may be leaving now
+  if (!left_with_) return "no call of CUDA ended with the GPU idle";
+  if (*left_with_ == CUPTI_SUCCESS) return "";
+  return library_->error_text(*left_with_, subscriber_ == nullptr ? "cuptiFinalize" : "cuptiUnsubscribe");
+}
+
+/// At the end of a call of CUDA, by the thread that made it. A call of another thread meanwhile ends the looks: it may
+/// be within CUPTI.
 void ProcessRecording::leave_if_idle(CUcontext context) {
   constexpr double max_seconds = 0.02;
   if (looks_left_.fetch_sub(1) <= 0) return;
   const auto thread = static_cast<std::uint32_t>(gettid());
-  if (leaving_thread_ == 0) leaving_thread_ = thread;
-  if (thread != leaving_thread_ || context == nullptr) {
-    looks_left_ = 0;
-    return;
-  }
-  if (!idle_->wait(context, max_seconds)) return;
-  looks_left_ = 0;
-  unsubscribe();
-  left_ = library_->cuptiFinalize() == CUPTI_SUCCESS;
+  std::uint32_t leaving = 0;
+  if (!leaving_thread_.compare_exchange_strong(leaving, thread) && leaving != thread) looks_left_ = -1;
+  if (looks_left_ < 0 || context == nullptr || !idle_->wait(context, max_seconds)) return;
+  if (looks_left_.exchange(0) < 0 || has_graphs) return;
+  left_with_ = library_->cuptiUnsubscribe(subscriber_);
+  if (left_with_ != CUPTI_SUCCESS) return;
+  subscriber_ = nullptr;
+  left_with_ = library_->cuptiFinalize();
 }
 
 void ProcessRecording::capture_begins() {
@@ -312,7 +340,7 @@ void ProcessRecording::on_driver_call(CUpti_CallbackId number, const CUpti_Callb
   switch (call->what) {
     case DriverCall::begin_capture: return enters ? capture_begins() : void();
     case DriverCall::end_capture: return enters ? void() : capture_ends();
-    case DriverCall::instantiate: return enters ? void() : graph_is_whole();
+    case DriverCall::instantiate: has_graphs = true; return enters ? void() : graph_is_whole();
     case DriverCall::launch_graph: has_graphs = true; return;
     case DriverCall::end_context: return enters ? counter_->contexts_end() : void();
     case DriverCall::start_profiler: return !enters && options_.capture_range ? start() : void();
@@ -350,12 +378,11 @@ void CUPTIAPI ProcessRecording::on_call(void*, CUpti_CallbackDomain domain, CUpt
   ProcessRecording* const recording = answering;
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   if (recording == nullptr) {
-  } else if (recording->looks_left_.load(std::memory_order_relaxed) > 0) {
+  } else if (recording->ended_.load(std::memory_order_relaxed) && next_call == LaunchCounter::Next::nothing) {
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && data.callbackSite == CUPTI_API_EXIT)
       recording->leave_if_idle(data.context);
-    else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
-      recording->looks_left_ = 0;  // a capture begins, or a graph is launched
-  } else if (recording->ended_.load(std::memory_order_relaxed) && next_call == LaunchCounter::Next::nothing) {
+    else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && recording->options_.counter_sets.empty())
+      has_graphs = true;  // one is captured, made or launched
   } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
     follow(path_here(), number, parameters);
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {

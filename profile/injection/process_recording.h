@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,13 +36,13 @@ class ProcessRecording {
   void flush();
   /// Records no more, and says what it took. Once.
   void end();
-  /// Once it is ended, switches off what CUPTI was asked for. It stays in the process, which makes launches some per
+  /// Ends it, and switches off what CUPTI was asked for. It stays in the process, which makes launches some per
   /// cent slower, unless it is to leave (cuptiFinalize) and safely can. It must not while the GPU works, whose kernels
   /// write to CUPTI's memory: so it leaves at the end of a call of the one thread that uses CUDA, with the GPU idle. It
-  /// stays where there are several threads or GPUs, other users, an open capture or no idle moment, and where graphs
-  /// were launched under it: their next launch would fail.
+  /// stays where there are several threads or GPUs, other users or no idle moment, and where graphs were captured, made
+  /// or launched under it: their next launch would fail. Notes what kept it.
   void leave();
-  [[nodiscard]] bool may_leave() const;
+  [[nodiscard]] bool may_leave() const { return why_it_stays().empty(); }
   /// This process is a copy of the one that is recorded.
   void forget() { ended_ = true; }
 
@@ -52,11 +53,15 @@ class ProcessRecording {
   void capture_ends();
   void graph_is_whole();
   void on_graph_node(CUpti_CallbackId number, const CUpti_GraphData& data);
+  bool take_all();
+  void write_end();
   void note(const std::string& sentence);
   void property(std::string_view key, std::string_view value);
   void take_cupti();
   void subscribe();
   void unsubscribe();
+  [[nodiscard]] std::string why_it_stays() const;
+  std::string wait_until_it_left();
   void leave_if_idle(CUcontext context);
   void listen_to_nodes(bool on);
   void give_up_records(const std::string& user);
@@ -81,9 +86,9 @@ class ProcessRecording {
   int open_captures_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
-  std::atomic<int> looks_left_ = 0;  ///< for an idle moment in which CUPTI can leave
-  std::atomic<bool> left_ = false;
-  std::uint32_t leaving_thread_ = 0;  ///< of the call at whose end it was looked first
+  std::atomic<int> looks_left_ = 0;       ///< for an idle moment in which CUPTI can leave; negative: never again
+  std::optional<CUptiResult> left_with_;  ///< of what it was to leave by; written in a callback
+  std::atomic<std::uint32_t> leaving_thread_ = 0;  ///< of the call at whose end it was looked first
   std::unique_ptr<DeviceWaiter> idle_;
 };
 

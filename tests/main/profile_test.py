@@ -109,6 +109,7 @@ class OnDemand(unittest.TestCase):
                 result = gpubench(f"--trigger={self.process.pid}", "--duration=0.1", f"--keep={folder}", *leave)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertIn("ran no kernel, copy or fill on a GPU while it was recorded", result.stderr)
+                self.assertEqual("CUPTI stays in the process" in result.stderr, bool(leave), result.stderr)  # it saw no call
                 self.assertEqual(len(list(pathlib.Path(folder).glob("*.gprec"))), 1)
         out, _ = self.process.communicate("")
         self.assertEqual((self.process.returncode, out), (0, "ended\n"))

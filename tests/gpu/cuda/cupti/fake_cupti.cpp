@@ -305,10 +305,7 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) {
   is_subscribed() = false;
   return called("cuptiUnsubscribe", "U");
 }
-CUptiResult CUPTIAPI cuptiFinalize() {
-  is_subscribed() = false;
-  return called("cuptiFinalize", "x");
-}
+CUptiResult CUPTIAPI cuptiFinalize() { return called("cuptiFinalize", "x"); }
 CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc) {
   return called("cuptiActivityRegisterTimestampCallback");
 }
