@@ -84,6 +84,18 @@ class Judged(unittest.TestCase):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertEqual(order, ["warm_up", "warm_up", "time"])
 
+    def test_what_is_faster_while_it_is_not_recorded(self):
+        summed_up = records.summed_up
+
+        def of_whole_windows(work, windows, *words):  # as of one kernel each
+            return summed_up([Work(*each, "kernel") for each in windows], windows, *words)
+
+        with mock.patch.object(records, "library", lambda: "/nowhere.so"), mock.patch.object(records, "summed_up", of_whole_windows):
+            self.refused("clocks", "faster while it is not recorded", (HERE / "exploits" / "cuda_slower_when_watched.py").read_text().replace("import torch", "import time").replace(
+                "torch.cuda._sleep(20_000_000)", "time.sleep(0.02)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
+            result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n")
+        self.assertEqual((result.verdict, result.device_basis), ("right", "events"), result.text)
+
     def test_judges_take_turns_by_the_gpu_that_they_see_as_their_first(self):
         class Second(FakeDevice):
             turns_of = "GPU-2"
@@ -325,7 +337,7 @@ class Records(unittest.TestCase):
         self.assertEqual((found.calls, found.copies, found.found), (4, 4, 8))
         self.assertAlmostEqual(found.device_seconds, 2e-3)
         self.assertAlmostEqual(found.outside, 0.0)
-        self.assertIsNone(records.disagreement(found, 3e-3, 1e-6, 0.0))
+        self.assertIsNone(records.disagreement(found, 3e-3, 1e-6, found, 3e-3))
 
     def test_what_overlaps_a_copy_is_no_time_of_calls_in_a_row(self):
         found = records.summed_up([kernel(1, 5), kernel(4.5, 6, "copy", 64)], [window(0, 7)], 1, [64], True)
@@ -338,9 +350,30 @@ class Records(unittest.TestCase):
 
     def test_work_that_is_hidden_from_the_clock(self):
         found = records.summed_up([kernel(1, 5), kernel(5, 6, "copy", 64)], [window(0, 7)], 1, [64], True)
-        self.assertEqual(records.disagreement(found, 2e-3, 1e-6, 0.0).code, "clocks")
-        self.assertEqual(records.disagreement(found, 2e-3, 1e-6, 0.0, 0.5).code, "clocks")
-        self.assertIsNone(records.disagreement(found, 3.7e-3, 1e-6, 0.0, 1.06), "where the reference's records are longer than its time, too")
+        self.assertEqual(records.disagreement(found, 3e-3, 1e-6, found, 5e-3).code, "clocks")
+        self.assertIn("while it is not recorded", records.disagreement(found, 3e-3, 1e-6, found, 9e-3).text)
+        self.assertIsNone(records.disagreement(found, 4.6e-3, 1e-6, found, 4.6e-3), "where the reference's records are longer than its time, too")
+
+    def test_what_records_cost_a_kernel_is_told_from_the_reference(self):
+        many = records.summed_up([kernel(0.1 * i, 0.1 * i + 0.1) for i in range(40)], [window(0, 4)], 1, [64], True)
+        one = records.summed_up([kernel(0, 4)], [window(0, 4)], 1, [64], True)
+        self.assertEqual(records.disagreement(many, 3.5e-3, 1e-6, one, 4e-3).code, "clocks")
+        self.assertIsNone(records.disagreement(many, 3.5e-3, 1e-6, one, 3.99e-3), "10 us a kernel")
+        self.assertIsNone(records.disagreement(many, 3.8e-3, 1e-6, one, 4e-3), "2 us on any machine")
+
+    def test_the_devices_time_is_of_calls_that_are_not_recorded(self):
+        # Kernels of 4 ms and copies of 1 ms, each 0.1 ms longer while it is recorded, gaps of 0.02 ms, and 0.5 ms around a batch
+        work = [each for i in range(4) for each in (kernel(5.24 * i, 5.24 * i + 4.1), kernel(5.24 * i + 4.12, 5.24 * i + 5.22, "copy", 64))]
+        found = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True, [10.98e-3, 10.98e-3])
+        self.assertAlmostEqual(found.device_seconds, 4.1e-3)
+        seconds, basis = records.device_seconds(found, 2, 5.04e-3 + 0.25e-3, 0.25e-3, 1e-3)
+        self.assertEqual(basis, "events")
+        self.assertAlmostEqual(seconds, 4e-3)
+        seconds, basis = records.device_seconds(found, 5, 5.04e-3 + 0.1e-3, 0.1e-3, 1e-3)
+        self.assertAlmostEqual(seconds, 4e-3, msg="of batches of five")
+        self.assertEqual(records.device_seconds(found, 2, 7e-3, 0.25e-3, 1e-3), (found.device_seconds, "records"), "the GPU rests")
+        without = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True)
+        self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3)[1], "records")
 
     def test_one_batch_that_is_held_up_says_nothing(self):
         found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)
@@ -349,10 +382,13 @@ class Records(unittest.TestCase):
     def test_work_outside_of_calls(self):
         found = records.summed_up([kernel(1, 5), kernel(9, 12)], [window(0, 7)], 1, [64], True)
         self.assertAlmostEqual(found.outside, 3e-3)
-        self.assertEqual(records.disagreement(found, 5e-3, 1e-6, 0.0).code, "idle-work")
+        none = records.summed_up([kernel(1, 5)], [window(0, 7)], 1, [64], True)
+        self.assertEqual(records.disagreement(found, 5e-3, 1e-6, none, 5e-3).code, "idle-work")
+        self.assertIsNone(records.disagreement(found, 5e-3, 1e-6, found, 5e-3), "as much as the reference")
 
     def test_none_at_all(self):
-        self.assertEqual(records.disagreement(records.summed_up([], [window(0, 7)], 1, [64], True), 5e-3, 1e-6, 0.0).code, "tampering")
+        none = records.summed_up([], [window(0, 7)], 1, [64], True)
+        self.assertEqual(records.disagreement(none, 5e-3, 1e-6, none, 5e-3).code, "tampering")
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(records.read(folder), [])
             (Path(folder) / "1-2.gprec").write_bytes(b"GPSPOOL1 and no more")

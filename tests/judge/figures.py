@@ -142,7 +142,7 @@ class Repeated:
         """One repetition, and how often each process was visited."""
         own = self.trial
         if self._plan is None:
-            self._plan = own._plan(sides[0])
+            self._plan = timing.Plan(own._calls_of_batch(sides[0], own.reference), own.settings.min_blocks)
             pool = itertools.cycle([own._fresh() for _ in range(2 * self._plan.calls)])
             own._fresh = lambda: next(pool)
         spare = iter(sides[1:])
@@ -265,7 +265,7 @@ def regime(words):
             print(f"{name}: {line(result)}", flush=True)
             given = arguments()
             found = profiler.profile_operation(operation, *given)
-            say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, judge_call=result.seconds,
+            say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, judge_call=result.seconds, basis=result.device_basis,
                 regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3, method=found["method"][:120],
                 harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
 
@@ -284,7 +284,7 @@ def _watched(taken):
     lock = threading.Lock()
     for owner, name in ((trial.Trial, "__init__"), (trial.Trial, "close"), (trial.Trial, "memory"), (probes.ProbeMaker, "make"), (contest.Judge, "_start_all"),
                         (process.CellProcess, "start"), (process.CellProcess, "map"), (side.Side, "load"), (side.Side, "close"), (checking.Checker, "check"),
-                        (trial.Trial, "_plan"), (trial.Trial, "_round"), (trial.Trial, "_recorded_batches"), (trial.Trial, "_records_of"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
+                        (trial.Trial, "_calls_of_batch"), (trial.Trial, "_round"), (trial.Trial, "_recorded_batches"), (trial.Trial, "_records_of"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
                         (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "all_outputs"), (trial.Trial, "_sum_up")):
         def wrapped(*words, _of=getattr(owner, name), _name=f"{owner.__name__}.{name}", **more):
             start = time.perf_counter()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a candidate's process did on the GPU, by the activity records that gpubench's injected library writes there: a clock beside the judge's own, for
-batches that are run once more, apart from the timed ones, since recording slows launches."""
+batches that are run once more, apart from the timed ones, since recording slows launches and makes kernels longer."""
 from __future__ import annotations
 
 import os
@@ -14,6 +14,7 @@ from .verdict import Trouble
 
 _LIBRARY = "libgpubench_injection.so"
 _EDGE_NS = 100_000  #: CUPTI's clock and the host's agree within this
+_KEPT_BUSY = 0.9  #: of a window, in which the GPU works: launches hold up the rest
 Window = tuple[int, int]
 
 
@@ -76,6 +77,9 @@ class Recorded:
     found: int  #: works in the windows
     copies: int  #: of outputs, among them
     windows: list[Window] = field(default_factory=list)
+    whole: float = 0.0  #: as `busy`, with the copies of outputs
+    least: float = 0.0  #: the same, were all as the window with the least of it
+    idle: float | None = None  #: seconds of the judge's clock around a window in which the GPU did not work
 
     @property
     def device_seconds(self) -> float | None:
@@ -83,8 +87,10 @@ class Recorded:
         return self.alone / self.calls if self.found > self.copies and self.alone > 0.0 else None
 
 
-def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool) -> Recorded:
-    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls."""
+def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool,
+              taken: Sequence[float] = ()) -> Recorded:
+    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls. `taken`: seconds of
+    the windows by the judge's events."""
     def within(each: Work) -> int | None:
         return next((i for i, (start, end) in enumerate(windows) if start - _EDGE_NS <= each.start and each.end <= end + _EDGE_NS), None)
 
@@ -96,7 +102,7 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
             inside[place].append(each)
         elif windows and each.end > windows[0][0]:
             outside.append(each)
-    busy, alone, found, copies = [], [], 0, 0
+    busy, alone, whole, found, copies = [], [], [], 0, 0
     for each_window, here in zip(windows, inside):
         left = {size: calls_of_batch * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
         kept, copied = [], []
@@ -110,22 +116,43 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
         copies += len(copied)
         span = [(each_window[0] - _EDGE_NS, each_window[1] + _EDGE_NS)]
         busy.append(busy_seconds(kept, span))
-        alone.append(busy_seconds(kept + copied, span) - busy_seconds(copied, span))
+        whole.append(busy_seconds(kept + copied, span))
+        alone.append(whole[-1] - busy_seconds(copied, span))
     after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
-    all_busy, all_alone = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone))
-    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, list(windows))
+    all_busy, all_alone, all_whole = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone, whole))
+    idle = statistics.median(each - worked for each, worked in zip(taken, whole)) if len(taken) == len(whole) > 0 else None
+    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, list(windows), all_whole,
+                    len(windows) * min(whole, default=0.0), idle)
 
 
-def disagreement(recorded: Recorded, call_seconds: float, fixed_seconds: float, reference_outside: float, reference_share: float = 1.0) -> Trouble | None:
-    """What the records say against the judge's clock. `call_seconds`: of one timed call by that clock, copies of outputs included, and `fixed_seconds` its
-    own uncertainty. `reference_outside` and `reference_share`, of the records in the clock's time, are the reference's on this machine."""
+def device_seconds(recorded: Recorded, calls_of_batch: int, call_seconds: float, empty_seconds: float, copy_seconds: float) -> tuple[float | None, str]:
+    """In which the GPU works for one call, and by which clock. Records make what they measure longer, so they only say how long the GPU rests in a batch: where
+    calls keep it busy, the rest of a batch that is not recorded is their work. `call_seconds`: of a call by the judge's events around such a batch;
+    `empty_seconds`: of that without calls; `copy_seconds`: of copying a call's outputs."""
+    if recorded.idle is not None and recorded.device_seconds is not None:
+        gaps = (recorded.idle - empty_seconds * calls_of_batch) * len(recorded.windows) / recorded.calls
+        found = call_seconds - empty_seconds - gaps - copy_seconds
+        if recorded.whole / recorded.calls > _KEPT_BUSY * (call_seconds - empty_seconds) and found > 0.0:
+            return found, "events"
+    return recorded.device_seconds, "records"
+
+
+_KERNEL_SECONDS = 2e-6  #: what records of a kernel may be longer than it, its start and end included, on any machine
+
+
+def disagreement(recorded: Recorded, call_seconds: float, batch_seconds: float, reference: Recorded, reference_seconds: float) -> Trouble | None:
+    """What the records say against the judge's clock. `call_seconds` and `reference_seconds`: the longest of a call that is not recorded by that clock, copies
+    of outputs included; `batch_seconds` is its own uncertainty. How much longer work is while it is recorded is told from the reference on this machine: by
+    a share of its time, or by so much a kernel."""
     if recorded.found == 0:
         return Trouble("tampering", "There are no activity records of its work on the GPU, though it wrote its outputs: it has switched recording off.")
-    device = recorded.busy / recorded.calls
-    if device > 1.05 * max(reference_share, 1.0) * call_seconds + fixed_seconds:
-        return Trouble("clocks", f"The clocks disagree: by activity records the GPU works {device * 1e6:.4g} us for a call, by the judge's clock a call takes "
-                                 f"{call_seconds * 1e6:.4g} us. {100 * (device / call_seconds - 1):.3g} % of the work is hidden from the clock.")
-    if recorded.outside > max(0.05 * recorded.busy, 2e-4, 3.0 * reference_outside):
+    device, usual = recorded.least / recorded.calls, reference.whole / reference.calls
+    kernel = max(_KERNEL_SECONDS, (usual - reference_seconds) * reference.calls / max(reference.found, 1))
+    share = max(1.0, usual / max(reference_seconds + batch_seconds, 1e-9))
+    if device > 1.05 * share * call_seconds + kernel * recorded.found / recorded.calls + batch_seconds:
+        return Trouble("clocks", f"It is faster while it is not recorded: by activity records the GPU works {device * 1e6:.4g} us for a call and the copy of its "
+                                 f"result; else both take {call_seconds * 1e6:.4g} us by the judge's clock. Records cost {kernel * 1e6:.3g} us a kernel at most.")
+    if recorded.outside > max(0.05 * recorded.busy, 2e-4, 3.0 * reference.outside):
         return Trouble("idle-work", f"The clocks disagree: by activity records the GPU worked {recorded.outside * 1e3:.3g} ms for it while nothing was asked of "
                                     f"it, beside {recorded.busy * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
     return None

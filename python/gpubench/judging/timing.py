@@ -61,6 +61,7 @@ class Times:
     waits: list[float] = field(default_factory=list)  #: the GPU's smallest work, while the candidate was asked nothing
     reference_waits: list[float] = field(default_factory=list)
     clocks: list[tuple[float, float]] = field(default_factory=list)  #: the candidate's batches, by the judge's clock and by the GPU's
+    on_gpu: dict[str, list[float]] = field(default_factory=dict)  #: seconds of one call by the GPU's clock, of each batch, by side
 
     def batches(self, side: str) -> Any:
         """Seconds of one call, by block and batch."""
@@ -79,6 +80,10 @@ class Summary:
     def gross(self, side: str, quantile: float = _QUANTILE) -> float:
         """Seconds of one call of a side, with what the judge's asking takes."""
         return float(np.quantile(np.concatenate([each.batches(side).ravel() for each in self.rounds]), quantile))
+
+    def on_gpu(self, side: str, quantile: float = _QUANTILE) -> float:
+        """The same by the judge's events."""
+        return float(np.quantile(np.concatenate([each.on_gpu[side] for each in self.rounds]), quantile))
 
     def seconds(self, side: str) -> float | None:
         """The same less the call that does nothing; None where that is not told from nothing."""
@@ -195,8 +200,10 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         inputs = [fresh() for _ in range(plan.calls)]
         four, three = pair(inputs, not reference_first, False)
         after = turn(nothing, inputs)
-        pairs = ((one, four), (two, three), (before, after), (empty, nothing.run(empty=True)))
-        times.blocks.append(Block(*(tuple(each.undisturbed / plan.calls for each in pair) for pair in pairs)))
+        batches = {"reference": (one, four), "candidate": (two, three), "nothing": (before, after), "empty": (empty, nothing.run(empty=True))}
+        times.blocks.append(Block(**{name: tuple(each.undisturbed / plan.calls for each in taken) for name, taken in batches.items()}))
+        for name, taken in batches.items():
+            times.on_gpu.setdefault(name, []).extend(each.gpu / plan.calls for each in taken if each.gpu is not None)
         times.clocks += [(each.wall, each.gpu) for each in (two, three) if each.gpu is not None]
         times.cpu += two.cpu + three.cpu
         times.idle_cpu += two.idle_cpu + three.idle_cpu

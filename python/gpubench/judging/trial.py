@@ -21,7 +21,7 @@ from .device import Device, trouble_of
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker, RandomReference, TooSmall
 from .problem import Problem, ProblemError
-from .process import Limits, nursery
+from .process import Limits, Timed, nursery
 from .side import Memory, Side, arrays_of
 from .turns import Turns
 from .verdict import Result, Trouble
@@ -30,7 +30,7 @@ _BATCH_BYTES = 64 << 20
 _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
-_RECORDED_BATCHES = 3
+_RECORDED_BATCHES = 5
 _LOOKS = 4  #: more, of each round, before clocks that disagree are believed
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
@@ -251,16 +251,16 @@ class Trial:
         side, recorded = started[0], None
         with self.turns.alone():
             quiet = self._quiet_wait(started)
-            plan = self._plan(side)
+            plan = timing.Plan(self._calls_of_batch(side, self.reference), self.settings.min_blocks)
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
             if self._injection is not None:
                 last = again()
-                windows, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
+                batches, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
             elif self.settings.cold and self.device == "cpu":
                 self._time_cold(side, result)
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
         if self._injection is not None:
-            recorded = self._hold_against_records(self._records_of(last, windows, plan.calls), copy, plan, times, result)
+            recorded = self._hold_against_records(self._records_of(last, batches, plan.calls), copy, plan, times, result)
         self._sum_up(times, plan, result, recorded)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result,
@@ -339,47 +339,50 @@ class Trial:
             why = "the reference's process left none"
             try:
                 if side.loaded:
-                    calls = max(1, min(4, self._batch_bytes // max(self._call_bytes(self.probes[0]), 1)))
                     with self.turns.alone():
-                        windows = self._recorded_batches(side, calls)
-                    self._recorded = self._records_of(side, windows, calls)
+                        calls = self._calls_of_batch(side)
+                        batches = self._recorded_batches(side, calls)
+                    self._recorded = self._records_of(side, batches, calls)
             except Trouble as trouble:
                 why = trouble.text.removesuffix(".")
         if self._recorded is None or not self._recorded.found:
             self._injection = self._recorded = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
 
-    def _recorded_batches(self, side: Side, calls: int) -> list[records.Window]:
+    def _recorded_batches(self, side: Side, calls: int) -> list[Timed]:
         """Of a recorded process."""
-        probe, windows = self.probes[0], []
+        probe, batches = self.probes[0], []
         side.place(probe.skeleton, probe.specs, probe.outputs, calls)
         for _ in range(1 + _RECORDED_BATCHES):  # the first one warms up
             for slot in range(calls):
                 side.fill(slot, self._fresh().arrays)
-            windows.append(side.run().window_ns)
-        return windows[1:]
+            batches.append(side.run())
+        return batches[1:]
 
-    def _records_of(self, side: Side, windows: Sequence[records.Window], calls: int) -> records.Recorded:
+    def _records_of(self, side: Side, batches: Sequence[Timed], calls: int) -> records.Recorded:
         """What a recorded process leaves, which is ended by that."""
         with self.turns.beside_others():
             side.process.end()
         work = records.read(f"{side.process.folder}/records")
         side.close()
         sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in self.probes[0].outputs]
-        return records.summed_up(work, windows, calls, sizes, not side.writes_into)
+        taken = [each.gpu for each in batches if each.gpu is not None]
+        return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into, taken)
 
     def _hold_against_records(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
         """Seconds of work in a call, by activity records. Throws Trouble."""
         assert self._recorded is not None
-        fixed = 2e-6 + 1e-4 / plan.calls  # the start and end of a kernel, and of a batch
-        usual = self._recorded.busy / self._recorded.calls / times.gross("reference", 0.5)
-        trouble = records.disagreement(found, times.gross("candidate", 0.5), fixed, self._recorded.outside, usual)
+        empty = times.on_gpu("empty")
+        longest, usual = (max(float(np.median(each.on_gpu[name])) for each in times.rounds) - empty for name in ("candidate", "reference"))
+        trouble = records.disagreement(found, longest, 1e-4 / plan.calls, self._recorded, usual)  # the start and end of a batch
         if trouble:
             raise trouble
         for name, one in (("candidate", found), ("reference", self._recorded)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
-        result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
+        told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy)
+                for name, one in (("candidate", found), ("reference", self._recorded))}
+        (result.device_seconds, result.device_basis), (result.reference_device_seconds, _) = told["candidate"], told["reference"]
         return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
@@ -388,28 +391,27 @@ class Trial:
         targets = [[self.reference.memory.outputs.view(spec) for spec in slot["outputs"]] for slot in self.reference.slots[:plan.calls]]
         return self.gpu.copy_seconds(self.probes[0].expected, targets)
 
-    def _plan(self, side: Side) -> timing.Plan:
+    def _calls_of_batch(self, *sides: Side) -> int:
         """By the fastest of three calls of each side, each with inputs of its own."""
-        probe, settings = self.probes[0], self.settings
+        probe = self.probes[0]
         self._start_nothing(probe)
         self.nothing.place(probe.skeleton, probe.specs, probe.outputs, 1)
-        call_bytes = self._call_bytes(probe)
         samples: list[float] = []
-        make_seconds = 0.0
+        made: list[float] = []
         for _ in range(3):
             start = time.perf_counter()
             arrays = self._fresh().arrays
             if self.gpu is not None:
                 self.gpu.synchronize()
-            make_seconds = max(make_seconds if len(samples) > 2 else 0.0, time.perf_counter() - start)
+            made.append(time.perf_counter() - start)
             empty = self.nothing.run(empty=True).undisturbed if self.gpu is not None else 0.0
-            for each in (side, self.reference):
+            for each in sides:
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
                 each.fill(0, arrays)
                 samples.append(max(each.run().undisturbed - empty, 2e-6))
-            side.earlier.add(side.all_outputs()[0])
+            sides[0].earlier.add(sides[0].all_outputs()[0])
         target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
-        return timing.Plan(timing.calls_of_batch(samples, make_seconds, call_bytes, self._batch_bytes, target), settings.min_blocks)
+        return timing.calls_of_batch(samples, max(made[1:]), self._call_bytes(probe), self._batch_bytes, target)
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""

@@ -71,8 +71,9 @@ class Result:
     seconds: float | None = None  #: of one call, warm
     cold_seconds: float | None = None  #: with the last-level cache flushed before
     reference_seconds: float | None = None
-    device_seconds: float | None = None  #: in which the GPU works for one call, by activity records
+    device_seconds: float | None = None  #: in which the GPU works for one call
     reference_device_seconds: float | None = None
+    device_basis: str = ""  #: "events" around calls that are not recorded, or "records" where these do not keep the GPU busy
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
     limiter: str | None = None
