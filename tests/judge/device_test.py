@@ -67,6 +67,9 @@ class Judged(unittest.TestCase):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertGreater(result.calls_timed, 0)
         self.assertIsNone(result.cold_seconds)
+        self.assertEqual(set(result.phases), {"start", "check", "time", "compare", "end", "wait"})
+        self.assertAlmostEqual(sum(result.phases.values()), result.seconds_taken)
+        self.assertGreaterEqual(min(result.phases.values()), 0.0)
         self.assertIn("activity records", " ".join(self.notes))
         self.assertNotIn("copied between", " ".join(self.notes))
 

@@ -277,32 +277,10 @@ def states(words):
         say("states", state=name, back_to_back=_seconds(work), records=_kernel_seconds(work, 42, "softmax"))
 
 
-def _watched(taken):
-    """Sums up what the parts of a judge take, by name."""
-    import threading
-    from gpubench.judging import checking, contest, probes, process, side, trial
-    lock = threading.Lock()
-    for owner, name in ((trial.Trial, "__init__"), (trial.Trial, "close"), (trial.Trial, "memory"), (probes.ProbeMaker, "make"), (contest.Judge, "_start_all"),
-                        (process.CellProcess, "start"), (process.CellProcess, "map"), (side.Side, "load"), (side.Side, "close"), (checking.Checker, "check"),
-                        (trial.Trial, "_calls_of_batch"), (trial.Trial, "_round"), (trial.Trial, "_recorded_batches"), (trial.Trial, "_records_of"), (trial.Trial, "_fresh"), (side.Side, "run"), (side.Side, "fill"),
-                        (checking.Checker, "compare"), (side.Side, "changes"), (side.Side, "all_outputs"), (trial.Trial, "_sum_up")):
-        def wrapped(*words, _of=getattr(owner, name), _name=f"{owner.__name__}.{name}", **more):
-            start = time.perf_counter()
-            try:
-                return _of(*words, **more)
-            finally:
-                with lock:
-                    count, seconds = taken.get(_name, (0, 0.0))
-                    taken[_name] = (count + 1, seconds + time.perf_counter() - start)
-        setattr(owner, name, wrapped)
-
-
 def stages(words):
-    taken = {}
-    _watched(taken)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "softmax.py").write_text(SOFTMAX)
-        files = [Path(folder) / f"same_{i}.py" for i in range(3)]
+        files = [Path(folder) / f"same_{i}.py" for i in range(4)]
         for file in files:
             file.write_text(SLOWER.format(""))
         begin = time.perf_counter()
@@ -310,9 +288,8 @@ def stages(words):
         for result in judge.results(files):
             print(line(result), flush=True)
             say("stages", candidate=Path(result.candidate).stem, seconds=result.seconds_taken, since_start=time.perf_counter() - begin, calls=result.calls_timed,
-                taken={name: [count, round(seconds, 3)] for name, (count, seconds) in sorted(taken.items(), key=lambda each: -each[1][1])})
-            taken.clear()
-    print(f"in all {time.perf_counter() - begin:.1f} s, with the end {taken.get('Trial.close')}; notes {judge.notes}")
+                phases={name: round(seconds, 3) for name, seconds in result.phases.items()})
+    print(f"in all {time.perf_counter() - begin:.1f} s; notes {judge.notes}")
 
 
 def table(*files):
@@ -360,7 +337,7 @@ def table(*files):
     print(f"rankings: {len(of['ranking'])}, {wrong} with a pair in the wrong order that is no tie; of {pairs} pairs {ties} are ties")
     for each in of["stages"]:
         print(f"    {each['candidate']}: {each['seconds']:.1f} s, {each['since_start']:.1f} s after the start, {each['calls']} calls; "
-              + ", ".join(f"{name} {count} times {seconds:.2f} s" for name, (count, seconds) in each["taken"].items()))
+              + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in each["phases"].items()))
     for each in of["regime"] + of["states"]:
         print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
 

@@ -180,11 +180,13 @@ class Judge:
         try:
             try:
                 with trial.turns.beside_others():  # a process that starts on a GPU holds up others there
-                    memory = trial.memory(for_batches=time_it)
-                    sides = self._start_all(trial, file, memory, time_it)
+                    with result.phase("start"):
+                        memory = trial.memory(for_batches=time_it)
+                        sides = self._start_all(trial, file, memory, time_it)
                     result.isolation_missing = sides[0].process.missing
                     if check:
-                        trial.checker.check(sides[0], result)
+                        with result.phase("check"):
+                            trial.checker.check(sides[0], result)
                 if time_it:
                     spare = sides[1:]
 
@@ -207,7 +209,7 @@ class Judge:
             if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
                 result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = None
         finally:
-            with trial.turns.beside_others() if trial.gpu is not None else contextlib.nullcontext():
+            with trial.turns.beside_others() if trial.gpu is not None else contextlib.nullcontext(), result.phase("end"):
                 list(trial.starters.map(Side.close, sides))
                 trial.give_back(memory)
         if result.reason == "memory" and trial.gpu is not None:
@@ -216,6 +218,7 @@ class Judge:
                 result.verdict, result.reason = REASONS["room"], "room"
                 result.text = f"Other processes hold {of_others / 2**30:.0f} GiB of the GPU's memory, and the rest did not do: {result.text}"
         result.seconds_taken += time.monotonic() - start
+        result.phases["wait"] = result.seconds_taken - sum(seconds for name, seconds in result.phases.items() if name != "wait")
 
     def _start_all(self, trial: Trial, file: Path, memory: Memory | None, time_it: bool) -> list[Side]:
         """On a GPU all processes of a candidate at once, as each takes seconds to load its libraries and to compile; else the first one."""

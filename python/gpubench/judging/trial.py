@@ -249,7 +249,7 @@ class Trial:
         """Alone on the device and in turns with the reference, in rounds of fresh processes, which `again` gives, after the first of those that are started;
         every call is fresh, and checked. Throws Trouble."""
         side, recorded = started[0], None
-        with self.turns.alone():
+        with self.turns.alone(), result.phase("time"):
             quiet = self._quiet_wait(started)
             plan = timing.Plan(self._calls_of_batch(side, self.reference), self.settings.min_blocks)
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
@@ -260,7 +260,9 @@ class Trial:
                 self._time_cold(side, result)
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
         if self._injection is not None:
-            recorded = self._hold_against_records(self._records_of(last, batches, plan.calls), copy, plan, times, result)
+            with result.phase("records"):
+                found = self._records_of(last, batches, plan.calls, [each for each in started if each is not last])
+            recorded = self._hold_against_records(found, copy, plan, times, result)
         self._sum_up(times, plan, result, recorded)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result,
@@ -359,10 +361,13 @@ class Trial:
             batches.append(side.run())
         return batches[1:]
 
-    def _records_of(self, side: Side, batches: Sequence[Timed], calls: int) -> records.Recorded:
-        """What a recorded process leaves, which is ended by that."""
+    def _records_of(self, side: Side, batches: Sequence[Timed], calls: int, others: Sequence[Side] = ()) -> records.Recorded:
+        """What a recorded process leaves, which is ended by that, and `others` with it, as each takes its time."""
         with self.turns.beside_others():
+            ended = [self.starters.submit(each.close) for each in others]
             side.process.end()
+            for each in ended:
+                each.result()
         work = records.read(f"{side.process.folder}/records")
         side.close()
         sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in self.probes[0].outputs]
@@ -440,7 +445,11 @@ class Trial:
             result.calls_timed += 1
             side.earlier.add(outputs)
 
-        timing.take_turns(reference, side, self.nothing, plan, self._fresh, check, times)
+        def checked(*of_call: Any) -> None:
+            with result.phase("compare"):
+                check(*of_call)
+
+        timing.take_turns(reference, side, self.nothing, plan, self._fresh, checked, times)
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])

@@ -2,8 +2,10 @@
 """What the judge says of a candidate."""
 from __future__ import annotations
 
+import contextlib
+import time
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Iterator
 
 #: What can be said against a candidate, and which verdict that makes. `refused`: its times are not believed, or not of what was asked.
 REASONS = {
@@ -89,7 +91,18 @@ class Result:
     isolation_missing: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds_taken: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)  #: of these: start, check, time, compare, records, end; and wait, for other judges
     key: str = ""
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Counts what is done here as a phase of its own, and of no other."""
+        start, known = time.monotonic(), sum(self.phases.values())
+        try:
+            yield
+        finally:
+            inner = sum(self.phases.values()) - known
+            self.phases[name] = self.phases.get(name, 0.0) + time.monotonic() - start - inner
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
