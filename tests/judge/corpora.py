@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Honest candidates of problems that others wrote: corpora.py FOLDER... [--max-seconds=S] [--jobs=N] [--cap=ELEMENTS] [--kinds=a,b] [--shard=I/N] [--out=FILE]
+"""Honest candidates of problems that others wrote: corpora.py FOLDER... [--max-seconds=S] [--gpus=0,1] [--jobs=N] [--elements=E] [--kinds=a,b] [--out=FILE]
 
-A FOLDER is KernelBench's, or `problems` of gpu-mode/reference-kernels. KernelBench's models are candidates of themselves as they are (eager), under
-torch.compile (compiled) and channels-last, beside kernels written by hand (triton; cuda, by CuPy; inline, CUDA by PyTorch's load_inline); of GPU MODE's
-problems, the submissions that their folders hold, those in a folder `wrong` expected to be so. Sizes over --cap, or so that all inputs together have no more
-than --elements, are halved. Prints a line each, and the counts; --out gets a line of JSON each as soon as it is known. When --max-seconds are over, all ends:
-what was begun has no line. figures.py table sums up the files of several shards."""
+A FOLDER is KernelBench's, `problems` of gpu-mode/reference-kernels, or tests/judge itself. KernelBench's models are candidates of themselves as they are
+(eager), under torch.compile (compiled) and channels-last, beside kernels written by hand (triton; cuda, by CuPy; inline, CUDA by PyTorch's load_inline); of GPU
+MODE's problems, the submissions that their folders hold, those in a folder `wrong` expected to be so; of tests/judge, what is in `honest` for a GPU, as CUDA
+functions. Kinds whose packages or compilers are missing are left out. Sizes over --cap, or so that all inputs together have no more than --elements, are halved.
+
+--jobs judges work on each of --gpus at once. A candidate that lacks memory which others hold is judged again at the end, by one judge a GPU. Prints a line and
+the counts so far for each; --out gets a line of JSON each as soon as it is known, and what it has already is not judged again. When --max-seconds are over,
+all ends, and what was not judged is told. figures.py table sums up such files."""
 import argparse
+import collections
+import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +25,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from gpubench.judging.adapters.c_library import files as files_beside
 from written_kernels import WRITTEN
 
 #: A process that judges problems one after the other: a line with [problem, candidates...] in, lines of verdicts out.
@@ -144,9 +151,31 @@ def gpu_mode(folder: Path, words) -> list:
     return found
 
 
+def tests(folder: Path, words) -> list:
+    """(problem's file, candidates by name) of each for a GPU."""
+    found: dict = {}
+    for file in sorted(each for each in (folder / "honest").iterdir() if each.suffix in (".py", ".toml")):
+        facts = dict(re.findall(r"^# (Problem|Needs): (.+)$", file.read_text(encoding="utf-8"), re.M))
+        if facts.get("Needs", "").endswith("a GPU") and (shutil.which("nvcc") or not facts["Needs"].startswith("nvcc")):
+            found.setdefault(facts["Problem"], {})[file.stem] = file
+    return [(f"tests/{name}", folder / "problems" / f"{name}.py", candidates) for name, candidates in found.items()]
+
+
+def kinds_here(kinds: list) -> list:
+    """Without those that cannot be made on this machine."""
+    needs = {"triton": ("triton", ""), "compiled": ("triton", ""), "cuda": ("cupy", ""), "inline": ("torch", "ninja")}
+    kept = [kind for kind in kinds if kind not in needs or (importlib.util.find_spec(needs[kind][0]) and (not needs[kind][1] or shutil.which("nvcc") and shutil.which("ninja")))]
+    if kept != kinds:
+        print(f"left out, as what they need is missing: {', '.join(each for each in kinds if each not in kept)}", flush=True)
+    return kept
+
+
 def copied(source: Path, target: Path) -> Path:
-    """A problem's folder beside what the folder above it has."""
+    """A problem's file, or its folder beside what the folder above it has."""
     kept = target / "set" / source.name
+    if source.is_file():
+        kept.parent.mkdir()
+        return Path(shutil.copyfile(source, kept))
     shutil.copytree(source, kept)
     for each in source.parent.glob("*.py"):
         shutil.copyfile(each, kept.parent / each.name)
@@ -174,9 +203,15 @@ def kind_of(result: dict) -> str:
 class Worker:
     """One process that judges."""
 
-    def __init__(self, seconds: float, quick: bool):
-        self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds), *(["quick"] if quick else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, gpu: str, seconds: float, quick: bool):
+        self._process = subprocess.Popen([sys.executable, "-c", _WORKER, str(seconds), *(["quick"] if quick else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, text=True, env={**os.environ, **({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {})})
         self.ended = False
+
+    def end(self) -> None:
+        """Gives back the GPU's memory."""
+        self._process.kill()
+        self._process.wait()
 
     def judged(self, files: list, limit: float, keep) -> tuple:
         """Results, each kept as soon as it is known, notes, and why there are no more."""
@@ -202,11 +237,22 @@ class Worker:
         return results, [], "the judge's process has ended, or was over its limit"
 
 
-def run(job, words, end, worker, keep) -> list:
+def lacks_memory(text: str) -> bool:
+    return "memory does not hold" in text or "out of memory" in text
+
+
+def run(job, words, end, worker, keep, is_last) -> list:
+    """Judges one problem's candidates; returns the names of those that are to be judged again, as they lacked memory that others held."""
     name, text, candidates = job
     begin = time.monotonic()
-    if begin > end:
-        return []
+    lacking = []
+
+    def known(result) -> None:
+        if result["reason"] == "room" and not is_last:
+            lacking.append(kind_of(result))
+        else:
+            keep(name, result)
+
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(text, Path):
             problem = copied(text, Path(folder))
@@ -215,17 +261,45 @@ def run(job, words, end, worker, keep) -> list:
             problem.write_text(text, encoding="utf-8")
         files = []
         for kind, each in candidates.items():
+            if isinstance(each, Path):
+                files.append(Path(folder) / f"{_PREFIX}{kind}{each.suffix}")
+                shutil.copyfile(each, files[-1])
+                for beside in files_beside(each) if each.suffix == ".toml" else []:
+                    shutil.copyfile(beside, Path(folder) / beside.name)
+                continue
             files.append(Path(folder) / f"{_PREFIX}{kind}.py")
             files[-1].write_text(each, encoding="utf-8")
         if words.cpu:
             without_gpu(Path(folder))
-        results, notes, why = worker().judged([str(problem), *map(str, files)], min(words.limit, end - begin), lambda each: keep(name, each))
-    left = [kind for kind in candidates if kind not in {kind_of(each) for each in results}]
-    for kind in left if time.monotonic() < end else []:
-        keep(name, {"candidate": kind, "verdict": "none", "reason": "problem" if why.startswith("ProblemError") else "none", "text": why[:300], "speedup": None, "seconds_taken": time.monotonic() - begin})
+        results, notes, why = worker.judged([str(problem), *map(str, files)], min(words.limit, end - begin), known)
+    for kind in [kind for kind in candidates if kind not in {kind_of(each) for each in results}] if time.monotonic() < end else []:
+        if lacks_memory(why) and not is_last:
+            lacking.append(kind)
+        else:
+            keep(name, {"candidate": kind, "verdict": "none", "reason": "problem" if why.startswith("ProblemError") else "none", "text": why[:300], "speedup": None,
+                        "seconds_taken": time.monotonic() - begin})
     if words.notes and notes:
         print(f"{name}: notes: {notes}", flush=True)
-    return results
+    return lacking
+
+
+def names_in(files: list) -> set:
+    """Of candidates that are known."""
+    return {json.loads(line).get("name") for file in files if file.is_file() for line in file.read_text(encoding="utf-8").splitlines()}
+
+
+def jobs_of(words) -> list:
+    """(problem's name, its text or place, candidates by name), in the order in which they are judged."""
+    jobs = []
+    for folder in words.folders:
+        jobs += (kernelbench if (folder / "level1").is_dir() else tests if (folder / "honest").is_dir() else gpu_mode)(folder, words)
+    jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
+    known = names_in([*words.skip, *([words.out] if words.out else [])])
+    jobs = [(name, text, {kind: each for kind, each in candidates.items() if f"{name} {kind}" not in known}) for name, text, candidates in jobs]
+    jobs = [job for job in jobs if job[2]][::words.every]
+    # Last those that compile for long: who times waits for all who start on the same GPU.
+    parts = [[(name, text, {kind: each for kind, each in candidates.items() if (kind in SLOW) == slow}) for name, text, candidates in jobs] for slow in (False, True)]
+    return [job for part in parts for job in in_turn([job for job in part if job[2]])]
 
 
 def main() -> None:
@@ -235,12 +309,12 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--time-limit", type=float, default=90.0)
     parser.add_argument("--elements", type=float, default=0)
+    parser.add_argument("--gpus", default=[""], type=lambda text: text.split(","))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--cap", type=int, default=0)
     parser.add_argument("--kinds", default="eager,compiled,channels_last,triton,cuda,inline", type=lambda text: text.split(","))
     parser.add_argument("--match", default="")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--shard", default="0/1", type=lambda text: tuple(map(int, text.split("/"))), help="I/N: each Nth problem from the Ith")
     parser.add_argument("--written", action="store_true", help="those alone for which a kernel was written")
     parser.add_argument("--quick", action="store_true", help="without activity records, and with the shortest timing")
     parser.add_argument("--skip", type=Path, nargs="*", default=[], help="files of --out whose candidates are known")
@@ -249,22 +323,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
     begin = time.monotonic()
-    jobs = [job for folder in words.folders for job in (kernelbench if (folder / "level1").is_dir() else gpu_mode)(folder, words)]
-    jobs = [job for job in jobs if re.search(words.match, job[0]) and (not words.written or {"triton", "cuda", "inline"} & set(job[2]))]
-    known = {json.loads(line).get("name") for file in words.skip for line in file.read_text(encoding="utf-8").splitlines()}
-    jobs = [(name, text, {kind: each for kind, each in candidates.items() if f"{name} {kind}" not in known}) for name, text, candidates in jobs]
-    jobs = [job for job in jobs if job[2]][::words.every]
-    # Last those that compile for long: who times waits for all who start on the same GPU.
-    parts = [[(name, text, {kind: each for kind, each in candidates.items() if (kind in SLOW) == slow}) for name, text, candidates in jobs] for slow in (False, True)]
-    jobs = [job for part in parts for job in in_turn([job for job in part if job[2]])][words.shard[0]::words.shard[1]]
+    end = begin + words.max_seconds
+    words.kinds = kinds_here(words.kinds)
+    jobs = jobs_of(words)
+    left = {f"{name} {kind}" for name, _, candidates in jobs for kind in candidates}
+    count = len(left)
     counts: dict = {}
     lock = threading.Lock()
-    own = threading.local()
-
-    def worker() -> Worker:
-        if getattr(own, "worker", None) is None or own.worker.ended:
-            own.worker = Worker(words.time_limit, words.quick)
-        return own.worker
 
     def keep(name, result) -> None:
         result["name"] = f"{name} {kind_of(result)}"
@@ -273,14 +338,40 @@ def main() -> None:
         since = time.monotonic() - begin
         with lock:
             counts[result["verdict"]] = counts.get(result["verdict"], 0) + 1
-            print(f"{result['name']}: {result['verdict']}{why}{speedup} {result['seconds_taken']:.1f} s, at {since:.0f} s", flush=True)
+            left.discard(result["name"])
+            tally = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+            print(f"{result['name']}: {result['verdict']}{why}{speedup} {result['seconds_taken']:.1f} s, at {since:.0f} s: {tally} of {count}", flush=True)
             if words.out:
                 with words.out.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps({"part": "honest", "since_start": since, **result}) + "\n")
 
-    with ThreadPoolExecutor(words.jobs) as pool:
-        list(pool.map(lambda job: run(job, words, begin + words.max_seconds, worker, keep), jobs))
+    for judges in (words.jobs, 1):
+        queue, again = collections.deque(jobs), []
+
+        def work(gpu) -> None:
+            worker = None
+            while time.monotonic() < end:
+                try:
+                    name, text, candidates = queue.popleft()
+                except IndexError:
+                    break
+                if worker is None or worker.ended:
+                    worker = Worker(gpu, words.time_limit, words.quick)
+                lacking = run((name, text, candidates), words, end, worker, keep, judges == 1)
+                if lacking:
+                    again.append((name, text, {kind: candidates[kind] for kind in lacking}))
+            if worker is not None:
+                worker.end()
+
+        with ThreadPoolExecutor(judges * len(words.gpus)) as pool:
+            list(pool.map(work, words.gpus * judges))
+        if judges == 1 or not again:
+            break
+        print(f"again, as they lacked memory: {', '.join(name for name, _, _ in again)}", flush=True)
+        jobs = again
     print(f"{counts} in {time.monotonic() - begin:.0f} s")
+    if left:
+        print(f"not judged, as the time was over: {len(left)}: {', '.join(sorted(left))}")
 
 
 if __name__ == "__main__":

@@ -224,6 +224,15 @@ def candidate(x, y):
 
         self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Shared)
         self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Joined)
+
+        class Passing(Shared):
+            tries = 0
+
+            def wait_seconds(self, times=5):
+                Passing.tries += 1
+                return super().wait_seconds(times) if Passing.tries == 1 else self.wait
+
+        self.assertEqual(self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Passing).verdict, "right", "at the second try")
         told = "Tried to allocate {} GiB. GPU 0 has a total capacity of 139.80 GiB of which 100.00 GiB is free."
         self.assertEqual([asks_beyond_the_gpu(told.format(asked)) for asked in (120, 16384.0)], [False, True])
         self.refused("memory", "16384", f"class OutOfMemoryError(Exception):\n    pass\n\ndef candidate(x, y):\n    raise OutOfMemoryError('{told.format(16384)}')\n",

@@ -107,7 +107,7 @@ class Judge:
         trial = Trial(self.problem, self.settings)
         try:
             self.notes = trial.notes
-            yield from self._kept(self._parallel(trial, open_files) if self.settings.jobs > 1 else self._one_by_one(trial, open_files))
+            yield from self._kept(self._with_second_tries(trial, open_files))
         finally:
             trial.close()
 
@@ -115,6 +115,21 @@ class Judge:
         for result in results:
             if self.store is not None:
                 self.store.keep(result)
+            yield result
+
+    def _with_second_tries(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
+        """Who lacked memory that others held is judged once more, alone, when all others are: then there may be room."""
+        lacking = []
+        for result in self._parallel(trial, files) if self.settings.jobs > 1 else self._one_by_one(trial, files):
+            if result.reason == "room":
+                lacking.append(result)
+            else:
+                yield result
+        for result in lacking:
+            if not self._is_broken:
+                again = self._result(Path(result.candidate), result.key)
+                self._stages(trial, Path(result.candidate), again, check=True, time_it=True)
+                result = again if again.reason != "memory" else result  # what others hold was seen at the first try
             yield result
 
     def _one_by_one(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
