@@ -95,7 +95,7 @@ class Judged(unittest.TestCase):
 
         with mock.patch.object(records, "library", lambda: "/nowhere.so"), mock.patch.object(records, "summed_up", of_whole_windows):
             self.refused("clocks", "faster while it is not recorded", (HERE / "exploits" / "cuda_slower_when_watched.py").read_text().replace("import torch", "import time").replace(
-                "torch.cuda._sleep(20_000_000)", "time.sleep(0.02)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
+                "torch.cuda._sleep(200_000)", "time.sleep(0.0005)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
             result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n")
         self.assertEqual((result.verdict, result.device_basis), ("right", "events"), result.text)
 
@@ -378,14 +378,18 @@ class Records(unittest.TestCase):
         work = [each for i in range(4) for each in (kernel(5.24 * i, 5.24 * i + 4.1), kernel(5.24 * i + 4.12, 5.24 * i + 5.22, "copy", 64))]
         found = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True, [10.98e-3, 10.98e-3])
         self.assertAlmostEqual(found.device_seconds, 4.1e-3)
-        seconds, basis = records.device_seconds(found, 2, 5.04e-3 + 0.25e-3, 0.25e-3, 1e-3)
+        seconds, basis = records.device_seconds(found, 2, 5.04e-3 + 0.25e-3, 0.25e-3, 1e-3, 1e-4)
         self.assertEqual(basis, "events")
         self.assertAlmostEqual(seconds, 4e-3)
-        seconds, basis = records.device_seconds(found, 5, 5.04e-3 + 0.1e-3, 0.1e-3, 1e-3)
+        seconds, basis = records.device_seconds(found, 5, 5.04e-3 + 0.1e-3, 0.1e-3, 1e-3, 1e-4)
         self.assertAlmostEqual(seconds, 4e-3, msg="of batches of five")
-        self.assertEqual(records.device_seconds(found, 2, 7e-3, 0.25e-3, 1e-3), (found.device_seconds, "records"), "the GPU rests")
+        self.assertEqual(records.device_seconds(found, 2, 7e-3, 0.25e-3, 1e-3, 1e-4), (found.device_seconds, "records"), "the GPU rests")
+        found.idle += 2 * 0.3e-3
+        self.assertAlmostEqual(records.device_seconds(found, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[0], 3.9e-3, msg="it rests longer while it is recorded")
+        found.idle += 2 * 0.3e-3
+        self.assertEqual(records.device_seconds(found, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records", "and much longer")
         without = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True)
-        self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3)[1], "records")
+        self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records")
 
     def test_one_batch_that_is_held_up_says_nothing(self):
         found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)

@@ -125,29 +125,36 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
                     len(windows) * min(whole, default=0.0), idle)
 
 
-def device_seconds(recorded: Recorded, calls_of_batch: int, call_seconds: float, empty_seconds: float, copy_seconds: float) -> tuple[float | None, str]:
-    """In which the GPU works for one call, and by which clock. Records make what they measure longer, so they only say how long the GPU rests in a batch: where
-    calls keep it busy, the rest of a batch that is not recorded is their work. `call_seconds`: of a call by the judge's events around such a batch;
-    `empty_seconds`: of that without calls; `copy_seconds`: of copying a call's outputs."""
-    if recorded.idle is not None and recorded.device_seconds is not None:
-        gaps = (recorded.idle - empty_seconds * calls_of_batch) * len(recorded.windows) / recorded.calls
-        found = call_seconds - empty_seconds - gaps - copy_seconds
-        if recorded.whole / recorded.calls > _KEPT_BUSY * (call_seconds - empty_seconds) and found > 0.0:
-            return found, "events"
-    return recorded.device_seconds, "records"
-
-
 _KERNEL_SECONDS = 2e-6  #: what records of a kernel may be longer than it, its start and end included, on any machine
 
 
+def recording_cost(reference: Recorded, call_seconds: float) -> float:
+    """Seconds that records add to a kernel at most, by what they show of the reference beyond a call of it that is not recorded."""
+    return max(_KERNEL_SECONDS, (reference.whole / reference.calls - call_seconds) * reference.calls / max(reference.found, 1))
+
+
+def device_seconds(recorded: Recorded, calls_of_batch: int, call_seconds: float, empty_seconds: float, copy_seconds: float,
+                   kernel_seconds: float) -> tuple[float | None, str]:
+    """In which the GPU works for one call, and by which clock. Records make what they measure longer, so they only say how long the GPU rests in a batch: where
+    calls keep it busy, the rest of a batch that is not recorded is their work. No less than the records without their cost, `kernel_seconds`: who rests only
+    while it is recorded gains nothing. `call_seconds`: of a call by the judge's events around such a batch, `empty_seconds`: of that without calls;
+    `copy_seconds`: of copying a call's outputs."""
+    if recorded.idle is not None and recorded.device_seconds is not None:
+        call = call_seconds - empty_seconds
+        gaps = (recorded.idle - empty_seconds * calls_of_batch) * len(recorded.windows) / recorded.calls
+        if min(recorded.whole / recorded.calls, call - gaps) > _KEPT_BUSY * call and call - gaps > copy_seconds:
+            return max(call - gaps - copy_seconds, recorded.device_seconds - kernel_seconds * recorded.found / recorded.calls), "events"
+    return recorded.device_seconds, "records"
+
+
 def disagreement(recorded: Recorded, call_seconds: float, batch_seconds: float, reference: Recorded, reference_seconds: float) -> Trouble | None:
-    """What the records say against the judge's clock. `call_seconds` and `reference_seconds`: the longest of a call that is not recorded by that clock, copies
-    of outputs included; `batch_seconds` is its own uncertainty. How much longer work is while it is recorded is told from the reference on this machine: by
+    """What the records say against the judge's clock. `call_seconds` and `reference_seconds`: of a call that is not recorded by that clock, copies of outputs
+    included; `batch_seconds` is its own uncertainty. How much longer work is while it is recorded is told from the reference on this machine: by
     a share of its time, or by so much a kernel."""
     if recorded.found == 0:
         return Trouble("tampering", "There are no activity records of its work on the GPU, though it wrote its outputs: it has switched recording off.")
     device, usual = recorded.least / recorded.calls, reference.whole / reference.calls
-    kernel = max(_KERNEL_SECONDS, (usual - reference_seconds) * reference.calls / max(reference.found, 1))
+    kernel = recording_cost(reference, reference_seconds)
     share = max(1.0, usual / max(reference_seconds + batch_seconds, 1e-9))
     if device > 1.05 * share * call_seconds + kernel * recorded.found / recorded.calls + batch_seconds:
         return Trouble("clocks", f"It is faster while it is not recorded: by activity records the GPU works {device * 1e6:.4g} us for a call and the copy of its "

@@ -378,14 +378,15 @@ class Trial:
         """Seconds of work in a call, by activity records. Throws Trouble."""
         assert self._recorded is not None
         empty = times.on_gpu("empty")
-        longest, usual = (max(float(np.median(each.on_gpu[name])) for each in times.rounds) - empty for name in ("candidate", "reference"))
+        longest, usual = max(float(np.median(each.on_gpu["candidate"])) for each in times.rounds) - empty, times.on_gpu("reference") - empty
         trouble = records.disagreement(found, longest, 1e-4 / plan.calls, self._recorded, usual)  # the start and end of a batch
         if trouble:
             raise trouble
         for name, one in (("candidate", found), ("reference", self._recorded)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
-        told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy)
+        cost = records.recording_cost(self._recorded, usual)
+        told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy, cost)
                 for name, one in (("candidate", found), ("reference", self._recorded))}
         (result.device_seconds, result.device_basis), (result.reference_device_seconds, _) = told["candidate"], told["reference"]
         return found.busy / found.calls if result.device_seconds is not None else None
