@@ -23,6 +23,7 @@ from gpubench.judging.contest import Judge
 from gpubench.judging.device import Block, asks_beyond_the_gpu, is_broken, trouble_of
 from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
+from gpubench.judging.store import Store
 
 HERE = Path(__file__).resolve().parent
 PROBLEM = """
@@ -47,11 +48,11 @@ class Judged(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def judged(self, text, problem=PROBLEM, device=FakeDevice, **how):
+    def judged(self, text, problem=PROBLEM, device=FakeDevice, store=None, **how):
         (self.folder / "problem.py").write_text(problem)
         (self.folder / "mine.py").write_text(text)
         settings = Settings(**{"time_budget": 0.2, "rounds": 1, "min_blocks": 2, "limits": Limits(seconds=8.0), "device": device, **how})
-        judge = Judge(problem_of(self.folder / "problem.py"), settings)
+        judge = Judge(problem_of(self.folder / "problem.py"), settings, store)
         result, = judge.results([self.folder / "mine.py"])
         self.notes = judge.notes
         return result
@@ -223,7 +224,8 @@ def candidate(x, y):
                 return super().wait_seconds(times)
 
         self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Shared)
-        self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Joined)
+        self.refused("room", "hold 70 GiB", "def candidate(x, y):\n    return y + x * 3\n", device=Joined, store=Store(self.folder / "kept"))
+        self.assertEqual(list((self.folder / "kept").iterdir()), [], "it is judged again")
 
         class Passing(Shared):
             tries = 0

@@ -113,7 +113,7 @@ class Judge:
 
     def _kept(self, results: Iterator[Result]) -> Iterator[Result]:
         for result in results:
-            if self.store is not None:
+            if self.store is not None and result.reason != "room":  # says nothing of the candidate
                 self.store.keep(result)
             yield result
 
