@@ -2,10 +2,12 @@
 #include "core/statistics/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <unsupported/Eigen/SpecialFunctions>
@@ -56,7 +58,24 @@ std::size_t lower_rank(std::size_t n) {
 }
 
 /// The 0.975 quantile of Student's t.
-double student_975(std::size_t degrees) { return student_quantile(0.025, static_cast<double>(degrees)); }
+double student_975(std::size_t degrees) {
+  thread_local std::array<double, 64> known{};  // of few degrees it is asked for after each sample
+  if (degrees >= known.size()) return student_quantile(0.025, static_cast<double>(degrees));
+  if (known[degrees] == 0.0) known[degrees] = student_quantile(0.025, static_cast<double>(degrees));
+  return known[degrees];
+}
+
+/// Rank, counted from 1, of the sorted sample at the 2.5 % quantile of the bootstrap's median, where each block is one
+/// sample: the first k with P(Binomial(n, k / n) >= r) > 0.025, r being the median's rank, of two middle ones the
+/// lower.
+std::size_t bootstrap_rank(std::size_t n) {
+  const auto count = static_cast<double>(n);
+  const auto middle = static_cast<double>((n + 1) / 2);
+  const auto ranks = std::views::iota(std::size_t{1}, n + 1);
+  return *std::ranges::partition_point(ranks, [&](std::size_t k) {
+    return k < n && Eigen::numext::betainc(middle, count - middle + 1.0, static_cast<double>(k) / count) <= 0.025;
+  });
+}
 
 /// Medians of so many draws, first of blocks and then of the samples of each.
 std::vector<double> resampled_medians(std::span<const double> samples, std::span<const std::int64_t> block_sizes,
@@ -182,13 +201,21 @@ Interval median_ci95(std::span<const double> samples, std::span<const std::int64
   for (const std::int64_t size : block_sizes) left = size < 1 || size > left ? -1 : left - size;
   if (left != 0) throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
   if (block_sizes.size() < 2) return median_ci95(sorted_copy(samples));
-  constexpr std::size_t draws = 600;  // percentiles are then known to about a tenth of the interval's width
-  const std::vector<double> medians = sorted_copy(resampled_medians(samples, block_sizes, draws));
+  Interval drawn;
+  if (block_sizes.size() == samples.size()) {
+    const auto sorted = sorted_copy(samples);
+    const std::size_t rank = bootstrap_rank(sorted.size());
+    drawn = {sorted[rank - 1], sorted[sorted.size() - rank]};
+  } else {
+    constexpr std::size_t draws = 600;  // percentiles are then known to about a tenth of the interval's width
+    const std::vector<double> medians = sorted_copy(resampled_medians(samples, block_sizes, draws));
+    drawn = {quantile(medians, 0.025), quantile(medians, 0.975)};
+  }
   const double centre = median(samples);
   const auto blocks = static_cast<double>(block_sizes.size());
   const double widened = student_975(block_sizes.size() - 1) / normal_975 * std::sqrt(blocks / (blocks - 1.0));
-  return {centre - widened * (centre - std::min(centre, quantile(medians, 0.025))),
-          centre + widened * (std::max(centre, quantile(medians, 0.975)) - centre)};
+  return {centre - widened * (centre - std::min(centre, drawn.low)),
+          centre + widened * (std::max(centre, drawn.high) - centre)};
 }
 
 Summary summarize(std::span<const double> samples, std::span<const std::int64_t> block_sizes) {

@@ -33,8 +33,9 @@ Interval median_ci95(std::span<const double> sorted);
 
 /// 95 % interval of the median of samples taken in blocks apart in time. Two-stage percentile bootstrap over blocks and
 /// samples within them (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8), widened by
-/// t(K-1) / z * sqrt(K / (K-1)) for K blocks. Deterministic. `block_sizes` add up to the samples, in their order;
-/// throws std::invalid_argument otherwise. Fewer than two blocks: the interval above.
+/// t(K-1) / z * sqrt(K / (K-1)) for K blocks. Deterministic; of blocks of one sample each its percentiles are known
+/// without a draw. `block_sizes` add up to the samples, in their order; throws std::invalid_argument otherwise. Fewer
+/// than two blocks: the interval above.
 Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes);
 
 /// All of `Summary`; throws std::invalid_argument on no samples or on one that is not finite.

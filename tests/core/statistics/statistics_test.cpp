@@ -275,6 +275,38 @@ TEST(BlockInterval, KnownAnswers) {
   EXPECT_GT(summary.median_ci95.high, 5.0);
 }
 
+TEST(BlockInterval, OfSingleSamplesItIsThatOfAllResamples) {
+  for (std::size_t n = 3; n <= 6; ++n) {
+    // All n^n resamples: how often the median (of two middle ones the lower) is the smallest of all samples.
+    std::size_t all = 1, smallest = 0;
+    for (std::size_t i = 0; i < n; ++i) all *= n;
+    for (std::size_t resample = 0; resample < all; ++resample) {
+      std::vector<std::size_t> drawn;
+      for (std::size_t i = 0, rest = resample; i < n; ++i, rest /= n) drawn.push_back(rest % n);
+      std::ranges::sort(drawn);
+      smallest += drawn[(n - 1) / 2] == 0 ? 1 : 0;
+    }
+    ASSERT_GT(static_cast<double>(smallest) / static_cast<double>(all), 0.025) << "so that it is the 2.5 % quantile";
+    const auto count = static_cast<double>(n);
+    const double widened = student_quantile(0.025, count - 1.0) / normal_975 * std::sqrt(count / (count - 1.0));
+    const auto interval = median_ci95(one_to(static_cast<int>(n)), equal_blocks(static_cast<std::int64_t>(n), 1));
+    const double centre = 0.5 * (count + 1.0);
+    EXPECT_NEAR(interval.low, centre - widened * (centre - 1.0), 1e-9) << n;
+    EXPECT_NEAR(interval.high, centre + widened * (count - centre), 1e-9) << n;
+  }
+  // P(Binomial(7, 1/7) >= 4) = 0.98 %, P(Binomial(7, 2/7) >= 4) = 10 %: one sample apart is left out, two are not.
+  const auto with = [](double one, double other) {
+    return median_ci95(std::vector{1.0, 1.0, other, 1.0, one, 1.0, 1.0}, equal_blocks(7, 1));
+  };
+  EXPECT_EQ(with(9.0, 1.0), (Interval{1.0, 1.0}));
+  EXPECT_GT(with(9.0, 9.0).high, 9.0);
+}
+
+TEST(BlockInterval, OfSingleSamplesItCoversTheTruth) {
+  for (const std::int64_t blocks : {3, 4, 5, 6, 7, 8, 12, 20})
+    EXPECT_GE(coverage(blocks, 1, 1.0, 0.0), 0.92) << blocks << " samples";
+}
+
 TEST(BlockInterval, RefusesBlocksThatDoNotAddUp) {
   const auto samples = one_to(4);
   for (const std::vector<std::int64_t>& blocks :
