@@ -94,17 +94,21 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
     if (!runner) return std::nullopt;
     progress.point(before + position, kept.planned(), planned ? std::string_view(plan.points[position].name) : "");
     constexpr double patience_seconds = 10.0;
-    std::jthread notice = hang_notice(planned ? plan.points[position].name : "a point",
-                                      patience_seconds + options.time_budget_seconds + call.min_seconds, progress);
+    std::jthread notice;
+    if (!(embedding().finished && options.brief))  // else it has returned before, and soon
+      notice = hang_notice(planned ? plan.points[position].name : "a point",
+                           patience_seconds + options.time_budget_seconds + call.min_seconds, progress);
     Measurement measurement = runner->run(call);
     notice = {};
     if (in_order && planned) kept.put(plan.keys[position], named(measurement, plan.points[position]));
     if (in_order && Interruption::noted() != 0) stop(kept, progress);
     return measurement;
   };
-  const auto regime_of = [&](const Measurement& measurement) {
-    return std::string(name_of(classifier::classify(measurement, calibration).regime));
-  };
+  bench::Labeller regime_of;
+  if (!google.sinks().empty())  // to judge a point takes as long as some of its samples
+    regime_of = [&](const Measurement& measurement) {
+      return std::string(name_of(classifier::classify(measurement, calibration).regime));
+    };
   for (auto& measurement : bench::go_over(plan.device, options.filter, visit, google.sinks(), regime_of))
     run.points.push_back({std::move(measurement), std::nullopt});
 }
