@@ -56,7 +56,7 @@ class CudaGpu final : public Gpu {
     if (context_id() != context_id_)
       throw GpuError("the operation reset the GPU (cudaDeviceReset), which ends all measuring in this process");
     wait_for_all();
-    see_free_memory();
+    see_free_memory(known_for_seconds);
     std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
   }
   void check_launches() override { GPUBENCH_CUDA_CHECK(cudaGetLastError()); }
@@ -64,7 +64,7 @@ class CudaGpu final : public Gpu {
   void synchronize() override {
     check_launches();
     wait();
-    see_free_memory();  // what the execution took, others may give back before the next point
+    see_free_memory(known_for_seconds);  // what the execution took, others may give back before the next point
   }
   [[nodiscard]] std::unique_ptr<Event> event() override { return std::make_unique<CudaEvent>(); }
   std::unique_ptr<Graph> capture(const Batch& batch, std::int64_t executions) override {
@@ -121,7 +121,7 @@ class CudaGpu final : public Gpu {
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
-    see_free_memory();
+    see_free_memory(0.0);
     return is_gone();
   }
 
@@ -131,13 +131,19 @@ class CudaGpu final : public Gpu {
     return cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess ||
            context_id() != context_id_;
   }
-  static void see_free_memory() {
+  /// To ask takes as long as dozens of short calls. What is taken and given back within a millisecond is cleared within
+  /// one, too.
+  static constexpr double known_for_seconds = 1e-3;
+  void see_free_memory(double known_for) {
+    const double now = steady_seconds();
+    if (now - free_seen_ < known_for) return;
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
-      scrubbing().saw_free(static_cast<double>(free_bytes), steady_seconds());
+      scrubbing().saw_free(static_cast<double>(free_bytes), now);
     else
       (void)cudaGetLastError();
+    free_seen_ = now;
   }
 
   /// Selects the device before the stream is made on it.
@@ -154,6 +160,7 @@ class CudaGpu final : public Gpu {
   std::optional<CacheFlush> flush_;
   Nvml nvml_;
   unsigned long long context_id_;
+  double free_seen_ = -1e9;  ///< when free memory was asked for
 };
 
 }  // namespace
