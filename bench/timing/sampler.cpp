@@ -26,7 +26,7 @@ class Channel {
     const double wanted = std::max(std::min(clock_.min_batch_seconds(), share_seconds / batches_of_a_block),
                                    clock_.shortest_batch_seconds());
     executions_ = batch_length(warm_up(start), wanted);
-    if (!options_.brief || !clock_.warms_up()) return;
+    if (!options_.brief || !(clock_.warms_up() || is_on_gpu())) return;
     block_sizes_.push_back(0);
     keep();
   }
@@ -35,8 +35,7 @@ class Channel {
   void take_block(double deadline) {
     const std::int64_t wanted = next_block();
     if (wanted == 0) return;
-    const bool on_gpu = clock_.clock() != TimingMode::host;  // nothing sleeps between its blocks
-    if (!(options_.brief && on_gpu) && !clock_.warms_up() && batch_seconds_ < longest_settling_seconds) settle();
+    if (!(options_.brief && is_on_gpu()) && !clock_.warms_up() && batch_seconds_ < longest_settling_seconds) settle();
     block_sizes_.push_back(0);
     for (std::int64_t i = 0; i < wanted; ++i) {
       take();
@@ -65,6 +64,7 @@ class Channel {
   }
 
   [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] bool is_of_calls() const { return clock_.warms_up(); }
 
   /// All but the throttled samples.
   [[nodiscard]] Samples kept() const {
@@ -98,10 +98,10 @@ class Channel {
   static constexpr double batches_of_a_block = 2.0;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
+  /// Nothing sleeps between its blocks then.
+  [[nodiscard]] bool is_on_gpu() const { return clock_.clock() != TimingMode::host; }
 
-  [[nodiscard]] bool narrow_enough() {
-    if (count() < next_look_) return false;
-    if (options_.brief) next_look_ = count() + 1 + count() / 4;  // to look takes as long as some samples
+  [[nodiscard]] bool narrow_enough() const {
     const std::int64_t min_samples = options_.brief ? samples_in_any_case : options_.min_samples;
     const std::int64_t min_blocks = options_.brief ? samples_in_any_case : options_.min_blocks;
     if (count() < min_samples) return false;
@@ -193,7 +193,6 @@ class Channel {
   const SamplingOptions& options_;
   std::int64_t executions_ = 1;
   double batch_seconds_ = 0.0;  ///< of the last batch
-  std::int64_t next_look_ = 0;  ///< by the count of samples
   std::vector<double> seconds_;
   std::vector<double> clocks_hz_;
   std::vector<double> host_seconds_;
@@ -205,13 +204,13 @@ class Channel {
 
 /// Does something with each channel that is not done; what it throws ends that channel.
 template <class Action>
-void for_each_open(std::vector<Channel>& channels, Action&& action) {
-  for (Channel& channel : channels) {
-    if (channel.done()) continue;
+void for_each_open(std::span<Channel* const> channels, Action&& action) {
+  for (Channel* const channel : channels) {
+    if (channel->done()) continue;
     try {
-      action(channel);
+      action(*channel);
     } catch (...) {
-      channel.fail(std::current_exception());
+      channel->fail(std::current_exception());
     }
   }
 }
@@ -231,27 +230,34 @@ std::vector<Samples> AdaptiveSampler::sample(std::span<Timer* const> clocks) con
   std::vector<Channel> channels;
   channels.reserve(clocks.size());
   for (Timer* clock : clocks) channels.emplace_back(*clock, options_);
+  if (channels.empty()) return {};
   const auto now = [&] { return clocks.front()->now(); };
   const auto pause = [&] {
     if (between_blocks_) between_blocks_();
   };
-  const auto all_done = [&] { return std::ranges::all_of(channels, [](const Channel& c) { return c.done(); }); };
+  std::vector<Channel*> turns[2];
+  for (Channel& channel : channels) turns[options_.brief && channel.is_of_calls() ? 1 : 0].push_back(&channel);
 
   // A round of blocks is to take no more than its share of the budget, so that there are several.
   const double share = options_.budget_seconds / static_cast<double>(clocks.size()) /
                        static_cast<double>(std::max<std::int64_t>(options_.min_blocks, 1));
-  const double start = channels.empty() ? 0.0 : now();
-  pause();
-  for_each_open(channels, [&](Channel& channel) { channel.begin(share); });
-  const double first_sample = channels.empty() ? 0.0 : now();
-  const double budget = std::max(options_.budget_seconds, options_.min_seconds);
-  while (!all_done()) {
-    for_each_open(channels, [&](Channel& channel) { channel.take_block(std::min(now() + share, start + budget)); });
+  const double start = now();
+  double budget = 0.0;
+  for (const std::vector<Channel*>& together : turns) {
+    if (together.empty()) continue;
+    budget += std::max(options_.budget_seconds, options_.min_seconds) * static_cast<double>(together.size()) /
+              static_cast<double>(clocks.size());
     pause();
-    const double passed = now();
-    for_each_open(channels, [&](Channel& channel) {
-      channel.look(passed - first_sample >= options_.min_seconds, passed - start >= budget);
-    });
+    for_each_open(together, [&](Channel& channel) { channel.begin(share); });
+    const double first_sample = now();
+    while (!std::ranges::all_of(together, &Channel::done)) {
+      for_each_open(together, [&](Channel& channel) { channel.take_block(std::min(now() + share, start + budget)); });
+      pause();
+      const double passed = now();
+      for_each_open(together, [&](Channel& channel) {
+        channel.look(passed - first_sample >= options_.min_seconds, passed - start >= budget);
+      });
+    }
   }
   std::vector<Samples> results;
   results.reserve(channels.size());

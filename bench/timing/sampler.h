@@ -21,7 +21,8 @@ struct SamplingOptions {
   std::int64_t max_samples = 2000;
   std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
   /// A first look: batches are as short as a clock allows, each a block of its own and on a GPU kept, and a clock is
-  /// done once its interval is narrow (is_narrow_at_first) by three samples or more.
+  /// done once its interval is narrow (is_narrow_at_first) by three samples or more. Clocks of calls come when the
+  /// others are done: to change between a program's own streams and memory and the harness's takes as long as a batch.
   bool brief = false;
 };
 

@@ -39,13 +39,14 @@ class FakeClock final : public Timer {
   [[nodiscard]] std::int64_t first_executions() override { return first; }
   [[nodiscard]] bool warms_up() const override { return warms; }
   double now() override { return world->now; }
-  [[nodiscard]] TimingMode clock() const override { return TimingMode::host; }
+  [[nodiscard]] TimingMode clock() const override { return mode; }
   [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
 
   std::int64_t batches = 0;
   std::int64_t longest_batch = 0;
   std::int64_t first = 1;
   bool warms = false;
+  TimingMode mode = TimingMode::host;
   std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
   std::function<double(std::int64_t batch)> hertz;  ///< empty: this clock does not know the device's
   std::vector<char>* order = nullptr;               ///< `name` is added to it with each batch

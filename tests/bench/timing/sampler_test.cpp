@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -71,6 +72,73 @@ TEST(AdaptiveSampler, AFirstLookTakesNoBatchThatItNeedNotTake) {
   EXPECT_EQ(batches(20, false, 1e-4), 1 + 3 + 3) << "a clock of the host settles before each block";
   EXPECT_EQ(batches(5, true, 1e-4), 1 + 3) << "one too short";
   EXPECT_EQ(batches(1, true, 0.0), 2 + 2) << "a single one is looked at twice";
+}
+
+TEST(AdaptiveSampler, AFirstLookTakesClocksOfCallsLast) {
+  std::vector<char> order;
+  const auto seconds = [](std::int64_t) { return 1e-4; };
+  FakeClock call(seconds), device(seconds), graph(seconds);
+  call.name = 'c';
+  device.name = 'd';
+  graph.name = 'g';
+  device.mode = TimingMode::device;
+  for (FakeClock* const each : {&call, &device, &graph}) {
+    each->world = call.world;
+    each->order = &order;
+    each->first = 20;
+    each->warms = each != &device;
+  }
+  const std::vector<Timer*> clocks = {&call, &device, &graph};
+  SamplingOptions options;
+  options.brief = true;
+  const auto samples = AdaptiveSampler(options).sample(clocks);
+  for (const Samples& each : samples) EXPECT_EQ(each.seconds.size(), 3U) << "the first batch, too";
+  EXPECT_EQ(std::string(order.begin(), order.end()), "dddcgcgcg");
+}
+
+TEST(AdaptiveSampler, AFirstLookHasAPartOfTheBudgetForClocksOfCalls) {
+  const auto seconds = [](std::int64_t batch) { return batch % 2 == 0 ? 1e-3 : 2e-3; };  // never narrow
+  FakeClock device(seconds), call(seconds);
+  device.mode = TimingMode::device;
+  call.world = device.world;
+  call.warms = true;
+  const std::vector<Timer*> clocks = {&device, &call};
+  SamplingOptions options;
+  options.brief = true;
+  options.budget_seconds = 0.1;
+  const auto samples = AdaptiveSampler(options).sample(clocks);
+  for (const Samples& each : samples) EXPECT_NEAR(static_cast<double>(each.seconds.size()), 0.05 / 1.5e-3, 3.0);
+  EXPECT_LT(device.now(), 0.1 + 0.01);
+}
+
+/// How often the interval at which a first look stops holds the true time: batches are off by a normal error of `sigma`
+/// of it, and one in `interrupted` by three tenths.
+double coverage_of_first_looks(double sigma, int interrupted) {
+  std::mt19937_64 engine(7);
+  std::normal_distribution<double> normal(1.0, sigma);
+  constexpr int experiments = 2000;
+  constexpr double truth = 1e-5;
+  SamplingOptions options;
+  options.brief = true;
+  options.budget_seconds = 0.05;
+  int covered = 0;
+  for (int i = 0; i < experiments; ++i) {
+    FakeClock clock([&](std::int64_t) {
+      const bool longer = interrupted > 0 && engine() % static_cast<unsigned>(interrupted) == 0;
+      return truth * (normal(engine) + (longer ? 0.3 : 0.0));
+    });
+    clock.first = 12;
+    clock.warms = true;
+    const Interval interval = AdaptiveSampler(options).sample(clock).summary().median_ci95;
+    if (interval.low <= truth && truth <= interval.high) ++covered;
+  }
+  return static_cast<double>(covered) / experiments;
+}
+
+TEST(AdaptiveSampler, TheIntervalOfAFirstLookHoldsTheTime) {
+  for (const double sigma : {0.003, 0.01, 0.03})
+    for (const int interrupted : {0, 10}) EXPECT_GE(coverage_of_first_looks(sigma, interrupted), 0.9) << sigma;
+  EXPECT_GE(coverage_of_first_looks(0.1, 0), 0.88) << "looked at after each of many samples";
 }
 
 TEST(AdaptiveSampler, ASlowOperationStillGetsThreeSamples) {
