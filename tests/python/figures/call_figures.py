@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the calls of docs/results/h100.md: GPUProfiler's time of each beside a plain loop. Needs a GPU, torchvision and transformers.
 With --deviating SECONDS it starts none after so long, and prints those alone that are off by over 2 % and 0.3 us, and how many are not.
-With --hundred it prints how long a hundred further profiles of ten small operators take, and how near each is to loops before and after; with
---stages what parts of a profile take of that, and what each clock adds; with --where what functions of Python take of it."""
+With --hundred it prints how long a hundred further profiles of ten small operators take, how near each is to loops before and after, and its
+stages: what parts of a profile take of that, and what each clock adds. With --stages those alone; with --where what functions of Python take."""
 import collections
 import itertools
+import os
 import statistics
 import sys
 import time
@@ -151,15 +152,18 @@ def small_operators():
     yield "matmul 512 BF16", torch.matmul, tensor(512, 512, dtype=BF16), tensor(512, 512, dtype=BF16)
 
 
+def load():
+    """Of the host, in words."""
+    return "load of the host over 1, 5 and 15 minutes {:.1f}, {:.1f}, {:.1f}".format(*os.getloadavg()) + f" on {len(os.sched_getaffinity(0))} cores"
+
+
 def hundred(profiler, rounds=10):
     rows = list(small_operators())
-    for _, function, *arguments in rows:
-        profiler.profile_operation(function, *arguments)  # the first one sets up
-    start = time.perf_counter()
-    for _ in range(rounds):
-        for _, function, *arguments in rows:
-            profiler.profile_operation(function, *arguments)
-    print(f"{rounds * len(rows)} profiles, one after the other: {time.perf_counter() - start:.2f} s\n\n"
+    milliseconds_of(profiler, rows, 1)  # the first one sets up
+    all_took = milliseconds_of(profiler, rows, rounds)
+    tenths = statistics.quantiles(all_took, n=10)
+    print(f"{len(all_took)} profiles, one after the other: {sum(all_took) * 1e-3:.2f} s; median {statistics.median(all_took):.2f} ms, "
+          f"p90 {tenths[-1]:.2f} ms, least {min(all_took):.2f} ms; {load()}\n\n"
           "| operator | ms a profile, each | interval meets loops | off from them, us | within 2 %, 0.3 us or between them | samples | verdicts |\n|---|---|---:|---|---:|---|---|")
     for name, function, *arguments in rows:
         took, off, samples, verdicts, held, well = [], [], [], [], 0, 0
@@ -178,6 +182,8 @@ def hundred(profiler, rounds=10):
             verdicts.append(f"{told['regime'].split('_')[0].lower()} {told['confidence'] or 0:.2f}")
         print(f"| {name} | {' '.join(f'{each:.1f}' for each in took)} | {held} | {' '.join(f'{each:+.1f}' for each in off)} | {well} | {' '.join(map(str, samples))} | "
               f"{', '.join(sorted(set(verdicts)))} |", flush=True)
+    print()
+    stages(profiler, rounds)
 
 
 class Stages:
@@ -200,12 +206,19 @@ class Stages:
         setattr(owner, attribute, self.timed(name, getattr(owner, attribute)))
 
 
-def milliseconds_each(profiler, rows, rounds):
-    start = time.perf_counter()
+def milliseconds_of(profiler, rows, rounds):
+    """Of each profile."""
+    took = []
     for _ in range(rounds):
         for _, function, *arguments in rows:
+            start = time.perf_counter()
             profiler.profile_operation(function, *arguments)
-    return 1e3 * (time.perf_counter() - start) / (rounds * len(rows))
+            took.append(1e3 * (time.perf_counter() - start))
+    return took
+
+
+def milliseconds_each(profiler, rows, rounds):
+    return statistics.mean(milliseconds_of(profiler, rows, rounds))
 
 
 def pieces():
@@ -279,7 +292,7 @@ def stages(profiler, rounds=10):
     each = collections.Counter({name: 1e3 * seconds / count for name, seconds in seen.seconds.items()})
     times = {name: number / count for name, number in seen.counts.items()}
     inside = sum(each[name] for name in ("calls", "changes of stream and pool", "frameworks, in", "frameworks, out"))
-    print(f"{plain:.2f} ms a profile, {observed:.2f} while its parts are timed. Each, ms:\n\n| part | ms | how often |\n|---|---:|---:|")
+    print(f"{plain:.2f} ms a profile, {observed:.2f} while its parts are timed; {load()}. Each, ms:\n\n| part | ms | how often |\n|---|---:|---:|")
     for name, value in (("first call, watched", each["first call, watched"]),
                         ("engine, but for timing: options, ceilings, verdict", each["engine"] - each["timing"]),
                         ("run in Python, but for the engine", each["run"] - each["engine"]),
