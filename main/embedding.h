@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/run.h"
@@ -29,6 +30,8 @@ struct Embedding {
     std::string devices_of;                                          ///< as --device has it
     std::vector<Device> devices;
     double devices_time = 0.0;  ///< by the steady clock
+    std::string libraries;      ///< of NVIDIA, once so many were loaded and unloaded
+    std::pair<unsigned long long, unsigned long long> library_changes;
   };
   Known known;
 };

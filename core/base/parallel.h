@@ -17,7 +17,8 @@ namespace gpubench {
 /// `worth_a_thread` calls and the system gives one. Rethrows what one of them threw, after all have ended.
 template <class Body>
 void for_each_in_parallel(std::size_t count, std::size_t worth_a_thread, const Body& body) {
-  const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
+  std::size_t threads = count / worth_a_thread;
+  if (threads > 1) threads = std::min<std::size_t>(threads, std::thread::hardware_concurrency());  // reads a file
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex failing;
@@ -33,7 +34,7 @@ void for_each_in_parallel(std::size_t count, std::size_t worth_a_thread, const B
   {
     std::vector<std::jthread> others;
     try {
-      for (std::size_t i = 1; i < std::min(cores, count / worth_a_thread); ++i) others.emplace_back(work);
+      for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
     } catch (const std::system_error&) {  // no further thread: those that there are do it
     }
     work();

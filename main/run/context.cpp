@@ -17,6 +17,7 @@
 #include "core/base/time.h"
 #include "gpu/devices.h"
 #include "gpubench/version.h"
+#include "main/embedding.h"
 
 namespace gpubench {
 namespace {
@@ -45,6 +46,18 @@ std::string compiler_flags(const std::filesystem::path& executable) {
     for (const std::string_view name : {".GCC.command.line", ".debug_str", ".debug_line_str"})
       if (section.name == name) strings.append(section.bytes.substr(0, max_bytes)).push_back('\0');
   return flags_in(strings);
+}
+
+/// How many libraries this process has loaded and unloaded so far.
+std::pair<unsigned long long, unsigned long long> library_changes() {
+  std::pair<unsigned long long, unsigned long long> changes;
+  (void)dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        *static_cast<decltype(changes)*>(found) = {info->dlpi_adds, info->dlpi_subs};
+        return 1;
+      },
+      &changes);
+  return changes;
 }
 
 /// "libcublas.so.12.6.4.1 libcudart.so.12.6.77": those of NVIDIA that are loaded, as their files are named.
@@ -103,8 +116,13 @@ Context gather_context(const std::string& program, const std::vector<std::string
   context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
   static const std::map<std::string, std::string> identity = code_identity("/proc/self/exe");
   static const std::string flags = compiler_flags("/proc/self/exe");
+  Embedding::Known& known = embedding().known;  // a program with PyTorch has hundreds
+  if (const auto changes = library_changes(); changes != known.library_changes) {
+    known.libraries = loaded_libraries();
+    known.library_changes = changes;
+  }
   context.environment.insert(identity.begin(), identity.end());
-  for (const auto& [key, text] : {std::pair("compiler_flags", flags), std::pair("libraries", loaded_libraries())})
+  for (const auto& [key, text] : {std::pair("compiler_flags", flags), std::pair("libraries", known.libraries)})
     if (!text.empty()) context.environment[key] = text;
 #ifdef NDEBUG
   context.environment["build"] = "optimised";
