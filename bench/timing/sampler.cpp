@@ -162,7 +162,10 @@ class Channel {
       executions = std::min(max, std::max(executions + 1, grown));
       took = timed(executions);
     }
-    return executions;
+    const std::int64_t least = std::min(max, clock_.min_executions(took / static_cast<double>(executions)));
+    if (executions >= least) return executions;
+    timed(least);
+    return least;
   }
 
   void settle() { timed(executions_); }

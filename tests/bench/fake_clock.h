@@ -37,6 +37,9 @@ class FakeClock final : public Timer {
   }
   [[nodiscard]] double min_batch_seconds() const override { return min_batch_; }
   [[nodiscard]] std::int64_t first_executions() override { return first; }
+  [[nodiscard]] std::int64_t min_executions(double seconds_of_one) const override {
+    return seconds_of_one < long_seconds ? least : 1;
+  }
   [[nodiscard]] bool warms_up() const override { return warms; }
   double now() override { return world->now; }
   [[nodiscard]] TimingMode clock() const override { return mode; }
@@ -45,6 +48,8 @@ class FakeClock final : public Timer {
   std::int64_t batches = 0;
   std::int64_t longest_batch = 0;
   std::int64_t first = 1;
+  std::int64_t least = 1;      ///< executions of a batch,
+  double long_seconds = 1e99;  ///< unless one takes so long
   bool warms = false;
   TimingMode mode = TimingMode::host;
   std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();

@@ -271,7 +271,7 @@ def run(job, words, end, worker, keep, is_last) -> list:
             files[-1].write_text(each, encoding="utf-8")
         if words.cpu:
             without_gpu(Path(folder))
-        results, notes, why = worker.judged([str(problem), *map(str, files)], min(words.limit, end - begin), known)
+        results, notes, why = worker.judged([str(problem), *map(str, files)], min(words.limit * len(files), end - begin), known)
     for kind in [kind for kind in candidates if kind not in {kind_of(each) for each in results}] if time.monotonic() < end else []:
         if lacks_memory(why) and not is_last:
             lacking.append(kind)
@@ -306,7 +306,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--max-seconds", type=float, default=1e6)
-    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds for each candidate of a problem; then its judge is ended")
     parser.add_argument("--time-limit", type=float, default=90.0)
     parser.add_argument("--elements", type=float, default=0)
     parser.add_argument("--gpus", default=[""], type=lambda text: text.split(","))

@@ -74,6 +74,21 @@ TEST(AdaptiveSampler, AFirstLookTakesNoBatchThatItNeedNotTake) {
   EXPECT_EQ(batches(1, true, 0.0), 2 + 2) << "a single one is looked at twice";
 }
 
+TEST(AdaptiveSampler, ABatchHasAsManyExecutionsAsItsClockNeedsHoweverLongTheyTake) {
+  for (const bool brief : {false, true})
+    for (const double seconds : {1e-3, 1.0}) {
+      SamplingOptions options;
+      options.brief = brief;
+      FakeClock clock([=](std::int64_t) { return seconds; });
+      clock.warms = brief;
+      clock.least = 4;
+      clock.long_seconds = 0.02;
+      const Samples samples = AdaptiveSampler(options).sample(clock);
+      EXPECT_EQ(samples.executions_per_sample, seconds < 0.02 ? 4 : 1);
+      for (const double each : samples.seconds) EXPECT_DOUBLE_EQ(each, seconds);
+    }
+}
+
 TEST(AdaptiveSampler, AFirstLookTakesClocksOfCallsLast) {
   std::vector<char> order;
   const auto seconds = [](std::int64_t) { return 1e-4; };
