@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -172,7 +173,12 @@ void classify(Run& run) {
     if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
   run.boundaries.clear();
   std::vector<std::vector<Boundary>> boundaries(sweeps.size());
-  for_each_in_parallel(sweeps.size(), 1, [&](std::size_t i) {
+  // The longest first, or one core ends with one of them while the others wait.
+  std::vector<std::size_t> order(sweeps.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return sweeps[i].sizes.size(); });
+  for_each_in_parallel(sweeps.size(), 1, [&](std::size_t turn) {
+    const std::size_t i = order[turn];
     const auto found = machines.find(sweeps[i].device);
     if (found == machines.end()) return;
     const auto fit = fit_of(sweeps[i], found->second);

@@ -83,16 +83,22 @@ Solution solve(const Problem& problem, const Form& form) {
   fit.parameters = problem.priors.mean;
   residuals.at(fit.parameters, solution.residuals);
   double current = loss_of(solution.residuals, problem.priors, fit.parameters);
-  jacobian_at(residuals, fit.parameters, solution.residuals, solution.jacobian);
+  Eigen::MatrixXd data;      // the curvature of its part of the loss, at the parameters
+  Eigen::VectorXd gradient;  // of all of the loss, likewise
+  const auto look_around = [&] {
+    jacobian_at(residuals, fit.parameters, solution.residuals, solution.jacobian);
+    data = curvature_of_data(solution.jacobian, solution.residuals);
+    const Eigen::VectorXd weights = solution.residuals.unaryExpr(&weight_of);
+    gradient = solution.jacobian.transpose() * weights.cwiseProduct(solution.residuals) +
+               problem.priors.precision.cwiseProduct(fit.parameters - problem.priors.mean);
+  };
+  look_around();
   double damping = 1e-3;
   Eigen::VectorXd tried;
   while (fit.iterations < max_iterations && damping < 1e8) {
     ++fit.iterations;
-    const Eigen::VectorXd weights = solution.residuals.unaryExpr(&weight_of);
-    Eigen::MatrixXd matrix = curvature_of_data(solution.jacobian, solution.residuals);
+    Eigen::MatrixXd matrix = data;
     matrix.diagonal() += problem.priors.precision;
-    const Eigen::VectorXd gradient = solution.jacobian.transpose() * weights.cwiseProduct(solution.residuals) +
-                                     problem.priors.precision.cwiseProduct(fit.parameters - problem.priors.mean);
     matrix.diagonal() *= 1.0 + damping;
     const Eigen::VectorXd step = matrix.ldlt().solve(gradient);
     const Eigen::VectorXd next = fit.parameters - step;
@@ -107,10 +113,9 @@ Solution solve(const Problem& problem, const Form& form) {
     solution.residuals = tried;
     current = loss;
     damping = std::max(damping / 8.0, 1e-9);
-    jacobian_at(residuals, fit.parameters, solution.residuals, solution.jacobian);
+    look_around();
     if (settled) break;
   }
-  Eigen::MatrixXd data = curvature_of_data(solution.jacobian, solution.residuals);
   Eigen::MatrixXd all = data;
   all.diagonal() += problem.priors.precision;
   solution.parameters_used = all.ldlt().solve(data).trace();
@@ -213,9 +218,8 @@ double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) con
 }
 
 FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& factors, const Prediction& prediction) {
-  const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   return evaluate(fit.layout, prediction.overlap.value, fit.kernel_overhead_seconds,
-                  fit_case_of(observation, fit.form, fit.layout), factors);
+                  fit_case_of(prediction, fit.form, fit.layout), factors);
 }
 
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters) {

@@ -314,7 +314,12 @@ double Prediction::work_seconds() const {
 
 // Most of the time of judging a run goes to these powers: those whose result is known are left out.
 void OverlapSum::add(double seconds) {
-  if (seconds <= 0.0) return;
+  if (!(seconds > 0.0)) return;
+  if (largest_ == 0.0) {
+    largest_ = seconds;
+    sum_ = 1.0;
+    return;
+  }
   // A power below 2^-57 is lost in the rounding of a sum of one or more.
   const double negligible = exponent_ >= 32.0 ? 0.29 : exponent_ >= 8.0 ? 7e-3 : exponent_ >= 3.0 ? 1.9e-6 : 0.0;
   if (seconds > largest_) {

@@ -72,11 +72,11 @@ int efficiency_index(const Layout& layout, std::string_view resource) {
 }
 
 /// Memory levels as the form has them: inner caches merged into the next, the last one split in two.
-FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout) {
+FitCase fit_case_of(const Prediction& prediction, const Form& form, const Layout& layout) {
   FitCase result;
-  result.observation = &observation;
-  result.demand = observation.prediction.demand;
-  const auto& resources = observation.prediction.resources;
+  result.prediction = &prediction;
+  result.demand = prediction.demand;
+  const auto& resources = prediction.resources;
   auto& levels = result.demand.levels;
   for (const auto& resource : resources) {
     if (resource.kind == ResourceKind::start) {
@@ -88,19 +88,19 @@ FitCase fit_case_of(const Observation& observation, const Form& form, const Layo
         result.pipes.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
       continue;
     }
-    const auto& counted_cache = observation.prediction.counted_cache;
+    const auto& counted_cache = prediction.counted_cache;
     if (form.near_level && counted_cache && counted_cache->resource == resource.resource) {
       result.near_at = static_cast<int>(result.level_efficiency.size());
       result.near_fraction = counted_cache->near_fraction();
     }
-    if (!observation.prediction.counted && result.level_efficiency.size() == levels.size()) {
+    if (!prediction.counted && result.level_efficiency.size() == levels.size()) {
       result.random.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
       continue;
     }
     result.level_efficiency.push_back(efficiency_index(layout, resource.resource));
-    if (observation.prediction.counted) result.counted_seconds.push_back(resource.seconds);
+    if (prediction.counted) result.counted_seconds.push_back(resource.seconds);
   }
-  if (observation.prediction.counted || levels.empty()) return result;
+  if (prediction.counted || levels.empty()) return result;
   const auto caches = static_cast<std::size_t>(
       std::ranges::count_if(levels, [](const auto& each) { return std::isfinite(each.capacity_bytes); }));
   const std::size_t merged = std::min(form.first_cache, caches);
@@ -126,7 +126,7 @@ double efficiency_at(const Eigen::VectorXd& factors, int index) { return index <
 
 /// The bytes of each level that was not counted, with the capacities and the hit exponent of the factors.
 void split(const Layout& layout, const FitCase& one, const Eigen::VectorXd& factors, std::vector<double>& bytes) {
-  if (one.observation->prediction.counted || one.demand.levels.empty()) return;
+  if (one.prediction->counted || one.demand.levels.empty()) return;
   one.demand.split(bytes, [&](std::size_t i, double& capacity, double& exponent) {
     // The near half shifts those behind it, and shares the place of the cache that it is half of.
     const std::size_t place = one.near_at >= 0 && static_cast<int>(i) > one.near_at ? i - 1 : i;
@@ -143,7 +143,7 @@ double overlap_of(const Layout& layout, double overlap, const Eigen::VectorXd& f
 /// `bytes` are those of `split`.
 double memory_seconds(const Layout& layout, double overlap, const FitCase& one, const Eigen::VectorXd& factors,
                       const std::vector<double>& bytes) {
-  const auto& prediction = one.observation->prediction;
+  const auto& prediction = *one.prediction;
   double memory = 0.0;
   if (prediction.counted) {
     OverlapSum levels(overlap);
@@ -168,7 +168,7 @@ double with_rest(double overlap, const FitCase& one, const Eigen::VectorXd& fact
   OverlapSum busy(overlap), device(overlap);
   busy.add(memory);
   for (const auto& [index, seconds] : one.pipes) busy.add(seconds / efficiency_at(factors, index));
-  device.add(one.observation->prediction.wave_factor * busy.value());
+  device.add(one.prediction->wave_factor * busy.value());
   device.add(one.start.second / efficiency_at(factors, one.start.first));
   return device.value();
 }
@@ -185,7 +185,7 @@ WorkSeconds work_seconds(const Layout& layout, double overlap, const FitCase& on
 /// What the work takes with latency and launch.
 FittedTime with_launch(const Layout& layout, double kernel_overhead_seconds, const FitCase& one,
                        const Eigen::VectorXd& factors, double work_seconds) {
-  const auto& prediction = one.observation->prediction;
+  const auto& prediction = *one.prediction;
   FittedTime time;
   time.device_seconds = work_seconds;
   if (layout.latency >= 0) time.device_seconds += factors[layout.latency];
@@ -271,7 +271,10 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
   layout.count = static_cast<int>(means.size());
   problem.priors.mean = Eigen::Map<const Eigen::VectorXd>(means.data(), layout.count);
   problem.priors.precision = Eigen::Map<const Eigen::VectorXd>(precisions.data(), layout.count);
-  for (const auto& observation : observations) problem.cases.push_back(fit_case_of(observation, form, layout));
+  for (const auto& observation : observations) {
+    problem.cases.push_back(fit_case_of(observation.prediction, form, layout));
+    problem.cases.back().observation = &observation;
+  }
   return problem;
 }
 

@@ -26,9 +26,10 @@ struct Priors {
   Eigen::VectorXd precision;  ///< 1 / variance
 };
 
-/// The levels of one observation as the form has them, made ready once.
+/// The levels of one prediction as the form has them, made ready once.
 struct FitCase {
-  const Observation* observation = nullptr;
+  const Prediction* prediction = nullptr;
+  const Observation* observation = nullptr;  ///< of a problem's cases
   MemoryDemand demand;
   /// By level: which efficiency, or -1, and for counted levels their seconds.
   std::vector<int> level_efficiency;
@@ -61,8 +62,8 @@ struct Problem {
 
 /// At least one observation, each with a launch.
 Problem problem_of(const std::vector<Observation>& observations, const Form& form);
-/// The levels of one observation as the form has them.
-FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
+/// The levels of one prediction, which outlives them, as the form has them.
+FitCase fit_case_of(const Prediction& prediction, const Form& form, const Layout& layout);
 
 /// The fitted form's time of one case, by the factors of all parameters; `overlap` and `kernel_overhead_seconds` are as
 /// in Problem.

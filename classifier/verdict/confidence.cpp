@@ -69,11 +69,18 @@ class Factor {
   enum class Of { point, machine };
   /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
   Factor(double sigma, std::size_t column, Of of = Of::machine)
-      : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)), of_(of), column_(column) {}
+      : sigma_(std::min(sigma, max_sigma)), draws_(normal_draws(column)), of_(of), column_(column) {}
+  /// This factor to a power, which no draw computes; at most e^600 or so.
+  [[nodiscard]] Factor to_the(double power) const {
+    Factor result = *this;
+    result.sigma_ = std::min(power * sigma_, 30.0 * max_sigma);
+    return result;
+  }
   [[nodiscard]] double at(std::size_t draw) const {
+    if (!factors_.empty()) return factors_[draw];
     if (!(sigma_ > 0.0)) return 1.0;
     if (of_ == Of::point) return std::exp(sigma_ * draws_[draw]);
-    if (factors_.empty()) factors_ = factors_of_machine(sigma_, column_);
+    factors_ = factors_of_machine(sigma_, column_);
     return factors_[draw];
   }
   /// Between which it is in all draws.
@@ -83,6 +90,7 @@ class Factor {
   }
 
  private:
+  static constexpr double max_sigma = 5.0;
   double sigma_;
   std::span<const double> draws_;
   Of of_;
@@ -100,6 +108,12 @@ class MemoryDraws {
         seconds_.push_back(resource.seconds);
         rates_.emplace_back(widening * resource.sigma, column++);
       }
+    if (prediction.counted) {
+      const double p = prediction.overlap.value;
+      for (const double each : seconds_) longest_ = std::max(longest_, each);
+      for (std::size_t i = 0; i < seconds_.size(); ++i)
+        if (seconds_[i] > 0.0) powers_.push_back({std::pow(seconds_[i] / longest_, p), rates_[i].to_the(p)});
+    }
     for (const auto& level : prediction.demand.levels) {
       capacities_.emplace_back(widening * std::hypot(level.capacity_sigma, model_sigma), column++);
       exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
@@ -124,9 +138,9 @@ class MemoryDraws {
   double seconds(std::size_t draw) {
     if (splits_vary_) split(draw);
     if (!prediction_.counted) return in_sequence(draw) * model_.at(draw);
-    OverlapSum overlapping(prediction_.overlap.value);
-    for (std::size_t i = 0; i < seconds_.size(); ++i) overlapping.add(seconds_[i] * rates_[i].at(draw));
-    return overlapping.value() * model_.at(draw);
+    double sum = 0.0;
+    for (const auto& [part, factor] : powers_) sum += part * factor.at(draw);
+    return longest_ * std::pow(sum, 1.0 / prediction_.overlap.value) * model_.at(draw);
   }
 
  private:
@@ -149,6 +163,8 @@ class MemoryDraws {
   Factor model_;
   std::vector<double> seconds_;
   std::vector<Factor> rates_;
+  double longest_ = 0.0;                           ///< of the seconds of levels that were counted
+  std::vector<std::pair<double, Factor>> powers_;  ///< of their parts of that, and of their rates' factors
   std::vector<Factor> capacities_;
   std::vector<Factor> exponents_;
   std::vector<double> bytes_;

@@ -38,8 +38,13 @@ double Figures::needed_seconds() const {
 /// powers are left out where they decide nothing.
 bool Figures::explains(double rest) const {
   const double longest = std::max({memory_seconds, pipe_seconds, start_seconds});
-  if (!(longest > 0.0) || rest > 3.0 * latency_ratio * longest) return false;
-  if (rest <= latency_ratio * longest) return true;
+  if (rest <= latency_ratio * longest) return longest > 0.0;
+  double others = -1.0;
+  for (const double each : {memory_seconds, pipe_seconds, start_seconds}) {
+    const double ratio = each / longest;
+    others += overlap >= 2.0 ? ratio * ratio : ratio;
+  }
+  if (!(rest <= latency_ratio * longest * (1.0 + others / overlap))) return false;
   return rest <= latency_ratio * needed_seconds();
 }
 
@@ -96,10 +101,9 @@ Regime regime_of(std::string_view limiter) {
   return Regime::unknown;
 }
 
-Binding binding_of(const Prediction& prediction) {
+static Binding binding_of(const Prediction& prediction, const Figures& figures) {
   const auto* level = prediction.largest(ResourceKind::memory);
   const auto* pipe = prediction.largest(ResourceKind::pipe);
-  const auto figures = figures_of({}, prediction);
   if (figures.starts_longest()) return {{Regime::overhead, block_start}, figures.start_seconds};
   if (level != nullptr && figures.memory_seconds >= figures.pipe_seconds)
     return {{Regime::memory, level->resource}, figures.memory_seconds};
@@ -107,13 +111,15 @@ Binding binding_of(const Prediction& prediction) {
   return {};
 }
 
+Binding binding_of(const Prediction& prediction) { return binding_of(prediction, figures_of({}, prediction)); }
+
 Decision decide(const Time& time, const Prediction& prediction) {
   const auto figures = figures_of(time, prediction);
   const Regime regime = figures.regime();
   if (regime == Regime::unknown) return {};
   if (regime == Regime::overhead) return {regime, figures.overhead_excess() >= 1.0 ? resource::launch : block_start};
   if (regime == Regime::latency) return {regime, resource::latency};
-  return binding_of(prediction).decision;
+  return binding_of(prediction, figures).decision;
 }
 
 double overhead_seconds(const Time& time, const Prediction& prediction) {
