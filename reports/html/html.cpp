@@ -71,7 +71,7 @@ class Columns {
  private:
   /// `key`: no printable text has a line feed, so shapes differ from texts.
   std::size_t place_of(const std::string& key, const charts::Json& value) {
-    const auto [place, is_new] = places_.emplace(key, places_.size());
+    const auto [place, is_new] = places_.try_emplace(key, places_.size());
     if (is_new) texts_.push_back(value);
     return place->second;
   }
@@ -194,8 +194,17 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
 
 std::string html(const Run& run) {
   Columns points;
-  charts::each_printable_row(run, [&](charts::Json row) { points.add(std::move(row)); });
-  return page_of(run, charts::all(run), charts::datasets_beside_points(run), std::move(points), nullptr);
+  std::vector<charts::Chart> list;
+  charts::Json beside;
+  for_each_in_parallel(2, 1, [&](std::size_t i) {
+    if (i == 0) {
+      charts::each_printable_row(run, [&](charts::Json row) { points.add(std::move(row)); });
+    } else {
+      list = charts::all(run);
+      beside = charts::datasets_beside_points(run);
+    }
+  });
+  return page_of(run, list, std::move(beside), std::move(points), nullptr);
 }
 
 static std::string html_of(const Several& several, const std::string& comparison) {
