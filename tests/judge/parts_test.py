@@ -411,6 +411,15 @@ class FloorsOfGpus(unittest.TestCase):
         self.assertEqual(floor.floor_of(full, "", 1, 1, {"fp32": 72e12}, "fp16").seconds, 0.1)
 
 
+    def test_what_is_said_of_it_is_in_plain_numbers(self):
+        memory = {"ceilings": [{"resource": "dram-read", "value": 1e12, "unit": "B/s"}]}
+        found = floor.floor_of(memory, "", 3.2e6, 3.2e6, {})
+        self.assertTrue(found.basis.startswith("3.2 MB;"), found.basis)
+        self.assertEqual([floor.share_text(each) for each in (None, 0.873, 0.0612, 0.00184)], ["", "87 %", "6.1 %", "0.18 %"])
+        for share, times in ((0.5, "2.0 times"), (0.00184, "543 times")):
+            self.assertIn(times, floor.next_step(found, found.seconds / share, None))
+
+
 class Audit(unittest.TestCase):
     def test_a_library_may_replace_its_own(self):
         self.assertTrue(audit.is_of_library(np.allclose.__wrapped__, "numpy", "allclose"))

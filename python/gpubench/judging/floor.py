@@ -45,6 +45,17 @@ def _fastest(ceilings: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) 
     return max(found, key=lambda each: each[1]) if found else None
 
 
+def _scaled(amount: float, unit: str) -> str:
+    """Four digits with an SI prefix."""
+    size, prefix = next(((size, prefix) for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if amount >= size), (1.0, ""))
+    return f"{amount / size:.4g} {prefix}{unit}"
+
+
+def share_text(share: float | None) -> str:
+    """Of a floor, in per cent: two digits below ten."""
+    return "" if share is None else f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
 def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: float, resident_bytes: float, flops: Mapping[str, float],
              allowed: str | None = None) -> Floor:
     """`moved_bytes` of one call must be read or written once; `resident_bytes` is what a whole batch touches: what a cache holds is served by it. `allowed`:
@@ -76,7 +87,7 @@ def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: 
     if not parts:
         return Floor(None, None, "The calibration has no ceiling that this problem needs.", {})
     slowest = max(parts.values(), key=lambda each: each[1])
-    work = f"{moved_bytes:.4g} B" + "".join(f", {count:.4g} FLOP on {pipe}" for pipe, count in flops.items() if pipe in parts)
+    work = _scaled(moved_bytes, "B") + "".join(f", {_scaled(count, 'FLOP')} on {pipe}" for pipe, count in flops.items() if pipe in parts)
     missing = f"; without {', '.join(dict.fromkeys(unknown))}, which --calibrate=full measures" if unknown else ""
     return Floor(slowest[1], slowest[0], f"{work}; the calibration of {calibration.get('created_utc', 'an unknown time')}{missing}",
                  {name: seconds for name, seconds in parts.values()}, least)
@@ -91,7 +102,8 @@ def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | Non
     share = floor.seconds / seconds
     if share > 0.8:
         return f"It reaches {100 * share:.0f} % of what {floor.limiter} allows: change what must be moved or calculated, not how."
-    return f"The ceiling of {floor.limiter} lets it be {1 / share:.2g} times as fast: profile what holds it back."
+    times = f"{1 / share:.1f}" if share > 0.1 else f"{1 / share:.0f}"
+    return f"The ceiling of {floor.limiter} lets it be {times} times as fast: profile what holds it back."
 
 
 def classified(calibration: Mapping[str, Any], device: str, seconds: list[float], bytes_read: float, bytes_written: float, footprint: float,

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any, Sequence
 
 from .. import _core
+from .floor import share_text
 from .verdict import Interval, Result
 
 _COLORS = {"right": "#2E7D32", "wrong": "#B3261E", "refused": "#B26A00"}
@@ -47,7 +48,7 @@ def lines_of(results: Sequence[Result], width: int = 100) -> str:
     longest = min(max([len(each) for each in names] + [9]), 40)
     rows = [f"{'rank':>7}  {'candidate':{longest}}  {'verdict':7}  {'speed-up':26}  {'time':>9}  of floor"]
     for name, each in zip(names, results):
-        share = f"{100 * each.floor_share:.0f} %" if each.floor_share is not None else ""
+        share = share_text(each.floor_share)
         rows.append(f"{rank_of(each):>7}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
         text = f"{each.reason}: {_core.printable(each.text)}" if each.reason else each.next_step
@@ -79,7 +80,7 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     rows = []
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
-        share = "; ".join(filter(None, (f"{100 * each.floor_share:.0f} % of {each.limiter}" if each.floor_share is not None else "", each.regime)))
+        share = "; ".join(filter(None, (f"{share_text(each.floor_share)} of {each.limiter}" if each.floor_share is not None else "", each.regime)))
         rows.append([name, rank_of(each), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
                      time_of(each.cold_seconds), share, _core.printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
