@@ -166,13 +166,15 @@ void describe_program(const ProfileOptions& options, Context& context) {
   }
 }
 
-std::string why_nothing(const profile::Recordings& recordings, const std::string& program) {
+std::string why_nothing(const ProfileOptions& options, const profile::Recordings& recordings,
+                        const std::string& program) {
   if (recordings.timeline.processes.empty())
     return fmt::format(
         "{} did not use CUDA, or not as a program that can be recorded: nothing was recorded. A program that is no "
         "CUDA program, runs elsewhere or clears its environment leaves nothing.",
         program);
   std::string text = fmt::format("{} ran no kernel, copy or fill on a GPU while it was recorded.", program);
+  if (options.trigger > 0) text += " Trigger it again, or with a longer --duration.";
   for (const std::string& warning : recordings.timeline.warnings) text += " " + warning;
   return text;
 }
@@ -193,9 +195,7 @@ void report_program(const ProfileOptions& options, const std::filesystem::path& 
   run.context.program = std::filesystem::path(program).filename().string();
   describe_program(options, run.context);
   run.devices = profile::devices_of(recordings, here);
-  if (run.devices.empty()) {
-    return say(why_nothing(recordings, program));
-  }
+  if (run.devices.empty()) return say(why_nothing(options, recordings, program));
   find_program_ceilings(options, here, run);
   profile::GroupOptions groups;
   groups.keeps = filter_of(options.kept_kernels);
