@@ -198,6 +198,8 @@ double seconds_without(const Resource& limiter, const PointAnalysis& it) {
 void advise_by_table(const PointAnalysis& it, List& list, const std::string& evidence) {
   const Resource* const row = find_resource(it.binding.decision.limiter);
   if (row == nullptr || row->advice.empty()) return;
+  // Combined updates still take a pass of their own: what is left if they cost nothing is no promise.
+  if (it.is_contended) return list.add_without_gain(AdviceCode::relieve_unit, action_of(row->name), evidence);
   list.add(AdviceCode::relieve_unit, action_of(row->name), evidence, seconds_without(*row, it));
   if (list.empty()) list.add_without_gain(AdviceCode::relieve_unit, action_of(row->name), evidence);
 }

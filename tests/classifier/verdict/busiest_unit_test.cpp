@@ -102,7 +102,7 @@ TEST(BusiestUnit, UpdatesThatMeetAtFewAddressesAreTheLimiter) {
               HasSubstr("at 65 % of their peak (counter l2_atomics_hottest_busy), those of all at 0.4 %"));
   ASSERT_FALSE(contended.advice.empty());
   EXPECT_THAT(contended.advice.front().action, HasSubstr("in registers or shared memory first"));
-  EXPECT_GT(contended.advice.front().gain.value_or(0.0), 5.0);
+  EXPECT_FALSE(contended.advice.front().gain);  // combined updates take a pass of their own
   // Work of all slices alike, little of it where that is known to be little, or another limiter.
   auto calibration = gpu();
   calibration.ceilings.push_back(ceiling("atomic-global-float-one", 569e6));
