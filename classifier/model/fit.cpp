@@ -232,10 +232,6 @@ Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::Vector
   return machine;
 }
 
-Fit fit_form(const std::vector<Observation>& observations, const Form& form) {
-  return solve(problem_of(observations, form), form).fit;
-}
-
 Fit fit_operation(const std::vector<Observation>& observations, std::size_t replicates) {
   std::size_t caches = 0;
   for (const auto& level : observations.front().prediction.demand.levels)

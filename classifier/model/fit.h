@@ -82,8 +82,6 @@ struct Fit {
 
 /// The best of all forms. At least one observation, each with a launch and seconds > 0.
 Fit fit_operation(const std::vector<Observation>& observations, std::size_t replicates = 0);
-/// The same with a given form.
-Fit fit_form(const std::vector<Observation>& observations, const Form& form);
 
 struct FittedTime {
   double seconds = 0.0;

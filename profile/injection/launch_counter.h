@@ -36,8 +36,6 @@ class DeviceWaiter {
   [[nodiscard]] std::uint32_t thread_number() const { return thread_number_; }
 
  private:
-  void work();
-
   struct State;  // outlives this object where the thread hangs in the driver
   std::shared_ptr<State> state_;
   std::uint32_t thread_number_ = 0;

@@ -49,8 +49,6 @@ struct Breakdown {
   [[nodiscard]] std::int64_t memory_ns() const { return with(moving); }
   /// Of communication the part under kernels that compute: HTA's comp_comm_overlap.
   [[nodiscard]] std::int64_t overlap_ns() const { return with(computing | communicating); }
-  /// Work that no computing kernel hides: HTA's non_compute_time.
-  [[nodiscard]] std::int64_t exposed_ns() const { return busy_ns() - compute_ns(); }
   [[nodiscard]] std::int64_t exposed_communication_ns() const { return communication_ns() - overlap_ns(); }
 };
 

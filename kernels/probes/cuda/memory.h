@@ -88,9 +88,6 @@ std::span<const CacheShape> cache_shapes();
 /// "16-byte loads, 8 in flight a thread, 1024 threads on each multiprocessor"
 std::string cache_shape_text(CacheShape shape);
 
-/// A working set is a multiple of this.
-inline constexpr std::size_t cache_granule = 8192;
-
 /// Each multiprocessor reads a set of `set_bytes` of its own again and again, through L1. `data` holds that for all
 /// multiprocessors. Work counts bytes. A shape whose threads together take more than the set is refused.
 Launched launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch);

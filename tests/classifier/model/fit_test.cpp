@@ -95,7 +95,6 @@ TEST(Fit, ALaunchFloorHidesSmallWork) {
   EXPECT_TRUE(fit.form.launch_floor);
   EXPECT_LT(fit.residual_rms, 0.01);
   EXPECT_NEAR(fit.launch_seconds(), 1.2e-6, 0.05e-6);
-  EXPECT_GT(fit_form(observations, {0, false, false}).residual_rms, 0.03);
 }
 
 TEST(Fit, TheDevicesOwnTimesTellLatencyFromLaunch) {

@@ -98,7 +98,7 @@ TEST(Hta, temporal_breakdown_and_overlap) {
     EXPECT_DOUBLE_EQ(us(all.span_ns()), hta.span);
     EXPECT_DOUBLE_EQ(us(all.idle_ns()) + alone, hta.idle);
     EXPECT_DOUBLE_EQ(us(all.compute_ns()) - compute_alone, hta.compute);
-    EXPECT_DOUBLE_EQ(us(all.exposed_ns()) - alone + compute_alone, hta.other);
+    EXPECT_DOUBLE_EQ(us(all.busy_ns() - all.compute_ns()) - alone + compute_alone, hta.other);
     EXPECT_NEAR(100.0 * us(all.overlap_ns()) / us(all.communication_ns()), hta.overlap_percent, 0.005);
   }
 }
