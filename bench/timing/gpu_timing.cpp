@@ -201,7 +201,7 @@ class CallTimer final : public Timer {
     if (is_long(executions)) return last_seconds_ = seconds_of(executions);
     // Else the host's caches are still those of what it did before: its first call then takes twice as long, the second
     // 6 % more, the third 2 % (Python and NumPy on an AMD EPYC).
-    if (last_seconds_ < 4e-3) calls_(gpu_.stream(), std::min<std::int64_t>((executions + 1) / 2, 4));
+    if (last_seconds_ < settled_seconds) calls_(gpu_.stream(), std::min<std::int64_t>((executions + 1) / 2, 4));
     const double single = seconds_of(1);
     return last_seconds_ = seconds_of(executions + 1) - single;
   }
@@ -239,6 +239,8 @@ class CallTimer final : public Timer {
  private:
   /// The waits are nothing beside it, and to make more calls than one would take long.
   static constexpr double long_seconds = 20e-3;
+  /// Of a batch: that its first calls take longer is nothing then.
+  static constexpr double settled_seconds = 4e-3;
 
   [[nodiscard]] bool is_long(std::int64_t executions) const { return executions == 1 && last_seconds_ >= long_seconds; }
 

@@ -30,7 +30,7 @@ class Timer {
   [[nodiscard]] virtual std::int64_t first_executions() { return 1; }
   /// As many give no wrong time either, however short they are.
   [[nodiscard]] virtual std::int64_t enough_executions() const { return max_executions(); }
-  /// Fewer make a wrong time, however long one takes.
+  /// Fewer make a less sure time, however long one takes.
   [[nodiscard]] virtual std::int64_t min_executions(double /*seconds_of_one*/) const { return 1; }
   /// True for a timer that takes a cost off, so that an operation that does almost nothing may come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
