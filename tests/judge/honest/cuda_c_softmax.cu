@@ -17,16 +17,26 @@ __device__ float reduced(float mine, float* shared, Combine combine) {
   return shared[0];
 }
 
-/// A block a row: its maximum, its sum, its quotients.
-__global__ void by_rows(const float* x, float* out, int64_t columns) {
+struct TopAndSum {
+  float top, sum;
+};
+
+/// Of a row, by all threads of a block: its maximum, and the sum of its exponentials below that.
+__device__ TopAndSum in_two_passes(const float* row, int64_t columns) {
   __shared__ float shared[threads];
-  const float* row = x + blockIdx.x * columns;
   float top = -INFINITY;
   for (int64_t i = threadIdx.x; i < columns; i += threads) top = fmaxf(top, row[i]);
   top = reduced(top, shared, [](float a, float b) { return fmaxf(a, b); });
   float sum = 0;
   for (int64_t i = threadIdx.x; i < columns; i += threads) sum += expf(row[i] - top);
   sum = reduced(sum, shared, [](float a, float b) { return a + b; });
+  return {top, sum};
+}
+
+/// A block a row: its maximum, its sum, its quotients.
+__global__ void by_rows(const float* x, float* out, int64_t columns) {
+  const float* row = x + blockIdx.x * columns;
+  const auto [top, sum] = in_two_passes(row, columns);
   for (int64_t i = threadIdx.x; i < columns; i += threads) out[blockIdx.x * columns + i] = expf(row[i] - top) / sum;
 }
 
@@ -59,14 +69,8 @@ extern "C" int softmax_online(const float* x, float* out, int64_t rows, int64_t 
 __device__ float tops[1 << 16], sums[1 << 16];
 
 __global__ void statistics(const float* x, int64_t columns) {
-  __shared__ float shared[threads];
   const float* row = x + blockIdx.x * columns;
-  float top = -INFINITY;
-  for (int64_t i = threadIdx.x; i < columns; i += threads) top = fmaxf(top, row[i]);
-  top = reduced(top, shared, [](float a, float b) { return fmaxf(a, b); });
-  float sum = 0;
-  for (int64_t i = threadIdx.x; i < columns; i += threads) sum += expf(row[i] - top);
-  sum = reduced(sum, shared, [](float a, float b) { return a + b; });
+  const auto [top, sum] = in_two_passes(row, columns);
   if (threadIdx.x == 0) {
     tops[blockIdx.x] = top;
     sums[blockIdx.x] = sum;
