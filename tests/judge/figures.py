@@ -25,7 +25,7 @@ from pathlib import Path
 
 from gpubench.judging import Settings, timing, trial
 from gpubench.judging.adapters import problem_of
-from gpubench.judging.contest import Judge, rank, surely_faster
+from gpubench.judging.contest import Judge, surely_faster
 from gpubench.judging.side import Side
 from gpubench.judging.verdict import Interval, Result
 
@@ -176,7 +176,7 @@ def found(words):
 
 
 def ranking(words):
-    """The processes of one candidate after the other, as a GPU's memory does not hold those of all: 20 repetitions of each, and the order in each."""
+    """The processes of one candidate after the other, as a GPU's memory does not hold those of all: 20 repetitions of each. A line has the speed-ups of one repetition, each candidate a step longer than the one before."""
     begin = time.monotonic()
     trial._GPU_BATCH_BYTES, trial._GPU_BATCH_SECONDS = 1 << 29, 0.005
     found = []
@@ -188,9 +188,7 @@ def ranking(words):
                 side.close()
             print(f"candidate {which}, {time.monotonic() - begin:.1f} s after the start", flush=True)
     for repetition in zip(*found):
-        results = [Result(candidate=str(which), verdict="right", speedup=speedup) for which, speedup in enumerate(repetition)]
-        say("ranking", step=words.step, order=[[int(each.candidate), each.speedup.value, each.speedup.low, each.speedup.high] for each in rank(results)],
-            since_start=time.monotonic() - begin)
+        say("ranking", step=words.step, speedups=[[each.value, each.low, each.high] for each in repetition])
 
 
 def device_seconds(operation, arguments, cache):
@@ -329,8 +327,8 @@ def table(*files):
               f"{100 * statistics.median(math.log(each['high'] / each['low']) / 2 for each in some):.2f} %")
     wrong, ties, pairs = 0, 0, 0
     for each in of["ranking"]:
-        ordered = [Interval(*speedup[-3:]) for speedup in sorted(each["order"])]
-        found = [(surely_faster(slower, faster), surely_faster(faster, slower)) for faster, slower in itertools.combinations(ordered, 2)]
+        found = [(surely_faster(slower, faster), surely_faster(faster, slower))
+                 for faster, slower in itertools.combinations([Interval(*speedup) for speedup in each["speedups"]], 2)]
         wrong += any(is_wrong for is_wrong, _ in found)
         ties += sum(not is_wrong and not is_right for is_wrong, is_right in found)
         pairs += len(found)
