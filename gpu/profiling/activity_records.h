@@ -123,26 +123,11 @@ struct RecordedPool {
   std::uint64_t reserved_bytes = 0;
   std::uint64_t used_bytes = 0;
 };
-struct RecordedGpu {
-  std::uint32_t number = 0;
-  const char* name = nullptr;
-  std::array<char, 16> uuid = {};
-  std::uint32_t capability_major = 0;
-  std::uint32_t capability_minor = 0;
-  std::uint32_t multiprocessors = 0;
-  std::uint64_t memory_bytes = 0;
-  std::uint32_t l2_bytes = 0;
-  // Of a multiprocessor:
-  std::uint32_t max_warps = 0;
-  std::uint32_t max_blocks = 0;
-  std::uint32_t max_registers = 0;
-  std::uint32_t max_shared_bytes = 0;
-};
 
 /// monostate: of a kind that nothing here reads.
 using RecordedActivity =
     std::variant<std::monostate, RecordedKernel, RecordedCopy, RecordedMemset, RecordedCall, RecordedSynchronization,
-                 RecordedOverhead, RecordedMarker, RecordedAllocation, RecordedPool, RecordedGpu>;
+                 RecordedOverhead, RecordedMarker, RecordedAllocation, RecordedPool>;
 
 /// For std::visit: one function for each kind of record.
 template <class... Functions>

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -16,6 +17,7 @@
 #include "gpu/libraries.h"
 #include "profile/injection/listened_calls.h"
 #include "profile/injection/other_users.h"
+#include "profile/injection/visible_gpus.h"
 
 namespace gpubench::profile {
 namespace {
@@ -120,6 +122,33 @@ void ProcessRecording::property(std::string_view key, std::string_view value) {
   recording_->add(PropertyRecord{.key = key_number, .value = recording_->name(value)});
 }
 
+/// Asked of the driver, once it is initialised: CUPTI has records of GPUs, but none where it is attached later than
+/// that.
+void ProcessRecording::write_gpus() {
+  if (has_gpus_) return;
+  const std::vector<VisibleGpu> gpus = visible_gpus();
+  if (gpus.empty() || has_gpus_.exchange(true)) return;
+  const auto lock = recording_->lock();
+  for (const VisibleGpu& gpu : gpus) {
+    const auto put = [&](std::string_view key, std::string_view value) {
+      const std::uint32_t key_number = recording_->name(key);
+      recording_->add(PropertyRecord{.device = gpu.number, .key = key_number, .value = recording_->name(value)});
+    };
+    put("name", gpu.name);
+    put("uuid", bench::uuid_text(gpu.uuid.data()));
+    put("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));
+    for (const auto& [key, value] : std::to_array<std::pair<std::string_view, std::int64_t>>(
+             {{"multiprocessors", gpu.multiprocessors},
+              {"memory bytes", gpu.memory_bytes},
+              {"l2 bytes", gpu.l2_bytes},
+              {"max warps", gpu.max_threads / std::max(gpu.threads_of_a_warp, 1)},
+              {"max blocks", gpu.max_blocks},
+              {"registers", gpu.max_registers},
+              {"shared bytes", gpu.max_shared_bytes}}))
+      put(key, fmt::format("{}", value));
+  }
+}
+
 void ProcessRecording::subscribe() {
   const bool counts = !options_.counter_sets.empty();
   GPUBENCH_CUPTI_CALL(*library_, cuptiSubscribe, &subscriber_, on_call, nullptr);
@@ -212,6 +241,7 @@ void ProcessRecording::resume() {
 void ProcessRecording::flush() {
   if (ended_ || recorder_ == nullptr) return;
   watch_new_objects();
+  write_gpus();
   if (given_up_ns_ == 0)
     recorder_->flush(false);
   else if (take_records_back())
@@ -232,6 +262,7 @@ bool ProcessRecording::take_all() {
     if (open_captures_ > 0) listen_to_nodes(false);  // the program captures to its end
   }
   if (counter_) counter_->finish();
+  if (recorder_ != nullptr) write_gpus();
   if (recorder_ != nullptr && given_up_ns_ == 0) {
     recorder_->flush(true);
     recorder_->stop();

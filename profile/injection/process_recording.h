@@ -57,6 +57,7 @@ class ProcessRecording {
   void write_end();
   void note(const std::string& sentence);
   void property(std::string_view key, std::string_view value);
+  void write_gpus();
   void take_cupti();
   void subscribe();
   void unsubscribe();
@@ -86,6 +87,7 @@ class ProcessRecording {
   int open_captures_ = 0;
   std::atomic<bool> counting_ = false;
   std::atomic<bool> ended_ = false;
+  std::atomic<bool> has_gpus_ = false;    ///< the recording says which GPUs the program sees
   std::atomic<int> looks_left_ = 0;       ///< for an idle moment in which CUPTI can leave; negative: never again
   std::optional<CUptiResult> left_with_;  ///< of what it was to leave by; written in a callback
   std::atomic<std::uint32_t> leaving_thread_ = 0;  ///< of the call at whose end it was looked first

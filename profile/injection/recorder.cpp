@@ -94,10 +94,7 @@ void Recorder::detach() {
   flush(true);  // no buffer stays behind, for another user to be handed
 }
 
-void Recorder::forget_names() {
-  call_names_.clear();
-  devices_.clear();
-}
+void Recorder::forget_names() { call_names_.clear(); }
 
 void Recorder::enable(CUpti_ActivityKind kind) {
   const CUptiResult result = library_->cuptiActivityEnable(kind);
@@ -245,25 +242,6 @@ void Recorder::record(const gpu::RecordedPool& pool) {
                             .address = halves(pool.address),
                             .reserved = halves(pool.reserved_bytes),
                             .used = halves(pool.used_bytes)});
-}
-
-void Recorder::record(const gpu::RecordedGpu& gpu) {
-  if (!devices_.insert(gpu.number).second) return;
-  const auto put = [&](std::string_view key, std::string_view value) {
-    const std::uint32_t key_number = recording_.name(key);
-    recording_.add(
-        PropertyRecord{.device = device_number(gpu.number), .key = key_number, .value = recording_.name(value)});
-  };
-  put("name", gpu.name == nullptr ? "" : gpu.name);
-  put("uuid", bench::uuid_text(gpu.uuid.data()));
-  put("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));
-  put("multiprocessors", fmt::format("{}", gpu.multiprocessors));
-  put("memory bytes", fmt::format("{}", gpu.memory_bytes));
-  put("l2 bytes", fmt::format("{}", gpu.l2_bytes));
-  put("max warps", fmt::format("{}", gpu.max_warps));
-  put("max blocks", fmt::format("{}", gpu.max_blocks));
-  put("registers", fmt::format("{}", gpu.max_registers));
-  put("shared bytes", fmt::format("{}", gpu.max_shared_bytes));
 }
 
 void Recorder::graph_node(std::uint64_t node, std::uint64_t copy_of) {

@@ -27,10 +27,10 @@ class Recorder {
   Recorder& operator=(Recorder&&) = delete;  ///< not copied, not moved
 
   /// On from the beginning: what lives across the edges of a recording, and costs little.
-  static constexpr std::array lasting_kinds = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MARKER,
-                                               CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+  static constexpr std::array lasting_kinds = {CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_MEMORY2,
+                                               CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 
-  /// Takes CUPTI's buffers, and records names, devices and ranges from here on. Throws MetricsUnavailable.
+  /// Takes CUPTI's buffers, and records names and ranges from here on. Throws MetricsUnavailable.
   void attach(std::span<const CUpti_ActivityKind> kinds = lasting_kinds);
   void start();
   void stop();
@@ -64,7 +64,6 @@ class Recorder {
   void record(const gpu::RecordedAllocation& allocation);
   void record(const gpu::RecordedPool& pool);
   void record(const gpu::RecordedOverhead& overhead);
-  void record(const gpu::RecordedGpu& gpu);
   template <class Record>
   void add_work(Record kept, const gpu::RecordedWork& work);
   void add_call(CallRecord kept, const gpu::RecordedSpan& span);
@@ -78,7 +77,6 @@ class Recorder {
   bool refused_ = false;                                         ///< records of another layout came, and it was said
   std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
   bool saw_graphs_ = false;
-  std::set<std::uint32_t> devices_;
   std::set<std::uint32_t> threads_, gpus_;  ///< that made calls of CUDA, or worked; two of them where there are more
   std::uint32_t records_read_ = 0;
   std::uint64_t nanoseconds_ = 0;

@@ -127,7 +127,7 @@ def graphs(gpubench, names):
 
 
 class Server:
-    """A program that --on-demand started."""
+    """A program that --on-demand started, once it works: CUDA takes seconds to start where there are several GPUs."""
 
     def __init__(self, gpubench, *program):
         self.process = subprocess.Popen([gpubench, "profile", "--on-demand", "--", *program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -135,6 +135,7 @@ class Server:
         for _ in range(200):
             with contextlib.suppress(OSError):
                 self.connection().close()
+                self.process.stdout.readline()
                 return
             time.sleep(0.05)
         raise RuntimeError("it does not listen")

@@ -158,23 +158,6 @@ RecordedActivity pool(const CUpti_ActivityMemoryPool2& record) {
                       .used_bytes = record.utilizedSize};
 }
 
-RecordedActivity device(const CUpti_ActivityDevice4& record) {
-  RecordedGpu result;
-  result.number = record.id;
-  result.name = record.name;
-  std::memcpy(result.uuid.data(), record.uuid.bytes, result.uuid.size());
-  result.capability_major = record.computeCapabilityMajor;
-  result.capability_minor = record.computeCapabilityMinor;
-  result.multiprocessors = record.numMultiprocessors;
-  result.memory_bytes = record.globalMemorySize;
-  result.l2_bytes = record.l2CacheSize;
-  result.max_warps = record.maxWarpsPerMultiprocessor;
-  result.max_blocks = record.maxBlocksPerMultiprocessor;
-  result.max_registers = record.maxRegistersPerMultiprocessor;
-  result.max_shared_bytes = record.maxSharedMemoryPerMultiprocessor;
-  return result;
-}
-
 /// `needed`: bytes up to the last member that is read. What lies beyond the buffer is not read, and is zero.
 template <class Record, RecordedActivity (*decode)(const Record&)>
 RecordedActivity checked(std::span<const std::uint8_t> bytes, std::size_t needed) {
@@ -204,7 +187,6 @@ constexpr auto decoders = std::to_array<Decoder>({
     GPUBENCH_DECODER(MARKER, CUpti_ActivityMarker2, name, marker),
     GPUBENCH_DECODER(MEMORY2, CUpti_ActivityMemory4, memoryPoolConfig, allocation),
     GPUBENCH_DECODER(MEMORY_POOL, CUpti_ActivityMemoryPool2, utilizedSize, pool),
-    GPUBENCH_DECODER(DEVICE, CUpti_ActivityDevice4, name, device),
 });
 #undef GPUBENCH_DECODER
 

@@ -124,12 +124,12 @@ OtherUsers::Leaving OtherUsers::leaving(const std::function<void()>& meanwhile) 
   return {calls(), note == std::string::npos ? "" : text.substr(note)};
 }
 
-constexpr const char* in_order = "F----FUx";  // flushed, kinds off, flushed, unsubscribed, finalized
+constexpr const char* in_order = "F---FUx";  // flushed, kinds off, flushed, unsubscribed, finalized
 
 TEST_F(OtherUsers, none_lets_cupti_leave_once_the_gpu_is_idle_and_come_back) {
   for (int times = 0; times < 3; ++times) {
     const auto [asked, note] = leaving();
-    EXPECT_THAT(asked, AllOf(StartsWith("uU++++u++++++++F"), EndsWith(in_order)));
+    EXPECT_THAT(asked, AllOf(StartsWith("uU+++u++++++++F"), EndsWith(in_order)));
     EXPECT_EQ(note, "");
   }
 }
@@ -137,7 +137,7 @@ TEST_F(OtherUsers, none_lets_cupti_leave_once_the_gpu_is_idle_and_come_back) {
 TEST_F(OtherUsers, none_lets_cupti_leave_while_the_gpu_works) {
   played_gpu_works(true);
   const auto [asked, note] = leaving();
-  EXPECT_THAT(asked, AllOf(EndsWith("F----FU"), Not(HasSubstr("x"))));
+  EXPECT_THAT(asked, AllOf(EndsWith("F---FU"), Not(HasSubstr("x"))));
   EXPECT_THAT(note, HasSubstr("slower: no call of CUDA ended with the GPU idle."));
 }
 
