@@ -238,7 +238,7 @@ class Worker:
 
 
 def lacks_memory(text: str) -> bool:
-    return "memory does not hold" in text or "out of memory" in text
+    return any(words in text for words in ("memory does not hold", "out of memory", "ALLOC_FAILED"))
 
 
 def run(job, words, end, worker, keep, is_last) -> list:

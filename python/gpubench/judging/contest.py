@@ -118,10 +118,10 @@ class Judge:
             yield result
 
     def _with_second_tries(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:
-        """Who lacked memory that others held is judged once more, alone, when all others are: then there may be room."""
+        """Who lacked memory of a GPU is judged once more, alone, when all others are: who else held it is not always seen."""
         lacking = []
         for result in self._parallel(trial, files) if self.settings.jobs > 1 else self._one_by_one(trial, files):
-            if result.reason == "room":
+            if trial.gpu is not None and (result.reason == "room" or (result.reason == "memory" and not asks_beyond_the_gpu(result.text))):
                 lacking.append(result)
             else:
                 yield result
