@@ -40,9 +40,12 @@ class GpuCheck(unittest.TestCase):
         return run
 
     def assert_records(self, run):
-        for point in run["points"]:
-            activity = point["measurement"]["activity"]
-            self.assertIn("seconds", activity, activity.get("reason"))
+        activities = [point["measurement"]["activity"] for point in run["points"]]
+        for activity in activities:
+            self.assertTrue("seconds" in activity or activity["reason"], activity)
+        compared = [activity for activity in activities if "seconds" in activity]
+        self.assertTrue(compared, activities)  # records of some GPUs overlap, and not those of all points can be told apart
+        for activity in compared:
             self.assertGreaterEqual(activity["executions"], 20)
             self.assertEqual([kernel["launches"] for kernel in activity["kernels"]], [1])
             self.assertGreater(activity["kernels"][0]["registers"], 0)
