@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/model/model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "classifier/verdict/busiest_unit.h"
 #include "core/model/resources.h"
@@ -136,15 +138,26 @@ void add_counted_memory(const Work& work, const ModelInput& conditions, const Ma
   prediction.resources.push_back({resource::dram, ResourceKind::memory, dram * cost, sigma});
 }
 
+/// Of work that no ceiling was measured for: what it takes at most, as no GPU has a pipe that is slower than another by
+/// more than FP64 of those made for graphics.
+double most_seconds(double count, const Machine& machine) {
+  constexpr double slowest_of_fastest = 1.0 / 64.0;
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const auto& rate : machine.pipes)
+    if (rate) slowest = std::min(slowest, rate->per_second);
+  return std::isinf(slowest) ? slowest : count / (slowest_of_fastest * slowest);
+}
+
 void add_pipes(const Work& work, const ModelInput& conditions, const Machine& machine, Prediction& prediction) {
   auto flops = work.flops;
   for (const auto& [pipe, count] : conditions.counted.flops) flops[pipe] = count;
+  std::vector<std::pair<Pipe, double>> without_ceiling;
   for (const auto& [declared, count] : flops) {
     if (count <= 0.0) continue;
     const Pipe pipe = pipe_on(machine.kind, declared);
     const auto& rate = machine.pipes[static_cast<std::size_t>(pipe)];
     if (!rate) {
-      prediction.missing.push_back(name_of(pipe));
+      without_ceiling.emplace_back(pipe, count);
       continue;
     }
     double per_second = rate->per_second * clock_ratio(name_of(pipe), *rate, conditions.clock_hz);
@@ -159,6 +172,10 @@ void add_pipes(const Work& work, const ModelInput& conditions, const Machine& ma
       prediction.resources.push_back({name_of(pipe), ResourceKind::pipe, seconds, rate->sigma});
     }
   }
+  double longest = conditions.counted.issue_seconds.value_or(0.0);
+  for (const ResourceTime& one : prediction.resources) longest = std::max(longest, one.seconds);
+  for (const auto& [pipe, count] : without_ceiling)
+    if (most_seconds(count, machine) > negligible_part * longest) prediction.missing.push_back(name_of(pipe));
 }
 
 /// A pipe's instructions are issued, so its time and that of issuing them are one time seen twice. The pipe stands for

@@ -232,6 +232,20 @@ TEST(Predict, MatrixProductsOfACpuCountOnItsVectorPipes) {
   EXPECT_TRUE(prediction.missing.empty());
 }
 
+TEST(Predict, MissesNoCeilingOfWorkThatCannotTakeTime) {
+  auto calibration = gpu();
+  remove(calibration, "fp64");
+  const auto machine = machine_of(calibration);
+  auto work = streaming(4e9, 4e9, 1e11);  // 2.5 ms; FP32, 40 TFLOP/s, is the slowest pipe left: a 64th of it is 0.6
+  work.flops[fp64] = 1e7;                 // 16 us, were it so slow
+  EXPECT_TRUE(predict(work, {}, machine).missing.empty());
+  work.flops[fp64] = 1e8;
+  EXPECT_EQ(predict(work, {}, machine).missing, std::vector<std::string_view>{"fp64"});
+  work = {};
+  work.flops[fp64] = 1.0;
+  EXPECT_EQ(predict(work, {}, machine).missing.size(), 1U) << "beside nothing";
+}
+
 TEST(Predict, SaysWhatIsMissing) {
   auto calibration = gpu();
   for (const auto* resource : {"dram-read", "dram-write", "dram-copy", "dram-triad", "fp32"})
