@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpubench/check.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "tests/matchers.h"
+
 namespace gpubench {
 namespace {
-
-using testing::HasSubstr;
 
 Check close(const std::vector<float>& actual, const std::vector<float>& expected, double relative,
             double absolute = 0.0) {

@@ -2,7 +2,6 @@
 // What State hands out is known for as long as it is there, and is put back between passes.
 #include "bench/counting_runner.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,14 +13,10 @@
 
 #include "bench/memory/host_memory.h"
 #include "gpubench/vectors.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
 
 TEST(Fingerprint, TellsEveryByteAndItsPlaceApart) {
   std::vector<unsigned char> bytes(8 * 20 + 3);

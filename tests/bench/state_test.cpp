@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operation can say and ask through its State: names, texts, contents, resets, counters.
 #include <benchmark/benchmark.h>
-#include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +27,7 @@
 #include "gpu/devices.h"
 #include "gpu/memory/random.h"
 #include "tests/bench/fake_metric_source.h"
+#include "tests/matchers.h"
 
 struct Particle {
   float x, y, z, mass;
@@ -39,9 +39,6 @@ struct gpubench::made_of<Particle> {
 
 namespace gpubench::bench {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 struct Node {
   std::int64_t next;
@@ -319,8 +316,7 @@ TEST(Counters, OfOursAndOfGoogleBenchmarkAreKept) {
   EXPECT_EQ(value("rate").unit, "1/s");
   EXPECT_NEAR(value("rate").value, 10.0 / measured.seconds()->median, 1e-6 * value("rate").value);
   EXPECT_EQ(measured.label, "their label");
-  EXPECT_THAT(measured.phases,
-              ::testing::ElementsAre(Phase{"load", 0.7, 2e-6, 8, 1.5}, Phase{"store", 0.2, 1e-6, 8, 1.0}))
+  EXPECT_THAT(measured.phases, ElementsAre(Phase{"load", 0.7, 2e-6, 8, 1.5}, Phase{"store", 0.2, 1e-6, 8, 1.0}))
       << "by falling share, the latest of a name";
 }
 
@@ -439,8 +435,8 @@ TEST(ArgumentChoice, RefusesWhatNoOperationHas) {
 // Changes what is registered for the whole process, so it comes last of those that use these operations.
 TEST(ArgumentChoice, ReplacesRegisteredValues) {
   choose_arguments({parse_argument_choice("m=2,8"), parse_argument_choice("layout=row")});
-  EXPECT_THAT(names("^replaceable"), testing::UnorderedElementsAre("replaceable/m:2/k:10", "replaceable/m:2/k:20",
-                                                                   "replaceable/m:8/k:10", "replaceable/m:8/k:20"));
+  EXPECT_THAT(names("^replaceable"), UnorderedElementsAre("replaceable/m:2/k:10", "replaceable/m:2/k:20",
+                                                          "replaceable/m:8/k:10", "replaceable/m:8/k:20"));
   EXPECT_THAT(names("^laid_out"), ElementsAre("laid_out/layout:row"));
   EXPECT_EQ(names("^by_name").size(), 1U);
   EXPECT_EQ(measure("^replaceable").size(), 4U);

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/calibrate.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "calibrate/calibration_context.h"
+#include "tests/matchers.h"
 
 namespace gpubench::calibrate {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 Ceiling launch(double seconds) {
   Ceiling ceiling;

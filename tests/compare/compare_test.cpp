@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/compare.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,16 +14,11 @@
 #include "compare/noise/noise.h"
 #include "compare/noise/point_table.h"
 #include "tests/compare/compared_runs.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::compare {
 namespace {
-
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 Change change_between(const std::vector<double>& base, const std::vector<double>& next, double min_effect = 0.01) {
   const auto comparison = compare(run_with(base), run_with(next), quiet(min_effect));
@@ -76,8 +70,7 @@ TEST(Compare, OneRunASideOfACpuIsUndecidedUnlessFarApart) {
 TEST(Compare, LoadWidensAnInterval) {
   gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.2));
   ASSERT_EQ(compare(base, next, quiet()).points.at(0).change, Change::slower);
-  EXPECT_THAT(compare(base, next, quiet()).points.at(0).interval_contains,
-              ::testing::Not(Contains("load of the machine")));
+  EXPECT_THAT(compare(base, next, quiet()).points.at(0).interval_contains, Not(Contains("load of the machine")));
   next.points[0].measurement.conditions.emplace().core_share = 0.5;
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points.at(0).change, Change::inconclusive);
@@ -317,7 +310,7 @@ TEST(ExitCode, WorstComesFirst) {
 }
 
 TEST(Compare, ARunComparedWithItselfIsTheSame) {
-  const auto comparison = compare(testing::sample_run(), testing::sample_run(), quiet());
+  const auto comparison = compare(sample_run(), sample_run(), quiet());
   EXPECT_EQ(comparison.points.size(), 8U);
   for (const auto& point : comparison.points) {
     EXPECT_EQ(point.change, Change::same) << point.name;
@@ -438,7 +431,7 @@ TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {
 }
 
 TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {
-  gpubench::Run base = testing::sample_run(), next = testing::sample_run();
+  gpubench::Run base = sample_run(), next = sample_run();
   next.devices[0].properties["uuid"] = "GPU-9999";
   next.devices[0].properties["driver"] = "575.2";
   auto comparison = compare(base, next, quiet());

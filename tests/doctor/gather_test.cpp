@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,13 +7,10 @@
 #include <map>
 
 #include "doctor/doctor.h"
+#include "tests/matchers.h"
 
 namespace gpubench::doctor {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
 
 /// A system's files, made up.
 class Gather : public testing::Test {

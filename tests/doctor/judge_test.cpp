@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doctor/doctor.h"
+#include "tests/matchers.h"
 
 namespace gpubench::doctor {
 namespace {
-
-using testing::HasSubstr;
 
 /// A machine of which all is well.
 Facts healthy() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/campaign.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,12 +9,10 @@
 #include "core/base/files.h"
 #include "core/storage/storage.h"
 #include "synthetic.h"
+#include "tests/matchers.h"
 
 namespace gpubench::fleet {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 /// 16 ranks on two nodes, changed before they are joined.
 Campaign joined_after(const std::function<void(std::vector<RankResult>&)>& change) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/collective_tables.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "tests/matchers.h"
+
 namespace gpubench::fleet {
 namespace {
-
-using testing::HasSubstr;
 
 /// All-reduce of 8 ranks: 10 us and 200 GB/s of the algorithm.
 CollectiveRun a_run() {

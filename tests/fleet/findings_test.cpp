@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/findings.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reports/fleet.h"
 #include "reports/result_table.h"
 #include "synthetic.h"
+#include "tests/matchers.h"
 
 namespace gpubench::fleet {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::Not;
-using testing::StartsWith;
 
 /// 64 GPUs without noise to speak of, some slowed down by hand: in tests whose resource begins so, or in one phase.
 struct Slowed {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/history.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "synthetic.h"
+#include "tests/matchers.h"
 
 namespace gpubench::fleet {
 namespace {
-
-using testing::HasSubstr;
 
 /// A campaign of some week; `change` may alter the results of rank 3, whose GPU is looked at, and of all.
 template <class Change>

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rank_file.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "core/storage/storage.h"
 #include "synthetic.h"
+#include "tests/matchers.h"
 
 namespace gpubench::fleet {
 namespace {
-
-using testing::HasSubstr;
 
 RankResult a_result() {
   SyntheticFleet fleet;

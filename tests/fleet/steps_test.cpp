@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/steps.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,12 +10,10 @@
 
 #include "core/base/files.h"
 #include "fleet/take_part.h"
+#include "tests/matchers.h"
 
 namespace gpubench::fleet {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::optional<Place> place_with(const std::map<std::string, const char*>& variables) {
   return place_of([&](const char* name) {

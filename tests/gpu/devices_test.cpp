@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/devices.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -28,8 +29,8 @@ TEST(Devices, AnUnknownOneIsNamedWithWhatThereIs) {
     choose_devices("cuda:99");
     FAIL() << "cuda:99 was found";
   } catch (const NoSuchDevice& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("'cuda:99'"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("cpu"));
+    EXPECT_THAT(error.what(), HasSubstr("'cuda:99'"));
+    EXPECT_THAT(error.what(), HasSubstr("cpu"));
   }
   EXPECT_THROW(choose_devices("cuda:"), NoSuchDevice);
   EXPECT_THROW(choose_devices("tpu"), NoSuchDevice);

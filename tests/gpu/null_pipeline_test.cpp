@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A vendor that no room has heard of goes all the way: from a registered operation to a report.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,6 +19,7 @@
 #include "reports/reports.h"
 #include "tests/gpu/null_backend.h"
 #include "tests/gpu/null_calibration.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -156,7 +156,7 @@ TEST_F(NullPipeline, TheIntervalOfWhatPowerLimitsIsOfItsVisits) {
   const Ceiling by_power = bench.ceiling_of(probe);
   EXPECT_NEAR(by_power.ci95.low, 11.0 - 4.302653 / std::sqrt(3.0), 1e-5);
   EXPECT_NEAR(by_power.ci95.high, 11.0 + 4.302653 / std::sqrt(3.0), 1e-5);
-  EXPECT_THAT(by_power.method, testing::EndsWith("and over 3 visits apart"));
+  EXPECT_THAT(by_power.method, EndsWith("and over 3 visits apart"));
   probe.ceiling.resource = "fp32";
   EXPECT_EQ(bench.ceiling_of(probe).ci95, (Interval{10.0, 12.0}));
 }
@@ -204,7 +204,7 @@ TEST_F(NullPipeline, ACeilingWhoseWorkIsNotAsCountedIsRejected) {
   EXPECT_EQ(found.find("l2"), nullptr);
   const auto absent = std::ranges::find(found.absent, "l2", &AbsentCeiling::resource);
   ASSERT_NE(absent, found.absent.end());
-  EXPECT_THAT(absent->reason, testing::HasSubstr("rejected"));
+  EXPECT_THAT(absent->reason, HasSubstr("rejected"));
   EXPECT_NE(found.find("dram-read"), nullptr);
 }
 
@@ -262,12 +262,12 @@ TEST_F(NullPipeline, AnOperationComesOutAsAVerdictInAReport) {
     ASSERT_TRUE(point.verdict) << point.measurement.name;
     regimes.push_back(point.verdict->regime);
   }
-  EXPECT_THAT(regimes, testing::ElementsAre(Regime::overhead, Regime::memory, Regime::compute));
+  EXPECT_THAT(regimes, ElementsAre(Regime::overhead, Regime::memory, Regime::compute));
 
   // -> run -> report
   const std::string text = reports::console(run, {});
-  EXPECT_THAT(text, testing::HasSubstr("Null 100"));
-  EXPECT_THAT(text, testing::HasSubstr("memory"));
+  EXPECT_THAT(text, HasSubstr("Null 100"));
+  EXPECT_THAT(text, HasSubstr("memory"));
   EXPECT_EQ(storage::run_from_json(storage::to_json(run), "null"), run);
 }
 
@@ -309,7 +309,7 @@ TEST_F(NullPipeline, ACallIsTheSlowerOfHostAndGpu) {
   const gpubench::Run run = classified(measured);
   EXPECT_EQ(run.points[0].verdict->limiter, "host") << run.points[0].verdict->evidence;
   EXPECT_EQ(run.points[1].verdict->regime, Regime::memory) << run.points[1].verdict->evidence;
-  EXPECT_THAT(reports::console(run, {.width = 120}), testing::HasSubstr("as called"));
+  EXPECT_THAT(reports::console(run, {.width = 120}), HasSubstr("as called"));
 }
 
 TEST_F(NullPipeline, LaterCallsOnAnOpenDeviceNeedNotMeasureWhatLaunchesCost) {
@@ -379,7 +379,7 @@ TEST_F(NullPipeline, ALoopOfCallsHasNoPlaceForResetsAndColdCaches) {
   const Timing* const call = timing_by(measured.front(), TimingMode::call);
   ASSERT_NE(call, nullptr) << measured.front().failure.value_or(Failure{}).message;
   EXPECT_FALSE(call->seconds);
-  EXPECT_THAT(call->reason, testing::HasSubstr("warm caches"));
+  EXPECT_THAT(call->reason, HasSubstr("warm caches"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace gpubench::kernel_trace {
 
 /// Two blocks of two warps on two SMs. The second block loads three times as long.
 inline Trace sample(std::string_view name = "load") {
-  gpubench::testing::SyntheticBuffer buffer(2, 2, 16);
+  SyntheticBuffer buffer(2, 2, 16);
   for (std::uint32_t block = 0; block < 2; ++block)
     for (std::uint32_t warp = 0; warp < 2; ++warp) {
       auto one = buffer.open(0, block, warp, block);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of every shape record, and what they recorded is read back.
 #include <cooperative_groups.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -12,14 +11,10 @@
 
 #include "gpubench/kernel_trace.cuh"
 #include "kernel_trace/probes.h"
+#include "tests/matchers.h"
 
 namespace gpubench::kernel_trace {
 namespace {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class KernelTrace : public ::testing::Test {
  protected:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_trace/decode.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -13,18 +12,12 @@
 #include "kernel_trace/statistics.h"
 #include "kernel_trace/trace.h"
 #include "tests/kernel_trace/synthetic.h"
+#include "tests/matchers.h"
 #include "timeline/readers.h"
 #include "timeline/writers.h"
 
 namespace gpubench::kernel_trace {
 namespace {
-
-using gpubench::testing::SyntheticBuffer;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 const DecodeOptions options = {.names = {"load", "compute", "store"},
                                .kernels = {"gemm", "reduce"},
@@ -179,7 +172,7 @@ TEST(Decode, says_where_a_count_may_have_begun_anew) {
     const auto dropped_more = Contains(HasSubstr("have dropped even more"));
     const Recording recording = decode(buffer.bytes(), options);
     if (seconds == 1)
-      EXPECT_THAT(recording.warnings, ::testing::Not(dropped_more));
+      EXPECT_THAT(recording.warnings, Not(dropped_more));
     else
       EXPECT_THAT(recording.warnings, dropped_more);
   }

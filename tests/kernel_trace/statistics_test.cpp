@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_trace/statistics.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/kernel_trace/a_trace.h"
+#include "tests/matchers.h"
 
 namespace gpubench::kernel_trace {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 TEST(Statistics, sum_ranges_and_say_how_uneven_they_are) {
   const Statistics statistics = sample().statistics();
@@ -48,7 +45,7 @@ TEST(Statistics, take_off_what_is_asked_for_and_say_so) {
 }
 
 TEST(Statistics, take_off_scopes_what_an_empty_one_shows) {
-  gpubench::testing::SyntheticBuffer buffer(1, 1, 16);
+  SyntheticBuffer buffer(1, 1, 16);
   buffer.open(0, 0, 0, 0).scope(1200, 2200, 0).begin(2400, 1).end(3400, 1).scope(1000, 4000, 2).close(6400);
   const DecodeOptions options = {
       .names = {"inner", "range", "outer"}, .kernels = {}, .rate = Rate{.ns_per_tick = 0.5, .error = 1e-7}, .host = {}};

@@ -11,7 +11,7 @@
 
 #include "gpubench/detail/kernel_trace_layout.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 namespace kt = kernel_trace;
 
@@ -122,4 +122,4 @@ class SyntheticBuffer {
   std::vector<std::byte> memory_;
 };
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

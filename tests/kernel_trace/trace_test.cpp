@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_trace/trace.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,13 +13,11 @@
 
 #include "core/storage/storage.h"
 #include "tests/kernel_trace/a_trace.h"
+#include "tests/matchers.h"
 #include "timeline/readers.h"
 
 namespace gpubench::kernel_trace {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 TEST(Files, are_read_again) {
   const auto folder = std::filesystem::temp_directory_path() / ("gpubench-kernel-trace-" + std::to_string(::getpid()));

@@ -14,7 +14,7 @@
 namespace gpubench::kernels {
 namespace {
 
-class CudaGemm : public testing::CudaTest {
+class CudaGemm : public CudaTest {
  protected:
   void SetUp() override {
     CudaTest::SetUp();

@@ -2,15 +2,13 @@
 // What cuBLASLt's loader says without the library; needs no GPU.
 #include "kernels/cublaslt.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpubench/vectors.h"
+#include "tests/matchers.h"
 
 namespace gpubench::kernels {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(CublasLt, AMissingLibraryGivesAReason) {
   const CublasLt library({"libthere-is-none.so.1"});

@@ -13,7 +13,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpubench/vectors.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 /// Skips without a GPU. Tests run on a stream of their own, as the harness does.
 class CudaTest : public ::testing::Test {
@@ -67,4 +67,4 @@ class CudaTest : public ::testing::Test {
 /// Sizes with every kind of tail, below and above one block, and one of many blocks.
 inline const std::vector<std::int64_t> odd_sizes = {1, 2, 3, 4, 31, 32, 1023, 1024, 1025, 4099, (1 << 20) + 3};
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

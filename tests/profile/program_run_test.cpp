@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 
 #include <map>
 
 #include "core/model/points.h"
 #include "profile/verdicts.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::IsEmpty;
-using testing::SizeIs;
 
 TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_counted) {
   {

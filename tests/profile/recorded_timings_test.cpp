@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 
 #include "profile/verdicts.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
@@ -36,7 +36,7 @@ TEST(RecordedTimings, OfCopiesAndWithoutCeilingsAreAsRecorded) {
   EXPECT_NEAR(copy_of_an_operator[0].seconds->median, 3e-6, 1e-15);
   EXPECT_NEAR(copy_of_an_operator[1].seconds->median, 4.25e-6, 1e-15);
   const auto unknown = timings_of({.durations_ns = {3000}, .method = "m"}, std::nullopt);
-  EXPECT_THAT(unknown[0].method, testing::HasSubstr("the calibration has no graph-node"));
+  EXPECT_THAT(unknown[0].method, HasSubstr("the calibration has no graph-node"));
   EXPECT_FALSE(unknown[0].kernel_overhead_seconds);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/recording_reader.h"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +10,12 @@
 
 #include "profile/injection/options.h"
 #include "profile/verdicts.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 using timeline::Slice;
 using timeline::SliceKind;
 

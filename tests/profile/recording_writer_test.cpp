@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/recording_writer.h"
 
-#include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -9,14 +8,11 @@
 #include <unistd.h>
 
 #include "profile/recording_reader.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST_F(Recording, a_kernel_and_its_launch_take_at_most_64_bytes) {
   EXPECT_LE(sizeof(KernelRecord) + sizeof(CallRecord), 64U);

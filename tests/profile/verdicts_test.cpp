@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/verdicts.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 /// plain_program 6 with --metrics=core --metrics-launches=2, on an H200; judged by the H200's kept ceilings.
 TEST(KeptRecording, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_limits_them) {
@@ -48,7 +43,7 @@ TEST(KeptRecording, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_
   ASSERT_NE(graph, run.program->kernels.end());
   EXPECT_EQ(graph->launches, 200);
   EXPECT_EQ(graph->counted, 0);  // kernels of graphs never are
-  ASSERT_THAT(run.program->memory, testing::Not(IsEmpty()));
+  ASSERT_THAT(run.program->memory, Not(IsEmpty()));
   EXPECT_EQ(run.program->memory[0].kind, "device");
   EXPECT_GE(run.program->memory[0].peak_bytes, std::int64_t{4} << 28);
 }

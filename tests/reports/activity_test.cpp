@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reports/reports.h"
 #include "reports/shared_text.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 ActivityCheck recorded(double seconds) {
   ActivityCheck result;
@@ -37,7 +32,7 @@ Point point(const std::string& name, const ActivityCheck& activity, const std::s
 }
 
 TEST(Activity, AReasonIsToldOnceForADevice) {
-  EXPECT_THAT(activity_warnings(testing::sample_run()), IsEmpty());
+  EXPECT_THAT(activity_warnings(sample_run()), IsEmpty());
   gpubench::Run run;
   run.points = {point("a/1", absent("no CUPTI")), point("a/2", absent("no CUPTI")),
                 point("b/1", absent("it runs nothing")), point("a/1", absent("no CUPTI"), "cuda:1"),

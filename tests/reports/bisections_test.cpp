@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/bisections.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "reports/result_table.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 Commit commit(const std::string& hash) { return {hash + std::string(30, '0'), "Jane Doe", "2026-07-01", "Unroll"}; }
 
@@ -82,7 +79,7 @@ TEST(Bisections, EndWithTheRightCode) {
 
 TEST(Bisections, HostileTextStaysText) {
   Bisected bisected = sample();
-  const std::string hostile = gpubench::testing::hostile_name();
+  const std::string hostile = hostile_name();
   bisected.changes[0].point = bisected.changes[0].causes.list[0].text = hostile;
   for (Commit* each : {&bisected.changes[0].commits[0], &bisected.measured[0].commit, &bisected.left_out[0].first})
     each->subject = each->author = hostile;

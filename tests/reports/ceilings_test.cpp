@@ -17,8 +17,6 @@
 namespace gpubench::reports {
 namespace {
 
-using testing::expect_golden;
-
 Ceiling ceiling(const std::string& resource, double value, const std::string& unit, CeilingGroup group) {
   Ceiling result;
   result.resource = resource;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "compare/noise/noise.h"
 #include "reports/comparisons.h"
 #include "tests/compare/compared_runs.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
@@ -20,9 +20,6 @@ using compare::around;
 using compare::clocked;
 using compare::quiet;
 using compare::run_with;
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string console_text(const gpubench::Run& base, const gpubench::Run& next,
                          const compare::CompareOptions& options = quiet()) {
@@ -60,9 +57,9 @@ TEST(ComparisonText, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
 }
 
 TEST(ComparisonText, JsonIsValidAndComplete) {
-  gpubench::Run next = testing::sample_run();
+  gpubench::Run next = sample_run();
   next.points[0].measurement.make_primary().seconds->median *= 1.5;
-  const auto comparison = compare::compare(testing::sample_run(), next, quiet());
+  const auto comparison = compare::compare(sample_run(), next, quiet());
   const auto document = nlohmann::json::parse(json(comparison));
   EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
   ASSERT_EQ(document["points"].size(), 8U);

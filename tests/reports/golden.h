@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-namespace gpubench::testing {
+namespace gpubench {
 
 inline void expect_golden(const std::string& text, const std::filesystem::path& file) {
   if (std::getenv("GPUBENCH_UPDATE_GOLDEN") != nullptr) {
@@ -23,4 +23,4 @@ inline void expect_golden(const std::string& text, const std::filesystem::path& 
   EXPECT_EQ(text, expected) << "differs from " << file;
 }
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

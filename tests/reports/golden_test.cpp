@@ -23,9 +23,6 @@ namespace {
 
 const std::filesystem::path folder = GPUBENCH_GOLDEN;
 
-using testing::expect_golden;
-using testing::sample_run;
-
 /// A later run of the sample: one point slower, one faster, one noisy, one failed, one gone, one new.
 gpubench::Run later_run() {
   gpubench::Run run = sample_run();

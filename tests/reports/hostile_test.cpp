@@ -18,10 +18,6 @@
 namespace gpubench::reports {
 namespace {
 
-using testing::hostile_name;
-using testing::hostile_run;
-using testing::sample_run;
-
 /// A comparison with hostile text in every place.
 compare::Comparison hostile_comparison() {
   const std::string name = hostile_name();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of other tools. Those tools themselves read them in readers_test.py.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,18 +13,13 @@
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
 
-using testing::expect_golden;
-using ::testing::HasSubstr;
-using testing::hostile_name;
-using testing::hostile_run;
-using ::testing::Not;
-using testing::sample_run;
 using Json = nlohmann::json;
 
 /// The sample with what only some runs have: what a launch takes, and a clock with its source.

@@ -7,7 +7,7 @@
 
 #include "tests/reports/sample_run.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 namespace {
 
 struct NamedKernel {
@@ -174,4 +174,4 @@ Run program_run() {
   return run;
 }
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

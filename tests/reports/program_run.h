@@ -4,9 +4,9 @@
 
 #include "core/model/run.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 /// Twelve kernel groups on two GPUs of two processes, with all that a Program can hold.
 Run program_run();
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

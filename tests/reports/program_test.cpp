@@ -2,8 +2,6 @@
 // Reports of a profiled program.
 #include "reports/program.h"
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -11,17 +9,13 @@
 #include "core/base/text.h"
 #include "reports/findings.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/program_run.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
-
-using testing::expect_golden;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::program_run;
 
 TEST(ProgramReport, on_the_console) {
   for (const int width : {60, 80, 140}) {
@@ -40,7 +34,7 @@ TEST(ProgramReport, as_markdown_and_csv) {
                               "program_p95_s,program_range\r\n"));
   EXPECT_THAT(text, HasSubstr(",1200,20,0.0061,"));
   EXPECT_THAT(text, HasSubstr(",step */forward\r\n"));
-  EXPECT_THAT(csv(testing::sample_run()), Not(HasSubstr("program_launches")));
+  EXPECT_THAT(csv(sample_run()), Not(HasSubstr("program_launches")));
 }
 
 /// One kernel on 8 blocks has 84 % of the GPU's time, as in the attention of HeCBench.
@@ -100,8 +94,8 @@ TEST(ProgramReport, tells_kernels_of_one_short_name_apart) {
   run.program->kernels.resize(names.size());
   std::vector<std::string> shown;
   for (const ProgramRow& row : program_rows(run)) shown.push_back(row.name);
-  EXPECT_THAT(shown, ::testing::ElementsAre("apply<4, AddFunctor<float> >", "apply<4, MulFunctor>",
-                                            "apply<8, MulFunctor>", "plain", "plain"));
+  EXPECT_THAT(shown, ElementsAre("apply<4, AddFunctor<float> >", "apply<4, MulFunctor>", "apply<8, MulFunctor>",
+                                 "plain", "plain"));
 }
 
 TEST(ProgramReport, says_in_what_rows_of_one_name_differ) {
@@ -120,8 +114,7 @@ TEST(ProgramReport, says_in_what_rows_of_one_name_differ) {
   }
   std::vector<std::string> shown;
   for (const ProgramRow& row : program_rows(run)) shown.push_back(row.name + ": " + row.differs);
-  EXPECT_THAT(shown,
-              ::testing::ElementsAre("tiny: grid 1, block 32", "tiny: grid 2, block 32", "tiny: grid 2, in step/a"));
+  EXPECT_THAT(shown, ElementsAre("tiny: grid 1, block 32", "tiny: grid 2, block 32", "tiny: grid 2, in step/a"));
   EXPECT_THAT(console(run, {.whole_names = true}), HasSubstr("tiny grid 2, in step/a "));
   // Ranges that all of them have are left out.
   const std::array<const char*, 3> paths = {"Bert/encoder/layer.0/dense", "Bert/encoder/layer.1/dense", "Bert/encoder"};
@@ -129,8 +122,7 @@ TEST(ProgramReport, says_in_what_rows_of_one_name_differ) {
     run.points[i].measurement.arguments = {{.name = "in", .value = 0, .text = paths[i]}};
   shown.clear();
   for (const ProgramRow& row : program_rows(run)) shown.push_back(row.differs);
-  EXPECT_THAT(shown,
-              ::testing::ElementsAre("in …/encoder/layer.0/dense", "in …/encoder/layer.1/dense", "in …/encoder"));
+  EXPECT_THAT(shown, ElementsAre("in …/encoder/layer.0/dense", "in …/encoder/layer.1/dense", "in …/encoder"));
 }
 
 TEST(ProgramReport, shows_counted_work_where_none_is_declared) {
@@ -173,7 +165,7 @@ TEST(ProgramReport, of_a_program_without_a_kernel_says_so) {
 
 TEST(ProgramReport, lets_no_name_from_the_program_steer_a_terminal_or_a_table) {
   gpubench::Run run = program_run();
-  const std::string hostile = testing::hostile_name();
+  const std::string hostile = hostile_name();
   Program& program = *run.program;
   program.command = {hostile};
   program.ended = program.counters_reason = hostile;

@@ -10,7 +10,7 @@
 #include "classifier/run/findings.h"
 #include "core/statistics/statistics.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 namespace {
 
 Device example_gpu() {
@@ -263,4 +263,4 @@ Run hostile_run() {
   return run;
 }
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

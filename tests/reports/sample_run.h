@@ -6,7 +6,7 @@
 
 #include "core/model/run.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 /// Two operations swept over sizes through all regimes, one failed point, one skipped point, one without a verdict,
 /// a calibration with caches, an absent ceiling and a theoretical limit, two warnings.
@@ -19,4 +19,4 @@ std::string hostile_name();
 /// `sample_run` with `hostile_name` (or that text) in every text field.
 Run hostile_run();
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

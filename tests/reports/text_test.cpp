@@ -2,7 +2,6 @@
 #include "core/base/text.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -13,14 +12,11 @@
 #include "reports/findings.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_text("plain"), "plain");
@@ -32,8 +28,8 @@ TEST(Delimited, FollowsRfc4180) {
 }
 
 TEST(Unknown, IsShownWithItsReason) {
-  gpubench::Run run = gpubench::testing::sample_run();
-  EXPECT_THAT(console(run, {.width = 200}), ::testing::Not(HasSubstr("  unknown: ")));
+  gpubench::Run run = sample_run();
+  EXPECT_THAT(console(run, {.width = 200}), Not(HasSubstr("  unknown: ")));
   Point& point = run.points.front();
   point.verdict = Verdict{};
   point.verdict->evidence = "has no verdict: overhead (launch) would be right with a probability of 4.8 % only";
@@ -42,8 +38,8 @@ TEST(Unknown, IsShownWithItsReason) {
 }
 
 TEST(Phases, AreShownBesideTheVerdict) {
-  gpubench::Run run = gpubench::testing::sample_run();
-  EXPECT_THAT(html(run), ::testing::Not(HasSubstr("Inside the kernels")));
+  gpubench::Run run = sample_run();
+  EXPECT_THAT(html(run), Not(HasSubstr("Inside the kernels")));
   Point& point = run.points.front();
   point.measurement.phases = {{"load", 0.713, 2e-6, 8, 1.82}, {"store", 0.24, 1e-6, 8, 1.0}};
   const std::string name = label(point.measurement), verdict = regime_and_limiter(*point.verdict);
@@ -53,7 +49,7 @@ TEST(Phases, AreShownBesideTheVerdict) {
                               "store 24 %"));
   EXPECT_THAT(html(run), HasSubstr("Inside the kernels"));
   EXPECT_THAT(csv(run), HasSubstr("user_in_load_share"));
-  EXPECT_THAT(kernels_csv(run), ::testing::Not(HasSubstr("user_in_load")));
+  EXPECT_THAT(kernels_csv(run), Not(HasSubstr("user_in_load")));
 }
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
@@ -91,7 +87,7 @@ TEST(Points, LabelsLeaveOutTheSuffixAndCountRepetitions) {
 }
 
 TEST(Findings, SayWhereWhyHowSureAndWhatItSaves) {
-  const gpubench::Run run = testing::sample_run();
+  const gpubench::Run run = sample_run();
   const auto lines = finding_lines(run);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_TRUE(lines[0].is_failure);
@@ -107,7 +103,7 @@ TEST(Findings, SayWhereWhyHowSureAndWhatItSaves) {
 }
 
 TEST(Findings, AreTheLastOnTheScreenAndTheFirstElsewhere) {
-  const gpubench::Run run = testing::sample_run();
+  const gpubench::Run run = sample_run();
   const std::string head = "gemm<bf16>, up to 1.2x faster";
   const std::string screen = console(run, {false, 200});
   EXPECT_GT(screen.find("what to fix first"), screen.find("10 points: "));
@@ -123,7 +119,7 @@ TEST(Findings, AreTheLastOnTheScreenAndTheFirstElsewhere) {
 }
 
 TEST(Findings, ARunWithoutAnySaysSo) {
-  gpubench::Run run = testing::sample_run();
+  gpubench::Run run = sample_run();
   run.findings[1].kernel =
       "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0";
   EXPECT_LE(display_width(finding_lines(run)[1].action), display_width(run.findings[1].action) + 45)
@@ -131,19 +127,19 @@ TEST(Findings, ARunWithoutAnySaysSo) {
   run.findings.clear();
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("Nothing stands out: no operation could save 5 % of its time"));
   EXPECT_THAT(html(run), HasSubstr("Nothing stands out"));
-  EXPECT_THAT(markdown(run), ::testing::StartsWith("Nothing stands out"));
+  EXPECT_THAT(markdown(run), StartsWith("Nothing stands out"));
   for (Point& point : run.points)
     if (point.verdict) point.verdict->regime = Regime::unknown;
   EXPECT_THAT(no_findings_text(run), HasSubstr("points are unknown")) << "which is not as if all were well";
   for (Point& point : run.points) point.verdict.reset();
-  EXPECT_THAT(no_findings_text(run), ::testing::EndsWith("no point has a verdict."));
+  EXPECT_THAT(no_findings_text(run), EndsWith("no point has a verdict."));
   run.calibrations.clear();
   EXPECT_THAT(no_findings_text(run), HasSubstr("no calibration"));
   EXPECT_THAT(no_findings_text({}), HasSubstr("no point was measured"));
 }
 
 TEST(Findings, OfAProgramAreItsOwn) {
-  gpubench::Run run = testing::sample_run();
+  gpubench::Run run = sample_run();
   run.program.emplace();
   for (int i = 0; i < 7; ++i) run.program->findings.push_back({"the GPU waits " + std::to_string(i), 1.0});
   const auto lines = finding_lines(run);
@@ -152,7 +148,7 @@ TEST(Findings, OfAProgramAreItsOwn) {
 }
 
 TEST(Warnings, OfOneKindAreOneLineThatNamesThree) {
-  gpubench::Run run = testing::sample_run();
+  gpubench::Run run = sample_run();
   run.warnings = {"first of all"};
   for (const char* const name : {"a/1", "b/2", "c/3", "d/4"})
     run.warnings.push_back(fmt::format("{} on cuda:0: records contradict it: 1.0 us where 2.0 us is allowed.", name));
@@ -163,7 +159,7 @@ TEST(Warnings, OfOneKindAreOneLineThatNamesThree) {
 }
 
 TEST(Warnings, NamePointsThatDoOtherWork) {
-  gpubench::Run run = testing::sample_run();
+  gpubench::Run run = sample_run();
   EXPECT_EQ(work_differences_text(run), "");
   run.points[0].measurement.work_differences = {"moves 3.1x the bytes it declares"};
   EXPECT_EQ(work_differences_text(run),
@@ -171,7 +167,7 @@ TEST(Warnings, NamePointsThatDoOtherWork) {
 }
 
 TEST(Warnings, NamePointsThatAreNotSteady) {
-  gpubench::Run run = testing::sample_run();
+  gpubench::Run run = sample_run();
   EXPECT_THAT(point_notices(run), IsEmpty());
   auto& samples = run.points[4].measurement.make_primary().samples_seconds;
   samples.clear();
@@ -196,7 +192,7 @@ TEST(Warnings, NamePointsThatAreNotSteady) {
 }
 
 TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {
-  const gpubench::Run run = testing::sample_run();
+  const gpubench::Run run = sample_run();
   compare::Comparison since;
   const auto add = [&](std::size_t point, compare::Change change, double ratio) {
     compare::ComparedPoint& added = since.points.emplace_back();
@@ -210,17 +206,17 @@ TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {
   add(2, compare::Change::same, 1.0);
   add(3, compare::Change::inconclusive, 1.03);
   const std::string text = console(run, {false, 200}, false, &since);
-  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/1024 +2.201 us +0.3 % +\\+21.0 %"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/16384 +2.301 us +0.3 % +-20.0 %"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/262144 +2.901 us +0.3 % +same"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/4194304 +10.70 us +0.3 % +noise"));
+  EXPECT_THAT(text, ContainsRegex("saxpy/1024 +2.201 us +0.3 % +\\+21.0 %"));
+  EXPECT_THAT(text, ContainsRegex("saxpy/16384 +2.301 us +0.3 % +-20.0 %"));
+  EXPECT_THAT(text, ContainsRegex("saxpy/262144 +2.901 us +0.3 % +same"));
+  EXPECT_THAT(text, ContainsRegex("saxpy/4194304 +10.70 us +0.3 % +noise"));
   EXPECT_THAT(text, HasSubstr("since the last run: 1 slower, 1 faster, 1 the same, 1 within noise\n"));
-  EXPECT_THAT(console(run, {false, 200}), ::testing::Not(HasSubstr("since")));
+  EXPECT_THAT(console(run, {false, 200}), Not(HasSubstr("since")));
 }
 
 TEST(Console, ShowsTheClockThatWasHeldDown) {
-  gpubench::Run run = testing::sample_run();
-  EXPECT_THAT(console(run, {false, 200}), ::testing::Not(HasSubstr("GHz")));
+  gpubench::Run run = sample_run();
+  EXPECT_THAT(console(run, {false, 200}), Not(HasSubstr("GHz")));
   run.points[6].measurement.clock_hz = 1.61e9;
   run.points[6].measurement.conditions.emplace().throttle_reasons = {"power cap"};
   EXPECT_THAT(console(run, {false, 200}), HasSubstr("1.61 GHz (power cap)"));

@@ -14,7 +14,7 @@ namespace {
 
 /// The same run with each time a fifth longer.
 gpubench::Run slower_run() {
-  gpubench::Run run = gpubench::testing::sample_run();
+  gpubench::Run run = gpubench::sample_run();
   for (auto& point : run.points) {
     if (!point.measurement.seconds()) continue;
     gpubench::Timing& timing = point.measurement.make_primary();
@@ -26,7 +26,7 @@ gpubench::Run slower_run() {
 
 /// One operation measured three times over, the second time in vain.
 gpubench::Run repeated_run() {
-  gpubench::Run run = gpubench::testing::sample_run();
+  gpubench::Run run = gpubench::sample_run();
   run.points.assign(3, run.points.front());
   for (int i = 0; i < 3; ++i) run.points[static_cast<std::size_t>(i)].measurement.repetition = i;
   run.points[1].measurement.make_primary().seconds.reset();
@@ -40,10 +40,9 @@ gpubench::Run repeated_run() {
 int main(int argc, char** argv) {
   try {
     const std::filesystem::path folder = argc > 1 ? argv[1] : ".";
-    for (const auto& [name, run] :
-         {std::pair("sample", gpubench::testing::sample_run()), std::pair("slower", slower_run()),
-          std::pair("repeated", repeated_run()), std::pair("hostile", gpubench::testing::hostile_run()),
-          std::pair("empty", gpubench::Run{})})
+    for (const auto& [name, run] : {std::pair("sample", gpubench::sample_run()), std::pair("slower", slower_run()),
+                                    std::pair("repeated", repeated_run()),
+                                    std::pair("hostile", gpubench::hostile_run()), std::pair("empty", gpubench::Run{})})
       for (const char* extension : {".gbench.json", ".nvbench.json", ".prom", ".junit.xml"})
         gpubench::reports::write(run, folder / fmt::format("{}{}", name, extension));
     return 0;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "core/storage/storage.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
@@ -53,7 +53,7 @@ TEST(Write, EachExtensionHasItsFormat) {
   std::string pattern = (fs::temp_directory_path() / "gpubench-write-XXXXXX").string();
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   const fs::path folder = pattern;
-  const gpubench::Run run = testing::sample_run();
+  const gpubench::Run run = sample_run();
   for (const char* name : {"run.JSON", "run.csv", "run.md", "run.html", "run.gbench.json", "run.nvbench.json",
                            "run.prom", "run.junit.xml"})
     write(run, folder / name);
@@ -73,7 +73,7 @@ TEST(Write, RefusesAnUnknownExtension) {
     write(gpubench::Run{}, "run.txt");
     FAIL();
   } catch (const storage::WriteError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("use one of .json .json.gz .csv .kernels.csv .md .html"));
+    EXPECT_THAT(error.what(), HasSubstr("use one of .json .json.gz .csv .kernels.csv .md .html"));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/charts/charts.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "reports/charts/rows.h"
+#include "tests/matchers.h"
 #include "tests/reports_html/synthetic_run.h"
 
 namespace gpubench::reports::charts {
@@ -50,7 +50,7 @@ void each_layer(const Json& spec, const Visit& visit) {
 }
 
 TEST(Charts, EverySpecificationNamesDataThatExist) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto sets = datasets(run);
   for (const auto& chart : all(run)) {
     EXPECT_FALSE(chart.description.empty());
@@ -66,7 +66,7 @@ TEST(Charts, EverySpecificationNamesDataThatExist) {
 }
 
 TEST(Charts, StandaloneHoldsItsDataAndShowsTheFirstOperation) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   for (const auto& chart : all(run)) {
     const auto spec = standalone(chart, run);
     for (const auto& [name, rows] : spec["datasets"].items()) EXPECT_FALSE(rows.empty()) << chart.id << " " << name;
@@ -90,7 +90,7 @@ TEST(Charts, RooflineIsLogarithmicAndColouredByRegime) {
 }
 
 TEST(Charts, RoofsAreTheMeasuredCeilings) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto roofs = datasets(run)["roofs"];
   for (const auto* resource : {"dram-read", "l2", "l1", "fp32", "fp64", "tensor-bf16"}) {
     const auto* ceiling = run.calibrations[0].find(resource);
@@ -110,7 +110,7 @@ TEST(Charts, RoofsAreTheMeasuredCeilings) {
 }
 
 TEST(Charts, AMissingReadCeilingIsReplacedByTriadAndNoneByNothing) {
-  auto run = testing::synthetic_run();
+  auto run = synthetic_run();
   auto& ceilings = run.calibrations[0].ceilings;
   std::erase_if(ceilings, [](const Ceiling& ceiling) { return ceiling.resource == "dram-read"; });
   EXPECT_EQ(rows_where(datasets(run)["roofs"], "roof", "dram-triad").size(), 2u);
@@ -119,7 +119,7 @@ TEST(Charts, AMissingReadCeilingIsReplacedByTriadAndNoneByNothing) {
 }
 
 TEST(Charts, PointsCarryWhatIsKnownAndNothingElse) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto rows = datasets(run)["points"];
   ASSERT_EQ(rows.size(), run.points.size());
   const auto& copy = rows[0];
@@ -131,7 +131,7 @@ TEST(Charts, PointsCarryWhatIsKnownAndNothingElse) {
   const auto failed = rows_where(rows, "status", "failed");
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_FALSE(failed[0].contains("seconds"));
-  EXPECT_THAT(failed[0]["reason"].get<std::string>(), ::testing::HasSubstr("200 GiB"));
+  EXPECT_THAT(failed[0]["reason"].get<std::string>(), HasSubstr("200 GiB"));
   EXPECT_FALSE(copy.contains("counters")) << "none were asked for";
   const auto saxpy = rows_where(rows, "operation", "saxpy")[0];
   EXPECT_EQ(saxpy["intensity"], rounded(2.0 / 12.0));
@@ -139,12 +139,12 @@ TEST(Charts, PointsCarryWhatIsKnownAndNothingElse) {
   EXPECT_EQ(saxpy["not_counted"], "l1_bytes, l2_bytes: no counter for it");
   EXPECT_EQ(saxpy["work_differences"], "moves 3.0x the bytes it declares");
   EXPECT_FALSE(copy.contains("activity")) << "no check was asked for";
-  EXPECT_THAT(saxpy["activity"].get<std::string>(), ::testing::HasSubstr("in 31 executions by cupti activity"));
+  EXPECT_THAT(saxpy["activity"].get<std::string>(), HasSubstr("in 31 executions by cupti activity"));
   EXPECT_EQ(saxpy["kernels"], "saxpy<float>(float*), 132 blocks of 256 threads, 32 registers");
 }
 
 TEST(Charts, CountedWorkOfAKernelReachesTheRoofline) {
-  auto run = testing::synthetic_run();
+  auto run = synthetic_run();
   Measurement& measurement = run.points[0].measurement;
   ASSERT_TRUE(measurement.seconds());
   measurement.work = {};
@@ -158,7 +158,7 @@ TEST(Charts, CountedWorkOfAKernelReachesTheRoofline) {
 }
 
 TEST(Charts, CellsOfALineTouch) {
-  const auto rows = rows_where(datasets(testing::synthetic_run())["points"], "line", "copy");
+  const auto rows = rows_where(datasets(synthetic_run())["points"], "line", "copy");
   for (std::size_t i = 1; i < rows.size(); ++i)
     EXPECT_NEAR(rows[i]["cell_from"].get<double>() / rows[i - 1]["cell_to"].get<double>(), 1.0, 1e-4);
 }
@@ -203,7 +203,7 @@ TEST(Charts, ArgumentsThatVaryOnTheirOwnMakeLines) {
   std::set<std::string> lines;
   const auto rows = datasets(run)["points"];
   for (const auto& row : rows) lines.insert(row["line"]);
-  EXPECT_THAT(lines, ::testing::ElementsAre("op  k=1", "op  k=2", "square"));
+  EXPECT_THAT(lines, ElementsAre("op  k=1", "op  k=2", "square"));
 }
 
 TEST(Charts, NumbersThatAreNotFiniteBecomeNull) {
@@ -213,12 +213,12 @@ TEST(Charts, NumbersThatAreNotFiniteBecomeNull) {
 }
 
 TEST(Charts, LevelsEndInDram) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   std::vector<std::string> labels;
   const auto levels = datasets(run)["levels"];
   for (const auto& row : levels)
     if (row.contains("rate")) labels.push_back(row["label"].get<std::string>().substr(0, 4));
-  EXPECT_THAT(labels, ::testing::ElementsAre("L1  ", "L2  ", "DRAM"));
+  EXPECT_THAT(labels, ElementsAre("L1  ", "L2  ", "DRAM"));
 }
 
 TEST(Charts, ThemesHaveOneColourAndShapeForEachRegime) {
@@ -230,7 +230,7 @@ TEST(Charts, ThemesHaveOneColourAndShapeForEachRegime) {
 }
 
 TEST(Charts, CurvesOfFullCalibrations) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto sets = datasets(run);
   EXPECT_EQ(sets["latencies"].size(), run.calibrations[0].latency_curve.size());
   ASSERT_EQ(sets["latency_levels"].size(), 1u);
@@ -241,7 +241,7 @@ TEST(Charts, CurvesOfFullCalibrations) {
 }
 
 TEST(Charts, WithoutCurvesThereAreNoChartsOfThem) {
-  auto run = testing::synthetic_run();
+  auto run = synthetic_run();
   EXPECT_EQ(all(run).size(), 10u);
   run.calibrations[0].latency_curve.clear();
   run.calibrations[0].intensity_sweep.clear();

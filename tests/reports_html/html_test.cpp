@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,16 +11,13 @@
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 #include "tests/reports_html/synthetic_run.h"
 
 namespace gpubench::reports {
 namespace {
 
 using nlohmann::json;
-using ::testing::Each;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 std::string between(const std::string& text, const std::string& open, const std::string& close) {
   const auto from = text.find(open);
@@ -86,7 +82,7 @@ TEST(Html, TableHasCaptionHeadingsAndEscapedCells) {
 }
 
 TEST(Html, HoldsEverySectionAndEveryPoint) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto page = html(run);
   for (const auto* id : {"charts", "operation", "points", "calibration", "boundaries", "environment", "chart-roofline",
                          "chart-strip", "chart-map", "chart-overview", "chart-time", "chart-rate", "chart-shares",
@@ -105,7 +101,7 @@ TEST(Html, HoldsEverySectionAndEveryPoint) {
 }
 
 TEST(Html, TimesOfThePageAreThoseOfTheRun) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto column = data_of(html(run))["points"]["columns"]["seconds"];
   for (std::size_t i = 0; i < run.points.size(); ++i) {
     const auto& seconds = run.points[i].measurement.seconds();
@@ -117,7 +113,7 @@ TEST(Html, TimesOfThePageAreThoseOfTheRun) {
 }
 
 TEST(Html, IsSelfContainedAndSmall) {
-  const auto page = html(testing::synthetic_run());
+  const auto page = html(synthetic_run());
   EXPECT_LT(page.size() - between(page, "id=\"data\">", "</script>").size(), 600'000u);
   if (page::vega().text.empty()) {
     EXPECT_EQ(occurrences(page, "<script src=\"https://cdn.jsdelivr.net/npm/vega"), 3u);
@@ -129,7 +125,7 @@ TEST(Html, IsSelfContainedAndSmall) {
 }
 
 TEST(Html, PolicyNamesEveryScriptOfThePage) {
-  const auto page = html(testing::synthetic_run());
+  const auto page = html(synthetic_run());
   const auto policy = between(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
   EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe-eval")));
@@ -140,7 +136,7 @@ TEST(Html, PolicyNamesEveryScriptOfThePage) {
 }
 
 TEST(Html, HostileTextStaysText) {
-  const auto page = html(testing::synthetic_hostile_run());
+  const auto page = html(synthetic_hostile_run());
   EXPECT_EQ(occurrences(page, "</script>"), occurrences(page, "<script>") + occurrences(page, "<script "))
       << "a script was ended early";
   const auto markup = markup_of(page);
@@ -153,7 +149,7 @@ TEST(Html, HostileTextStaysText) {
 
 TEST(Html, OddRunsMakeAPage) {
   EXPECT_THAT(html(gpubench::Run{}), HasSubstr("No device of this run was calibrated"));
-  auto run = testing::synthetic_run();
+  auto run = synthetic_run();
   run.calibrations.clear();
   for (auto& point : run.points) point.verdict.reset();
   EXPECT_THAT(html(run), HasSubstr("211 without a verdict"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single charts, samples, and several runs over one another: what goes into the specifications. Drawing is tested
 // apart.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -19,6 +18,7 @@
 #include "reports/charts/rows.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
+#include "tests/matchers.h"
 #include "tests/reports_html/synthetic_run.h"
 #include "tests/timeline/sample_timeline.h"
 
@@ -26,8 +26,6 @@ namespace gpubench::reports {
 namespace {
 
 using charts::Json;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string message_of(const std::function<void()>& act) {
   try {
@@ -39,11 +37,11 @@ std::string message_of(const std::function<void()>& act) {
 }
 
 Several two_runs() {
-  auto later = testing::synthetic_run();
+  auto later = synthetic_run();
   for (auto& point : later.points)
     if (auto& seconds = point.measurement.make_primary().seconds)
       for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= 1.25;
-  return join({{"old", testing::synthetic_run()}, {"new", later}});
+  return join({{"old", synthetic_run()}, {"new", later}});
 }
 
 TEST(Picture, TheNameOfTheFileSaysWhichChart) {
@@ -67,7 +65,7 @@ TEST(Picture, AChartIsNamedWithItsOperationAndDevice) {
 }
 
 TEST(Picture, SpecificationsAreOfWhatWasChosen) {
-  const auto run = testing::synthetic_run_two_devices();
+  const auto run = synthetic_run_two_devices();
   const auto spec = Json::parse(picture(run, "x.vl.json", parse_chart("time:saxpy@cuda:0")));
   EXPECT_EQ(spec["params"][1]["value"], "saxpy");
   EXPECT_THAT(spec["title"]["text"].get<std::string>(), HasSubstr("saxpy"));
@@ -77,7 +75,7 @@ TEST(Picture, SpecificationsAreOfWhatWasChosen) {
 }
 
 TEST(Picture, WhatARunDoesNotHaveIsRefusedWithWhatItHas) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto of = [&](const char* chart) {
     return message_of([&] { (void)picture(run, "x.vl.json", parse_chart(chart)); });
   };
@@ -97,7 +95,7 @@ TEST(Picture, WhatARunDoesNotHaveIsRefusedWithWhatItHas) {
 }
 
 TEST(Picture, LegendsNameWhatOccurs) {
-  auto run = testing::synthetic_run();
+  auto run = synthetic_run();
   for (auto& point : run.points)
     if (point.verdict) point.verdict->regime = Regime::memory;
   const auto text = picture(run, "x.vl.json", parse_chart("roofline"));
@@ -107,7 +105,7 @@ TEST(Picture, LegendsNameWhatOccurs) {
 }
 
 TEST(Map, CellsOfSizesTouchAndCarryTheProbability) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto rows = charts::datasets(run)["points"];
   std::vector<Json> copy;
   for (const auto& row : rows)
@@ -119,7 +117,7 @@ TEST(Map, CellsOfSizesTouchAndCarryTheProbability) {
 }
 
 TEST(Samples, ArePackedAndStayWithinAStepOfTheRange) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   const auto packed = charts::packed_samples(run);
   EXPECT_EQ(packed.size(), run.points.size() - 2) << "two failed";
   const auto& samples = run.points[0].measurement.primary().samples_seconds;
@@ -149,7 +147,7 @@ TEST(Several, LabelsDiffer) {
 
 TEST(Several, JoiningKeepsRunsApart) {
   const auto several = two_runs();
-  EXPECT_EQ(several.merged.points.size(), 2 * testing::synthetic_run().points.size());
+  EXPECT_EQ(several.merged.points.size(), 2 * synthetic_run().points.size());
   EXPECT_EQ(several.merged.devices[0].id, "old / cuda:0");
   EXPECT_EQ(several.merged.devices[1].id, "new / cuda:0");
   EXPECT_NE(several.merged.calibration_of("new / cuda:0"), nullptr);
@@ -161,7 +159,7 @@ TEST(Several, JoiningKeepsRunsApart) {
 TEST(Several, ChangesAreRatiosToTheFirstRun) {
   const auto sets = charts::datasets(two_runs());
   std::size_t timed = 0;
-  for (const auto& point : testing::synthetic_run().points)
+  for (const auto& point : synthetic_run().points)
     if (point.measurement.seconds()) ++timed;
   ASSERT_EQ(sets["changes"].size(), timed);
   for (const auto& row : sets["changes"]) {
@@ -193,7 +191,7 @@ TEST(Several, ThePageShowsEachRunAndItsContext) {
   for (const auto* part : {"id=\"chart-rooflines\"", "id=\"chart-changes\"", "id=\"chart-times\"",
                            "<th scope=\"row\">old</th>", "<th scope=\"row\">new</th>", "href=\"#runs\""})
     EXPECT_NE(page.find(part), std::string::npos) << part;
-  EXPECT_EQ(html(testing::synthetic_run()).find("href=\"#runs\""), std::string::npos);
+  EXPECT_EQ(html(synthetic_run()).find("href=\"#runs\""), std::string::npos);
 }
 
 // Hostile text.
@@ -219,8 +217,8 @@ std::set<std::string> expressions_of(const std::vector<charts::Chart>& list, con
 }
 
 TEST(Hostile, NoTextOfARunIsEvaluated) {
-  const auto tame = expressions_of(charts::all(testing::synthetic_run()), testing::synthetic_run());
-  auto run = testing::synthetic_hostile_run();
+  const auto tame = expressions_of(charts::all(synthetic_run()), synthetic_run());
+  auto run = synthetic_hostile_run();
   for (const auto& expression : expressions_of(charts::all(run), run))
     EXPECT_TRUE(tame.count(expression) > 0) << "an expression that only this run has: " << expression;
   const auto several = join({{"<script>'\"+alert(1)", run}, {"\x1b[31m\u202e</script>", run}});
@@ -231,7 +229,7 @@ TEST(Hostile, NoTextOfARunIsEvaluated) {
 }
 
 TEST(Hostile, LabelsOfRunsStayTextInThePage) {
-  const auto run = testing::synthetic_hostile_run();
+  const auto run = synthetic_hostile_run();
   const auto page =
       html(join({{"</script><script>alert(1)</script>", run}, {"\x1b[31m\u202e<img src=x onerror=alert(1)>", run}}));
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
@@ -241,7 +239,7 @@ TEST(Hostile, LabelsOfRunsStayTextInThePage) {
 }
 
 TEST(Hostile, SpecificationsHoldNoControlCharacters) {
-  const auto run = testing::synthetic_hostile_run();
+  const auto run = synthetic_hostile_run();
   for (const auto& chart : charts::all(run)) {
     const auto text = picture(run, "x.vl.json", {chart.id, {}});
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << chart.id;
@@ -264,7 +262,7 @@ class Drawing : public ::testing::Test {
 };
 
 TEST_F(Drawing, EachFormatIsWhatItSays) {
-  const auto run = testing::synthetic_run();
+  const auto run = synthetic_run();
   EXPECT_EQ(picture(run, "a.png", parse_chart("map")).substr(1, 3), "PNG");
   EXPECT_EQ(picture(run, "a.pdf", parse_chart("time")).substr(0, 5), "%PDF-");
   const auto svg = picture(run, "a.svg", parse_chart("roofline"));
@@ -286,7 +284,7 @@ TEST_F(Drawing, EveryChartIsDrawn) {
 }
 
 TEST_F(Drawing, HostileTextIsTextInAnSvg) {
-  const auto run = testing::synthetic_hostile_run();
+  const auto run = synthetic_hostile_run();
   for (const auto* chart : {"roofline", "map", "time", "shares", "overview"}) {
     const auto svg = picture(run, "a.svg", parse_chart(chart));
     EXPECT_THAT(svg, Not(HasSubstr("<script"))) << chart;
@@ -296,7 +294,7 @@ TEST_F(Drawing, HostileTextIsTextInAnSvg) {
 }
 
 TEST_F(Drawing, FlameGraphsAndTheirDiffs) {
-  testing::Sample sample;
+  Sample sample;
   sample.slice(timeline::SliceKind::range, sample.ranges, 0, 900, "step </text><script>");
   sample.kernel(10, 20, 30, 530, "gemm<float>");
   const auto graph = timeline::flame(sample.sorted());

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a profiled program.
-#include <gmock/gmock.h>
 
 #include <string>
 
 #include "reports/html/markup.h"
 #include "reports/html/sections.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 #include "tests/reports/program_run.h"
 #include "tests/reports/sample_run.h"
 #include "tests/reports_html/synthetic_run.h"
 
 namespace gpubench::reports {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::program_run;
 
 TEST(ProgramPage, shows_all_that_is_known_of_the_program) {
   const std::string html = sections::program(program_run());
@@ -65,13 +60,13 @@ TEST(ProgramPage, draws_what_a_step_is_made_of) {
 }
 
 TEST(ProgramPage, of_a_run_of_no_program_has_no_such_section) {
-  EXPECT_EQ(sections::program(testing::synthetic_run()), "");
-  EXPECT_THAT(html(testing::synthetic_run()), Not(HasSubstr("id=\"program\"")));
+  EXPECT_EQ(sections::program(synthetic_run()), "");
+  EXPECT_THAT(html(synthetic_run()), Not(HasSubstr("id=\"program\"")));
 }
 
 TEST(ProgramPage, takes_no_text_of_the_program_for_markup) {
   gpubench::Run run = program_run();
-  const std::string hostile = "</script><img src=x onerror=alert(1)>\"'" + testing::hostile_name();
+  const std::string hostile = "</script><img src=x onerror=alert(1)>\"'" + hostile_name();
   Program& program = *run.program;
   program.command = {hostile};
   program.ended = program.counters_reason = hostile;

@@ -11,7 +11,7 @@
 
 #include "classifier/run/findings.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 namespace {
 
 struct Kind {
@@ -412,4 +412,4 @@ Run synthetic_hostile_run() {
   return run;
 }
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

@@ -5,7 +5,7 @@
 
 #include "core/model/run.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 /// Twelve operations x 17 sizes on a GPU of round numbers, one failure, one skip, a warning.
 Run synthetic_run();
@@ -16,4 +16,4 @@ Run synthetic_run_of(int points);
 /// Names, labels, messages and every other text try to become markup or script.
 Run synthetic_hostile_run();
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

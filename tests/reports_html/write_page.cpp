@@ -25,23 +25,22 @@ constexpr const char* hostile =
     "</script><img src=x onerror=\"document.documentElement.dataset.hacked=1\">\u2028\x1b[2J";
 
 /// A step of a training program, over and over. `factor`: how long its large kernel takes.
-gpubench::testing::Sample trace_of(int steps, bool is_hostile = false, int factor = 1) {
-  using gpubench::timeline::SliceKind;
-  gpubench::testing::Sample sample;
+gpubench::Sample trace_of(int steps, bool is_hostile = false, int factor = 1) {
+  gpubench::Sample sample;
   if (is_hostile) sample.timeline.tracks[sample.thread].name = hostile;
   std::minstd_rand random;  // many steps differ, or they pack too well
   const auto jitter = [&](unsigned most) { return steps > 100 ? static_cast<std::int64_t>(random() % most) : 0; };
   for (int i = 0; i < steps; ++i) {
     const std::int64_t at = 100'000LL * i + jitter(9000);
-    sample.slice(SliceKind::range, sample.ranges, at, at + 90'000, "step");
-    sample.slice(SliceKind::other, sample.thread, at + 1'000, at + 40'000 + jitter(4000),
+    sample.slice(gpubench::SliceKind::range, sample.ranges, at, at + 90'000, "step");
+    sample.slice(gpubench::SliceKind::other, sample.thread, at + 1'000, at + 40'000 + jitter(4000),
                  is_hostile ? hostile : "aten::linear");
     sample.kernel(at + 2'000, at + 6'000 - jitter(900), at + 8'000, at + 8'000 + 20'000 * factor + jitter(5000),
                   is_hostile ? hostile : "gemm<float>");
     sample.kernel(at + 7'000, at + 9'000, at + 50'000, at + 53'000 + jitter(5000), "saxpy");
-    sample.slice(SliceKind::synchronization, sample.thread, at + 45'000, at + 80'000 + jitter(5000),
+    sample.slice(gpubench::SliceKind::synchronization, sample.thread, at + 45'000, at + 80'000 + jitter(5000),
                  "cudaDeviceSynchronize");
-    sample.slice(SliceKind::kernel, sample.other_stream, at + 20'000, at + 20'000, "empty");
+    sample.slice(gpubench::SliceKind::kernel, sample.other_stream, at + 20'000, at + 20'000, "empty");
   }
   sample.sorted();
   return sample;
@@ -77,7 +76,6 @@ gpubench::Run slower(gpubench::Run run, double factor) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  namespace testing = gpubench::testing;
   const std::string kind = argc == 3 ? argv[1] : "";
   if (const std::string page = trace_page(kind); !page.empty()) {
     std::ofstream file(argv[2], std::ios::binary);
@@ -88,28 +86,28 @@ int main(int argc, char** argv) {
   if (kind.ends_with(".json")) {
     run = gpubench::storage::read_run(kind);
   } else if (kind == "one") {
-    run = testing::synthetic_run();
+    run = gpubench::synthetic_run();
   } else if (kind == "single") {
-    run = testing::synthetic_run();
+    run = gpubench::synthetic_run();
     run.points.erase(run.points.begin() + 1, run.points.end());
     run.boundaries.clear();
     run.findings = gpubench::classifier::findings_of(run);
   } else if (kind == "two") {
-    run = testing::synthetic_run_two_devices();
+    run = gpubench::synthetic_run_two_devices();
   } else if (kind == "large" || kind == "large-json") {
-    run = testing::synthetic_run_of(10000);
+    run = gpubench::synthetic_run_of(10000);
   } else if (kind == "hostile") {
-    run = testing::synthetic_hostile_run();
+    run = gpubench::synthetic_hostile_run();
   } else if (kind == "program") {
-    run = testing::program_run();
+    run = gpubench::program_run();
   } else if (kind == "uncalibrated") {
-    run = testing::synthetic_run();
+    run = gpubench::synthetic_run();
     run.calibrations.clear();
     run.boundaries.clear();
     run.findings.clear();
     for (auto& point : run.points) point.verdict.reset();
   } else if (kind == "runs" || kind == "chart" || kind == "five" || kind == "comparison" || kind == "hostile-runs") {
-    run = kind != "hostile-runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
+    run = kind != "hostile-runs" ? gpubench::synthetic_run() : gpubench::synthetic_hostile_run();
   } else if (kind != "empty") {
     std::cerr << "usage: write_page "
                  "RUN.json|one|single|two|runs|five|comparison|large|large-json|program|hostile|hostile-runs|"

@@ -11,8 +11,8 @@
 namespace gpubench {
 namespace {
 
-testing::Sample ran() {
-  testing::Sample sample;
+Sample ran() {
+  Sample sample;
   sample.slice(timeline::SliceKind::other, sample.thread, 0, 100, "aten::mm");
   sample.kernel(10, 20, 30, 40, "a");
   sample.kernel(50, 60, 70, 90, "b");
@@ -22,7 +22,7 @@ testing::Sample ran() {
 
 TEST(Analysis, AllReturnTablesOfWholeRowsWithNamesOfTheirOwn) {
   const timeline::Timeline empty;
-  const testing::Sample sample = ran();
+  const Sample sample = ran();
   for (const timeline::Timeline* const timeline : {&empty, static_cast<const timeline::Timeline*>(&sample.timeline)})
     for (const timeline::Analysis* const one : timeline::analyses()) {
       std::set<std::string> names;
@@ -47,7 +47,7 @@ TEST(Analysis, OthersAreRefused) {
 }
 
 TEST(Analysis, KernelsAreThoseOfTheTimeline) {
-  const testing::Sample sample = ran();
+  const Sample sample = ran();
   const ResultTable table = timeline::tables_of(sample.timeline, "kernels", "stream").front();
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "b");

@@ -2,7 +2,6 @@
 // Several files as one timeline: formats, ranks, clocks.
 #include "timeline/readers.h"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,15 +13,11 @@
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using timeline::Timeline;
 
 /// A folder, gone with its test.

@@ -7,7 +7,10 @@
 
 #include "timeline/timeline.h"
 
-namespace gpubench::testing {
+namespace gpubench {
+
+using timeline::SliceKind;
+using timeline::TrackKind;
 
 /// One process with a thread, its ranges and two streams; further tracks are added as asked for.
 struct Sample {
@@ -16,19 +19,19 @@ struct Sample {
 
   Sample() {
     timeline.processes.push_back({.id = 100, .rank = {}, .local_rank = {}, .name = "python3 train.py"});
-    thread = track(timeline::TrackKind::thread, -1, 1, "thread 1");
-    ranges = track(timeline::TrackKind::ranges, -1, 1, "ranges of thread 1");
-    stream = track(timeline::TrackKind::stream, 0, 7, "stream 7");
-    other_stream = track(timeline::TrackKind::stream, 0, 8, "stream 8");
+    thread = track(TrackKind::thread, -1, 1, "thread 1");
+    ranges = track(TrackKind::ranges, -1, 1, "ranges of thread 1");
+    stream = track(TrackKind::stream, 0, 7, "stream 7");
+    other_stream = track(TrackKind::stream, 0, 8, "stream 8");
   }
-  std::uint32_t track(timeline::TrackKind kind, std::int64_t device, std::int64_t id, std::string_view name,
+  std::uint32_t track(TrackKind kind, std::int64_t device, std::int64_t id, std::string_view name,
                       std::uint32_t process = 0) {
     timeline.tracks.push_back(
         {.kind = kind, .process = process, .device = device, .id = id, .name = std::string(name)});
     return static_cast<std::uint32_t>(timeline.tracks.size() - 1);
   }
-  timeline::Slice& slice(timeline::SliceKind kind, std::uint32_t on, std::int64_t from, std::int64_t to,
-                         std::string_view name, std::uint32_t correlation = 0) {
+  timeline::Slice& slice(SliceKind kind, std::uint32_t on, std::int64_t from, std::int64_t to, std::string_view name,
+                         std::uint32_t correlation = 0) {
     timeline.slices.push_back({.start_ns = from,
                                .name = timeline.names.number(name),
                                .track = on,
@@ -39,9 +42,9 @@ struct Sample {
   }
   /// A kernel and the call that launches it.
   timeline::Slice& kernel(std::int64_t call_from, std::int64_t call_to, std::int64_t from, std::int64_t to,
-                          std::string_view name = "saxpy", timeline::SliceKind kind = timeline::SliceKind::kernel) {
-    const bool copies = kind == timeline::SliceKind::copy || kind == timeline::SliceKind::fill;
-    slice(copies ? timeline::SliceKind::transfer : timeline::SliceKind::launch, thread, call_from, call_to,
+                          std::string_view name = "saxpy", SliceKind kind = SliceKind::kernel) {
+    const bool copies = kind == SliceKind::copy || kind == SliceKind::fill;
+    slice(copies ? SliceKind::transfer : SliceKind::launch, thread, call_from, call_to,
           copies ? "cudaMemcpyAsync" : "cudaLaunchKernel", ++correlation);
     return slice(kind, stream, from, to, name, correlation);
   }
@@ -52,4 +55,4 @@ struct Sample {
   std::uint32_t correlation = 0;
 };
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

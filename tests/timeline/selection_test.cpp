@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/selection.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdint>
 #include <stdexcept>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::Sample;
 using timeline::Selection;
-using timeline::SliceKind;
 
 /// Three steps; the kernel of each runs after its end.
 Sample steps() {

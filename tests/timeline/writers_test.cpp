@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/input/bytes.h"
@@ -32,12 +32,6 @@
 namespace gpubench {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 using timeline::Timeline;
 
 std::string chrome(const Timeline& timeline) {
@@ -82,7 +76,7 @@ Sample sample() {
 }
 
 TEST(ChromeJson, is_as_kept) {
-  testing::expect_golden(chrome(sample().timeline), std::filesystem::path(GPUBENCH_GOLDEN) / "chrome.json");
+  expect_golden(chrome(sample().timeline), std::filesystem::path(GPUBENCH_GOLDEN) / "chrome.json");
 }
 
 TEST(ChromeJson, keeps_nanoseconds_and_ties_launches_to_kernels) {
@@ -320,8 +314,8 @@ TEST(Writers, write_what_is_read_again_alike) {
   const auto facts = facts_of(timeline);
   const Timeline from_chrome = timeline::chrome_json(chrome(timeline), "input");
   const Timeline from_perfetto = timeline::perfetto_trace(*timeline::bytes_of(perfetto(timeline)), "input");
-  EXPECT_THAT(from_chrome.warnings, ::testing::IsEmpty());
-  EXPECT_THAT(from_perfetto.warnings, ::testing::IsEmpty());
+  EXPECT_THAT(from_chrome.warnings, IsEmpty());
+  EXPECT_THAT(from_perfetto.warnings, IsEmpty());
   // A byte that is no UTF-8 is another in each format, and a line break is escaped once.
   const auto without_hostile = [](std::vector<std::string> all) {
     for (std::string& one : all)

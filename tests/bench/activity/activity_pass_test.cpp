@@ -2,7 +2,6 @@
 // The pass that has executions recorded, on a fake GPU.
 #include "bench/activity/activity_pass.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -10,13 +9,10 @@
 
 #include "tests/bench/device_timed.h"
 #include "tests/bench/fake_activity_source.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 Device gpu() {
   Device device;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of kernels, of cubins and programs that the build made; no GPU is needed.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,20 +10,15 @@
 #include <vector>
 
 #include "bench/activity/activity_pass.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string scale_float = "void scale<float>(float*, float)";
 const std::string scale_double = "void scale<double>(double*, double)";
 
 #ifdef GPUBENCH_KERNEL_CODE_FILES
-using ::testing::AnyOf;
-using ::testing::StartsWith;
-
 std::filesystem::path made(const std::string& name) { return std::filesystem::path(GPUBENCH_KERNEL_CODE_FILES) / name; }
 #endif
 

@@ -2,20 +2,16 @@
 // Records of executions summed up.
 #include "bench/activity/records.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "tests/bench/fake_activity_source.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 /// Executions of one kernel each, of these durations in nanoseconds.
 ActivityRecords one_kernel_each(const std::vector<std::uint64_t>& durations) {

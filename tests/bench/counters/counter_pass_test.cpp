@@ -2,7 +2,6 @@
 // The counter pass and declared against counted work, on a fake chip.
 #include "bench/counters/counter_pass.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,14 +10,11 @@
 
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 using Names = std::vector<std::string>;
 
 Device gpu_with_cache() {

@@ -2,7 +2,6 @@
 // Names and passes, on a fake chip.
 #include "bench/counters/metrics.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,14 +9,11 @@
 #include <utility>
 
 #include "tests/bench/fake_metric_source.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 using Names = std::vector<std::string>;
 
 std::string parse_error(std::string_view text) {

@@ -2,7 +2,6 @@
 // Operations through Google Benchmark and back: names, arguments, failures, repetitions, flags.
 #include "bench/google/google_runner.h"
 
-#include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -19,12 +18,10 @@
 #include "bench/google/adapter.h"
 #include "gpu/devices.h"
 #include "tests/bench/fake_metric_source.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 void add_up(State& state) {
   auto x = state.host_vector<float>(state.range(0));
@@ -417,7 +414,7 @@ TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
       EXPECT_EQ(begun_with[point + pass], begun_with[point] + 4);
       EXPECT_EQ(begun_with[point + pass + 1], begun_with[point] + 5);
     }
-  EXPECT_THAT(counted.warnings, testing::IsEmpty());
+  EXPECT_THAT(counted.warnings, IsEmpty());
 }
 
 TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
@@ -457,7 +454,7 @@ TEST(ColdRun, BuffersTakeTurns) {
   EXPECT_EQ(measured[1].primary().executions_per_sample, 1);
   EXPECT_THAT(measured[1].primary().method,
               HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
-  EXPECT_THAT(measure("^copies").at(0).primary().method, testing::Not(HasSubstr("cold")));
+  EXPECT_THAT(measure("^copies").at(0).primary().method, Not(HasSubstr("cold")));
   EXPECT_EQ(measure("^copies").at(0).cache_state, "warm");
 }
 
@@ -492,7 +489,7 @@ TEST(ColdRun, PassesSayThatCopiesInTurnsAreNotPutBack) {
   chip.passes_of = {{"a__1.sum", 2}};
   const auto counted = count("^wanders", measure("^wanders"), {"a__1.sum"}, &chip, true);
   ASSERT_EQ(counted.points.at(0).counters.size(), 1U);
-  EXPECT_THAT(counted.points[0].counters[0].source, testing::HasSubstr("copies of its buffers in turns"));
+  EXPECT_THAT(counted.points[0].counters[0].source, HasSubstr("copies of its buffers in turns"));
 }
 
 TEST(ColdRun, NeedsTheSizeOfTheCache) {
@@ -520,7 +517,7 @@ TEST(GoogleRunner, PositionsAreThoseOfDiscovery) {
     begun.push_back(position);
     return recorded[position] = runner.run(call);
   });
-  EXPECT_THAT(begun, testing::ElementsAre(0U, 1U, 2U)) << "once each, however often Google Benchmark asks";
+  EXPECT_THAT(begun, ElementsAre(0U, 1U, 2U)) << "once each, however often Google Benchmark asks";
   ASSERT_EQ(measured.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(measured[i].name, points[i].name);

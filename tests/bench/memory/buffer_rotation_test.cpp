@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,13 +6,13 @@
 #include <vector>
 
 #include "bench/memory/cold_cache.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
 
 using detail::BufferUse;
 using detail::Memory;
-using testing::HasSubstr;
 
 constexpr double mib = 1 << 20;
 constexpr double l2 = 60 * mib;

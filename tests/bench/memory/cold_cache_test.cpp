@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/memory/cold_cache.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tests/bench/fake_clock.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -18,8 +18,6 @@ namespace {
 using detail::Buffer;
 using detail::Buffers;
 using detail::Memory;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::shared_ptr<Buffer> numbers(std::size_t count, int first) {
   auto buffer = std::make_shared<Buffer>(Memory::host, count * sizeof(int));

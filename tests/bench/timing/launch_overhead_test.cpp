@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/timing/launch_overhead.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpu/devices.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -15,7 +15,7 @@ TEST(LaunchOverhead, OfTheHostIsPositiveWithAnIntervalAroundIt) {
   EXPECT_EQ(launch.unit, "s");
   EXPECT_GT(launch.value, 0.0);
   EXPECT_LE(launch.ci95.low, launch.ci95.high);
-  EXPECT_THAT(launch.method, testing::HasSubstr("OpenMP"));
+  EXPECT_THAT(launch.method, HasSubstr("OpenMP"));
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 // A calibration beside figures of its kind, and several GPUs beside each other.
 #include "calibrate/check/health.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "tests/matchers.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -156,8 +157,6 @@ TEST(CompareGpus, OnlyGpusOfOneNameAndNotWhatTheHostDecides) {
   const std::vector<Ceiling> host = {ceiling_of("launch", 1.0, 0.0, "s", CeilingGroup::overhead)};
   EXPECT_TRUE(compare_gpus({gpu("cuda:0", host), gpu("cuda:1", host)}).empty());
 }
-
-using ::testing::HasSubstr;
 
 Ceiling fp32_of(double value, std::optional<double> limit = std::nullopt) {
   Ceiling result;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,11 +7,10 @@
 #include "calibrate/check/health.h"
 #include "calibrate/host/calibration_context.h"
 #include "gpu/devices.h"
+#include "tests/matchers.h"
 
 namespace gpubench::calibrate {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(LimitShown, IsOfAsManyUnitsAsTheRateShows) {
   EXPECT_DOUBLE_EQ(*limit_shown(1.98, 1.0, 2), 2.0);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,11 +6,10 @@
 #include "classifier/classifier.h"
 #include "classifier/verdict/point_analysis.h"
 #include "tests/classifier/machines.h"
+#include "tests/matchers.h"
 
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
 
 const Advice* find_advice(Verdict&& verdict, const std::string& part) = delete;
 const Advice* find_advice(const Verdict& verdict, const std::string& part) {

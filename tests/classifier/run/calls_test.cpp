@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/run/calls.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
+#include "tests/matchers.h"
+
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 void add_time(Measurement& measurement, TimingMode clock, double seconds) {
   Timing& timing = measurement.timings.emplace_back();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/run/too_fast.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
 
+#include "tests/matchers.h"
+
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
 
 Calibration machine(double bytes_per_second, double flops_per_second) {
   Calibration calibration;

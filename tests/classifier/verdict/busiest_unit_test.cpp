@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/verdict/busiest_unit.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "classifier/classifier.h"
 #include "classifier/verdict/point_analysis.h"
 #include "tests/classifier/machines.h"
+#include "tests/matchers.h"
 
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
 
 Measurement with_units(Measurement measurement, const std::vector<std::pair<const char*, double>>& percents) {
   for (const auto& [name, value] : percents) measurement.counters.push_back({name, value, "%", "cupti range"});
@@ -252,7 +250,7 @@ TEST(BusiestUnit, WhatOthersWriteToDramIsNoEvidence) {
   EXPECT_NE(stray.certainty, Certainty::certain);
   EXPECT_THAT(stray.evidence, HasSubstr("DRAM was written 9.21 MB that it cannot have written"));
   EXPECT_EQ(judged(0.1e6).regime, Regime::memory) << "L2 was busy with the gather itself";
-  EXPECT_THAT(judged(900e6).evidence, testing::Not(HasSubstr("cannot have written"))) << "L2 cannot hold so much";
+  EXPECT_THAT(judged(900e6).evidence, Not(HasSubstr("cannot have written"))) << "L2 cannot hold so much";
 }
 
 TEST(BusiestUnit, UpdatesThatWaitForEachOtherAreToBeFewer) {
@@ -344,9 +342,9 @@ TEST(BusiestUnit, WhatKeepsWarpsOutIsSaid) {
   EXPECT_THAT(crowded.advice.front().action,
               HasSubstr("with 255 registers a thread only 256 threads fit on it at a time"));
   measurement.activity->kernels.front().registers = 40;
-  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, testing::Not(HasSubstr("registers")));
+  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, Not(HasSubstr("registers")));
   measurement.activity->kernels.front().block = {INT64_MAX, INT64_MAX, 1};
-  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, testing::Not(HasSubstr("registers")));
+  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, Not(HasSubstr("registers")));
 }
 
 TEST(BusiestUnit, WithoutCountersMovingAllThatIsTouchedMayBeTheReason) {

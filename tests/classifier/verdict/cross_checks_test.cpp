@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/verdict/cross_checks.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "classifier/classifier.h"
 #include "tests/classifier/machines.h"
+#include "tests/matchers.h"
 
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(Weigh, AContradictionLeavesNothingCertain) {
   Verdict verdict;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -7,11 +6,10 @@
 #include "classifier/classifier.h"
 #include "classifier/verdict/confidence.h"
 #include "tests/classifier/machines.h"
+#include "tests/matchers.h"
 
 namespace gpubench::classifier {
 namespace {
-
-using testing::HasSubstr;
 
 double sum_of_shares(const Verdict& verdict) {
   double sum = 0.0;
@@ -62,7 +60,7 @@ TEST(Classify, ACollectiveWaitsForOthersAndHasNoVerdict) {
   measurement.kernels[0].launch.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
   const auto verdict = classify(measurement, gpu());
   EXPECT_EQ(verdict.regime, Regime::unknown);
-  EXPECT_THAT(verdict.advice, testing::IsEmpty());
+  EXPECT_THAT(verdict.advice, IsEmpty());
   EXPECT_THAT(verdict.evidence, HasSubstr("as long as its slowest rank"));
   measurement.kernels[0].launch.name = "ncclSymkDevKernel_AllReduce(ncclSymkDevWorkArgs)";  // of symmetric memory
   EXPECT_EQ(classify(measurement, gpu()).regime, Regime::unknown);
@@ -152,7 +150,7 @@ TEST(Classify, AShareThatTheLaunchMakesSmallIsSaidWithoutIt) {
   EXPECT_NEAR(*verdict.achieved, 0.45, 1e-3);
   EXPECT_THAT(verdict.evidence, HasSubstr("; without the launch it takes 3.00 us and reaches 75 %"));
   const auto long_one = classify(measured(1.1e-3, streaming(2e9, 2e9)), gpu());
-  EXPECT_THAT(long_one.evidence, testing::Not(HasSubstr("without the launch")));
+  EXPECT_THAT(long_one.evidence, Not(HasSubstr("without the launch")));
 }
 
 // Time's sigma 0.5/1.96 %, launch's 2/1.96 %, the model's 5 %; a distance of twice their root sum of squares is Phi(2)

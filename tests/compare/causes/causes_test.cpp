@@ -2,7 +2,6 @@
 // Planted causes of a change, on made-up measurements as a GPU's and a CPU's are, and on kept ones.
 #include "compare/causes/causes.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,14 +10,10 @@
 
 #include "compare/compare.h"
 #include "tests/compare/compared_runs.h"
+#include "tests/matchers.h"
 
 namespace gpubench::compare {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr double base_seconds = 100e-6;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/causes/programs.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,12 +14,10 @@
 
 #include "compare/compare.h"
 #include "core/statistics/statistics.h"
+#include "tests/matchers.h"
 
 namespace gpubench::compare {
 namespace {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
 
 /// A kernel group as a profile has it: `timed` launches of its times, and further ones around which counters were read.
 void add_group(gpubench::Run& run, const std::string& operation, const std::string& shape, const std::string& range,

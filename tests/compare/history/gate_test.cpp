@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/history/gate.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,13 +11,10 @@
 
 #include "compare/history/history.h"
 #include "core/statistics/statistics.h"
+#include "tests/matchers.h"
 
 namespace gpubench::compare {
 namespace {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr int points = 20;
 
@@ -133,7 +129,7 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
   runs[1].points[4].measurement.make_primary().seconds.reset();
   runs[1].points[4].measurement.failure = Failure{FailureKind::error, "gone"};
   const auto comparison = check_against(entries, runs, {});
-  EXPECT_THAT(comparison.failed_in_new, ::testing::ElementsAre("op4"));
+  EXPECT_THAT(comparison.failed_in_new, ElementsAre("op4"));
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 2);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/files.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +8,8 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
@@ -35,7 +36,7 @@ TEST_F(Temporary, TheTargetIsMadeAndReplaced) {
     ASSERT_EQ(write_all(beside.descriptor(), text), 0);
     ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
     EXPECT_EQ(contents(), text);
-    EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
+    EXPECT_THAT(names(), ElementsAre("run.json"));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -10,10 +9,10 @@
 #include <fstream>
 #include <system_error>
 
+#include "tests/matchers.h"
+
 namespace gpubench {
 namespace {
-
-using ::testing::HasSubstr;
 
 ProgramResult shell(const std::string& script, const ProgramOptions& options = {}) {
   return run_program({"sh", "-c", script}, options);

@@ -61,7 +61,7 @@ std::string resource_page() {
 }
 
 TEST(ResourcePage, IsTheOneInTheReference) {
-  testing::expect_golden(resource_page(), std::string(GPUBENCH_DOCS) + "/reference/ceilings.md");
+  expect_golden(resource_page(), std::string(GPUBENCH_DOCS) + "/reference/ceilings.md");
 }
 
 TEST(Resources, NamesAreThereOnce) {

@@ -35,7 +35,7 @@ class Baselines : public ::testing::Test {
     result.added_utc = "2026-11-21T12:00:00Z";
     if (!label.empty()) result.clock = TimingMode::device;  // which older entries do not have
     result.fingerprint = {{"cuda:0", device}, {"build", "optimised"}};
-    result.runs = {slim(testing::random_run(3)), slim(testing::random_run(4))};
+    result.runs = {slim(random_run(3)), slim(random_run(4))};
     return result;
   }
   [[nodiscard]] std::set<std::string> names() const {
@@ -152,7 +152,7 @@ TEST_F(Baselines, ForeignAndNewerEntriesAreRefused) {
   };
   const std::string text = read_text(file);
   EXPECT_NE(refusal("").find("is empty; give a file written by gpubench gate update"), std::string::npos);
-  EXPECT_NE(refusal(to_json(testing::random_run(1))).find("not a gpubench baseline"), std::string::npos);
+  EXPECT_NE(refusal(to_json(random_run(1))).find("not a gpubench baseline"), std::string::npos);
   std::string newer = text;
   newer.replace(newer.find("\"version\":"), 11, "\"version\":9");
   EXPECT_NE(refusal(newer).find("newer gpubench"), std::string::npos);

@@ -18,7 +18,7 @@ namespace {
 std::string sound_text() {
   std::string shortest;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    const Run run = gpubench::testing::random_run(seed);
+    const Run run = random_run(seed);
     if (run.points.empty() || run.calibrations.empty() || run.boundaries.empty() || run.devices.empty()) continue;
     if (!run.points[0].verdict || !run.points[0].measurement.seconds() || run.calibrations[0].ceilings.empty())
       continue;
@@ -213,7 +213,7 @@ TEST(Damage, AVariantMayTakeLessThanTheEmptyKernelsInItsPlace) {
 TEST(RoundTrip, HoldsForEveryKindOfFailure) {
   for (std::size_t kind = 0; kind < failure_kind_names.size(); ++kind)
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-      gpubench::Run run = gpubench::testing::random_run(seed);
+      gpubench::Run run = random_run(seed);
       for (std::size_t i = 0; i < run.points.size(); ++i) {
         Measurement& measurement = run.points[i].measurement;
         measurement.failure = {static_cast<FailureKind>(kind), measurement.label + measurement.name};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,12 +10,10 @@
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
+#include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 /// The message of the ReadError that reading a run from the text gives; fails the test when there is none.
 std::string run_error(const std::string& text) {
@@ -46,14 +43,14 @@ std::string error_with(const std::string& pointer, const nlohmann::json& value) 
 
 TEST(Json, ReadsBackWhatItWroteForAnyRun) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const gpubench::Run run = testing::random_run(seed);
+    const gpubench::Run run = random_run(seed);
     ASSERT_EQ(run_from_json(to_json(run), "run.json"), run) << "seed " << seed;
   }
 }
 
 TEST(Json, ReadsBackWhatItWroteForAnyCalibration) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const Calibration calibration = testing::random_calibration(seed);
+    const Calibration calibration = random_calibration(seed);
     ASSERT_EQ(calibration_from_json(to_json(calibration), "c.json"), calibration) << "seed " << seed;
   }
 }
@@ -283,8 +280,8 @@ TEST(Json, TakesAnObjectOfManyMembersWithoutHanging) {
 }
 
 TEST(Calibrations, OfSeveralTheOneOfThatDeviceIsTaken) {
-  gpubench::Run run = testing::random_run(11);
-  run.calibrations.assign(3, testing::random_calibration(7));
+  gpubench::Run run = random_run(11);
+  run.calibrations.assign(3, random_calibration(7));
   run.calibrations[0].device.kind = DeviceKind::cpu;
   run.calibrations[1].device.kind = run.calibrations[2].device.kind = DeviceKind::gpu;
   for (auto& calibration : run.calibrations) calibration.device.name = "A";
@@ -304,11 +301,11 @@ TEST(Calibrations, OfSeveralTheOneOfThatDeviceIsTaken) {
 }
 
 TEST(Calibrations, ComeFromACalibrationOrFromARun) {
-  const Calibration calibration = testing::random_calibration(7);
+  const Calibration calibration = random_calibration(7);
   const auto one = calibrations_from_json(to_json(calibration), "c.json");
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0], calibration);
-  const gpubench::Run run = testing::random_run(11);
+  const gpubench::Run run = random_run(11);
   EXPECT_EQ(calibrations_from_json(to_json(run), "r.json"), run.calibrations);
   for (const char* text :
        {"", "[]", "{}", "7", R"({"schema": 7})", R"({"schema": {"name": 7}})",

@@ -2,7 +2,6 @@
 // Results of other tools: files that these wrote (kept/), and what is wrong with hostile ones.
 #include "core/storage/other_tools.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,13 +16,10 @@
 #include "core/storage/baselines.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 const std::filesystem::path kept = GPUBENCH_KEPT;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gpubench::testing {
+namespace gpubench {
 namespace {
 
 class Random {
@@ -556,4 +556,4 @@ Run random_run(std::uint64_t seed) {
   return run;
 }
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

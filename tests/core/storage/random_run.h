@@ -6,10 +6,10 @@
 
 #include "core/model/run.h"
 
-namespace gpubench::testing {
+namespace gpubench {
 
 /// Every field takes any value the schema allows: extreme numbers, odd texts, absent optionals, empty lists.
 Run random_run(std::uint64_t seed);
 Calibration random_calibration(std::uint64_t seed);
 
-}  // namespace gpubench::testing
+}  // namespace gpubench

@@ -16,7 +16,7 @@ namespace {
 
 TEST(Slim, IsTheRunWithoutWhatComparingDoesNotNeed) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const std::string text = to_json(testing::random_run(seed));
+    const std::string text = to_json(random_run(seed));
     const gpubench::Run expected = slim(run_from_json(text, "run.json"));
     ASSERT_EQ(slim_run_from_json(text, "run.json"), expected) << seed;
     ASSERT_EQ(run_from_json(to_json(expected), "again.json"), expected) << seed;
@@ -47,7 +47,7 @@ TEST(Slim, KeepsTimesClocksCountersAndWhatTheOperationReports) {
 }
 
 TEST(Slim, DamageIsRefusedOrHarmless) {
-  const std::string text = to_json(testing::random_run(7));
+  const std::string text = to_json(random_run(7));
   const auto folder = std::filesystem::temp_directory_path() / ("gpubench-slim-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const auto file = folder / "run.json";
@@ -71,7 +71,7 @@ TEST(Slim, DamageIsRefusedOrHarmless) {
 }
 
 TEST(Slim, SaysWhereItIsWrongAsReadingItWholeDoes) {
-  const std::string text = to_json(testing::random_run(7));
+  const std::string text = to_json(random_run(7));
   for (const std::string& damaged :
        {text.substr(0, text.size() / 2), std::string("{}"), std::string(), text + "x",
         std::string(R"({"schema": {"name": "gpubench-run", "version": 99}, "points": [{"x": 1}]})"),

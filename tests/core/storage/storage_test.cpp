@@ -2,7 +2,6 @@
 #include "core/storage/storage.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,12 +18,12 @@
 
 #include "core/base/files.h"
 #include "tests/core/storage/random_run.h"
+#include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 std::string contents(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -76,29 +75,29 @@ class Unprivileged {
 };
 
 TEST_F(Files, RunsAndCalibrationsComeBack) {
-  const gpubench::Run run = gpubench::testing::random_run(7);
+  const gpubench::Run run = random_run(7);
   write_file(folder_ / "run.json", to_json(run));
   EXPECT_EQ(read_run(folder_ / "run.json"), run);
-  const Calibration calibration = gpubench::testing::random_calibration(7);
+  const Calibration calibration = random_calibration(7);
   write_file(folder_ / "c.json", to_json(calibration));
   EXPECT_EQ(read_calibration(folder_ / "c.json"), calibration);
 }
 
 TEST_F(Files, NamesThatEndInGzAreCompressedAndReadAgain) {
   const auto file = folder_ / "run.json.gz";
-  const std::string text = to_json(gpubench::testing::random_run(5));
+  const std::string text = to_json(random_run(5));
   write_for_reading(file, text);
   EXPECT_LT(fs::file_size(file), text.size());
   EXPECT_EQ(read_text(file), text);
-  EXPECT_EQ(read_run(file), gpubench::testing::random_run(5));
-  EXPECT_EQ(read_slim_run(file), slim(gpubench::testing::random_run(5)));
+  EXPECT_EQ(read_run(file), random_run(5));
+  EXPECT_EQ(read_slim_run(file), slim(random_run(5)));
   fs::rename(file, folder_ / "run.json");
   EXPECT_EQ(read_text(folder_ / "run.json"), text) << "the bytes decide, not the name";
 }
 
 TEST_F(Files, GzipThatIsCutOffOrDamagedIsOneClearSentence) {
   const auto file = folder_ / "run.json.gz";
-  write_for_reading(file, to_json(gpubench::testing::random_run(5)));
+  write_for_reading(file, to_json(random_run(5)));
   std::string bytes = contents(file);
   write_file(file, bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(message_of<ReadError>([&] { static_cast<void>(read_text(file)); }), HasSubstr("ends in the middle"));
@@ -114,7 +113,7 @@ TEST_F(Files, WriteMakesFoldersAndLeavesOnlyTheFile) {
   write_file(folder_ / "x", "1");
   write_file(folder_ / "x", "");
   EXPECT_EQ(contents(folder_ / "x"), "");
-  EXPECT_THAT(names(), ::testing::UnorderedElementsAre("a", "x"));
+  EXPECT_THAT(names(), UnorderedElementsAre("a", "x"));
 }
 
 TEST_F(Files, PermissionsFollowTheUmask) {
@@ -145,7 +144,7 @@ TEST_F(Files, AFolderOrADeviceIsNoTarget) {
               HasSubstr("folder cannot be made"));
   EXPECT_THAT(message_of<WriteError>([&] { write_file(folder_ / std::string(300, 'x'), ""); }),
               HasSubstr("shorter name"));
-  EXPECT_THAT(names(), ::testing::UnorderedElementsAre("run.json", "file"));
+  EXPECT_THAT(names(), UnorderedElementsAre("run.json", "file"));
 }
 
 TEST_F(Files, MissingRightsAreOneClearSentence) {
@@ -180,7 +179,7 @@ TEST_F(Files, AFullDiskLeavesTheOldFileWhole) {
   EXPECT_THAT(message, HasSubstr("File too large"));
   EXPECT_THAT(check, HasSubstr("File too large"));
   EXPECT_EQ(contents(folder_ / "run.json"), "old");
-  EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
+  EXPECT_THAT(names(), ElementsAre("run.json"));
 }
 
 TEST_F(Files, WritingToAFullDeviceIsSeen) {
@@ -197,7 +196,7 @@ TEST_F(Files, CheckWritableLeavesNothingAndTouchesNothing) {
   check_writable(folder_ / "run.json");
   EXPECT_EQ(contents(folder_ / "run.json"), "old");
   EXPECT_EQ(fs::last_write_time(folder_ / "run.json"), time);
-  EXPECT_THAT(names(), ::testing::UnorderedElementsAre("new", "run.json"));
+  EXPECT_THAT(names(), UnorderedElementsAre("new", "run.json"));
   EXPECT_THROW(check_writable("/proc/gpubench/run.json"), WriteError);
 }
 

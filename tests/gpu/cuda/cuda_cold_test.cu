@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cold runs on a real GPU: what turns and flushes do to DRAM traffic, by the GPU's own counters where they are allowed.
-#include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
@@ -20,11 +19,10 @@
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
 #include "tests/bench/go_over.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr std::int64_t eight_mib = 8 << 20;
 constexpr unsigned threads = 256;
@@ -173,7 +171,7 @@ TEST_F(ColdGpu, AWarmRunMakesNoCopies) {
   const auto measured = measure("^cold_copy/8388608", "warm");
   ASSERT_EQ(measured.size(), 1U);
   expect_times(measured[0]);
-  EXPECT_THAT(measured[0].primary().method, testing::Not(HasSubstr("cold")));
+  EXPECT_THAT(measured[0].primary().method, Not(HasSubstr("cold")));
 }
 
 /// With counters; skipped where there are none.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda/cuda_errors.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 TEST(CudaErrors, EndWithWhatToDo) {
   EXPECT_EQ(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The harness on a real GPU.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "gpu/devices.h"
 #include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -34,9 +34,9 @@ class Cuda : public testing::Test {
 TEST_F(Cuda, IsDescribed) {
   const Device device = gpus().front();
   EXPECT_EQ(device.id, "cuda:0");
-  EXPECT_THAT(device.architecture, testing::StartsWith("sm_"));
+  EXPECT_THAT(device.architecture, StartsWith("sm_"));
   EXPECT_GT(device.units, 0);
-  EXPECT_THAT(device.properties.at("uuid"), testing::StartsWith("GPU-"));
+  EXPECT_THAT(device.properties.at("uuid"), StartsWith("GPU-"));
 }
 
 TEST_F(Cuda, RandomDataIsNormalAndTheSameForTheSameSeed) {
@@ -79,7 +79,7 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
                          .timer;
   EXPECT_EQ(clock->clock(), TimingMode::stream);
   EXPECT_GT(clock->time(100), 0.0);
-  EXPECT_THAT(clock->method(100), testing::HasSubstr("held"));
+  EXPECT_THAT(clock->method(100), HasSubstr("held"));
   ASSERT_TRUE(clock->host_seconds());
   EXPECT_GT(*clock->host_seconds(), 0.0);
 }
@@ -94,7 +94,7 @@ TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
                                  }})
                          .timer;
   EXPECT_GT(clock->time(10), 0.0);
-  EXPECT_THAT(clock->method(10), testing::HasSubstr("as the host can"));
+  EXPECT_THAT(clock->method(10), HasSubstr("as the host can"));
 }
 
 TEST_F(Cuda, EachSampleHasItsClock) {
@@ -128,7 +128,7 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   ASSERT_TRUE(timing.kernel_overhead_seconds);
   EXPECT_GT(timing.kernel_overhead_seconds->value, 0.0);
   EXPECT_GT(timing.timer->time(20), 0.0);
-  EXPECT_THAT(timing.timer->method(20), testing::HasSubstr("CUDA graphs"));
+  EXPECT_THAT(timing.timer->method(20), HasSubstr("CUDA graphs"));
 }
 
 TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
@@ -143,7 +143,7 @@ TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
     timing.timer->time(1);
     FAIL() << "no error";
   } catch (const CudaError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("waits for the GPU"));
+    EXPECT_THAT(error.what(), HasSubstr("waits for the GPU"));
   }
   EXPECT_FALSE(gpu_->lost());
 }

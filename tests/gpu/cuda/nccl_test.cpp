@@ -2,17 +2,16 @@
 #include "gpu/cuda/nccl.h"
 
 #include <dlfcn.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
+
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
 
 /// What the fake was asked for since this began.
 class Log {

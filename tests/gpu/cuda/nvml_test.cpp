@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda/nvml.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
 
 constexpr const char* fake = GPUBENCH_FAKE_NVML;
 

@@ -9,9 +9,7 @@
 namespace gpubench::operations {
 namespace {
 
-using testing::odd_sizes;
-
-class CudaOperations : public testing::CudaTest {
+class CudaOperations : public CudaTest {
  protected:
   static void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, double relative,
                            double absolute) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/run/plan.h"
 
-#include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
 #include "bench/google/google_runner.h"
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
-
-using testing::HasSubstr;
-using testing::SizeIs;
 
 void added_to(State& state) {
   state.measure([] {});

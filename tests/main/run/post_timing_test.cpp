@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/run/post_timing.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "main/run/run_options.h"
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
 
-using testing::ElementsAre;
 using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 Point timed(const std::string& name) {
   Point point;

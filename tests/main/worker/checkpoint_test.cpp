@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/worker/checkpoint.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "core/storage/storage.h"
 #include "reports/reports.h"
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
-
-using testing::HasSubstr;
 
 /// Points "a" to "d" of a CPU, "b" twice.
 Plan a_plan() {
@@ -64,7 +62,7 @@ TEST_F(KeptPointsTest, TheFirstPointIsOnDiskAtOnceAndTheOrderIsThePlans) {
   EXPECT_FALSE(kept.due());
   kept.write();
   const gpubench::Run run = storage::read_run(file_);
-  EXPECT_THAT(names_in(run), testing::ElementsAre("a", "c"));
+  EXPECT_THAT(names_in(run), ElementsAre("a", "c"));
   EXPECT_THAT(run.warnings.back(), HasSubstr("2 of 5"));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/worker/job.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,11 +9,10 @@
 
 #include "core/base/files.h"
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 
 namespace gpubench {
 namespace {
-
-using testing::HasSubstr;
 
 Job a_job() {
   Job job;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/counting_plan.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -10,11 +8,10 @@
 #include <vector>
 
 #include "core/model/collective.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::ElementsAre;
 
 TEST(Counting, holds_up_no_kernel_that_waits_for_other_gpus) {
   for (const char* name : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
@@ -130,7 +127,7 @@ TEST(CountingPlan, counts_repeats_while_that_is_cheap_and_sets_nothing_up_again_
   EXPECT_THAT(large.set_ups, ElementsAre(0, 1));
   large.launch(900);  // an evaluation, long after
   for (int i = 0; i < 100; ++i) large.launch(900);
-  EXPECT_THAT(large.kernels[900].counted, testing::Each(testing::Ge(2U)));
+  EXPECT_THAT(large.kernels[900].counted, Each(testing::Ge(2U)));
 }
 
 /// The same kernel with the same shape in another place may do other work.

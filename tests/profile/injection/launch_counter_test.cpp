@@ -12,6 +12,7 @@
 #include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 extern "C" void played_gpu_works(bool on);
@@ -88,9 +89,9 @@ TEST_F(LaunchCounting, sets_each_set_up_once_for_all_kernels_that_recur) {
   options.counting_seconds = 100.0;
   const auto counted = count(options, 40);
   for (std::uint32_t kernel = 0; kernel < 4; ++kernel)
-    EXPECT_THAT(counted.at(kernel), testing::ElementsAre("fake__core.sum", "fake__units.sum")) << kernel;
-  EXPECT_THAT(counted.at(99), testing::ElementsAre("fake__core.sum"));
-  EXPECT_THAT(notes_, testing::IsEmpty());
+    EXPECT_THAT(counted.at(kernel), ElementsAre("fake__core.sum", "fake__units.sum")) << kernel;
+  EXPECT_THAT(counted.at(99), ElementsAre("fake__core.sum"));
+  EXPECT_THAT(notes_, IsEmpty());
   EXPECT_EQ(held_up_, 0);
   const std::string made = calls();
   EXPECT_EQ(std::ranges::count(made, 'E'), 2) << made;
@@ -103,7 +104,7 @@ TEST_F(LaunchCounting, that_took_long_to_set_up_counts_each_kernel_all_the_same)
   options.counter_sets = {{"fake__core.sum"}, {"fake__units.sum"}};
   const auto counted = count(options, 40);
   for (std::uint32_t kernel = 0; kernel < 4; ++kernel)
-    EXPECT_THAT(counted.at(kernel), testing::ElementsAre("fake__core.sum")) << kernel;
+    EXPECT_THAT(counted.at(kernel), ElementsAre("fake__core.sum")) << kernel;
 }
 
 TEST_F(LaunchCounting, that_is_switched_off_says_that_it_held_the_launch_up) {
@@ -120,7 +121,7 @@ TEST_F(LaunchCounting, of_many_steps_gives_each_launch_its_values) {
   options.counting_seconds = 100.0;
   EXPECT_EQ(count(options, 200).size(), 5);
   EXPECT_EQ(with_values_, std::ranges::count(calls(), '(')) << calls();
-  EXPECT_THAT(notes_, testing::IsEmpty());
+  EXPECT_THAT(notes_, IsEmpty());
 }
 
 TEST_F(LaunchCounting, goes_on_to_the_next_set_beside_a_gpu_whose_counters_were_busy) {
@@ -171,8 +172,8 @@ TEST_F(LaunchCounting, that_may_take_no_time_counts_nothing_and_says_so) {
   InjectionOptions options;
   options.counter_sets = {{"fake__core.sum"}};
   options.counting_seconds = 0.001;
-  EXPECT_THAT(count(options, 4), testing::IsEmpty());
-  EXPECT_THAT(notes_, testing::ElementsAre(testing::HasSubstr("Counting reached the limit")));
+  EXPECT_THAT(count(options, 4), IsEmpty());
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("Counting reached the limit")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 extern "C" {
@@ -21,13 +22,6 @@ void played_gpu_works(bool on);
 
 namespace gpubench::profile {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class OtherUsers : public bench::FakeCuptiTest {
  protected:

@@ -4,13 +4,12 @@
 
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
 namespace gpubench::profile {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
 using timeline::SliceKind;
 
 class RecorderTest : public bench::FakeCuptiTest {

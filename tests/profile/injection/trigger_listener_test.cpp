@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/trigger_listener.h"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "profile/trigger.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
@@ -36,8 +36,8 @@ TEST(TriggerListener, counts_the_time_from_where_the_recording_begins) {
   ASSERT_TRUE(listener().is_open());
   InjectionOptions options;
   options.duration_seconds = 0.1;
-  EXPECT_THAT(trigger(getpid(), "/tmp", options), testing::IsEmpty());
-  EXPECT_THAT(trigger(getpid(), "/tmp", options), testing::IsEmpty()) << "as often as it is asked";
+  EXPECT_THAT(trigger(getpid(), "/tmp", options), IsEmpty());
+  EXPECT_THAT(trigger(getpid(), "/tmp", options), IsEmpty()) << "as often as it is asked";
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 #include "profile/range_profiler/interval_timer.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
@@ -116,7 +117,7 @@ TEST_F(Timer, NestedTimeCountsOnce) {
   EXPECT_DOUBLE_EQ(timer->timing("attention")->total_ms, 6.0);
   EXPECT_DOUBLE_EQ(timer->timing("attention")->exclusive_ms, 5.0);
   EXPECT_DOUBLE_EQ(timer->timing("softmax")->exclusive_ms, 1.0);
-  EXPECT_THAT(timer->report(), testing::HasSubstr("\nTOTAL                                   10.000\n"));
+  EXPECT_THAT(timer->report(), HasSubstr("\nTOTAL                                   10.000\n"));
 }
 
 TEST_F(Timer, ANameNestsInItself) {
@@ -196,7 +197,7 @@ TEST_F(Timer, WithoutEventsTheReportSaysWhy) {
   start("scale", 0.0);
   stop("scale", 1.0);
   EXPECT_FALSE(timer->timing("scale"));
-  EXPECT_THAT(timer->report(), testing::EndsWith("Nothing was timed: no NVIDIA driver.\n"));
+  EXPECT_THAT(timer->report(), EndsWith("Nothing was timed: no NVIDIA driver.\n"));
 }
 
 TEST(HostTimer, TimesTheHostAndSaysSo) {
@@ -208,7 +209,7 @@ TEST(HostTimer, TimesTheHostAndSaysSo) {
   const auto outer = timer.timing("outer"), inner = timer.timing("inner");
   ASSERT_TRUE(outer && inner);
   EXPECT_GE(outer->total_ms, inner->total_ms);
-  EXPECT_THAT(timer.report(), testing::EndsWith("those of the host.\n"));
+  EXPECT_THAT(timer.report(), EndsWith("those of the host.\n"));
   EXPECT_EQ(timer.problem(), "");
 }
 
@@ -241,7 +242,7 @@ TEST_F(Timer, ReportHasThePublishedLayout) {
             "----------------------------------------------------------------------\n"
             "TOTAL                                   92.960\n"
             "======================================================================\n");
-  EXPECT_THAT(timer->names(), testing::ElementsAre("angular_scattering", "energy_loss"));
+  EXPECT_THAT(timer->names(), ElementsAre("angular_scattering", "energy_loss"));
 }
 
 TEST(IntervalStatistics, KeepsASampleOfVeryManyIntervals) {
@@ -266,8 +267,8 @@ TEST(Profiler, ADisabledScopeTimesNothing) {
   profiler.enable();
   profiler.track("values", values, {4});
   EXPECT_EQ(profiler.memory().total(), 16U);
-  EXPECT_THAT(profiler.full_report(), testing::AllOf(testing::HasSubstr("GPU KERNEL TIMING REPORT"),
-                                                     testing::HasSubstr("GPU MEMORY TRACKING REPORT")));
+  EXPECT_THAT(profiler.full_report(),
+              AllOf(HasSubstr("GPU KERNEL TIMING REPORT"), HasSubstr("GPU MEMORY TRACKING REPORT")));
 }
 
 }  // namespace

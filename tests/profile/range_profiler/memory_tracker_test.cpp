@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "profile/range_profiler/range_reports.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
@@ -22,7 +22,7 @@ TEST(MemoryTracker, AddsUpAndKeepsThePeak) {
   const MemoryInfo info = *tracker.info("psi");
   EXPECT_EQ(info.pointer, psi);
   EXPECT_EQ(info.type, "float32");
-  EXPECT_THAT(info.shape, testing::ElementsAre(1));
+  EXPECT_THAT(info.shape, ElementsAre(1));
   EXPECT_FALSE(tracker.info("raw"));
   tracker.reset();
   EXPECT_EQ(tracker.peak(), 0U);
@@ -68,8 +68,8 @@ TEST(MemoryTracker, WhatTheDeviceDoesNotTellHasAReason) {
   DeviceMemory device;
   device.reason = "CUDA shows no GPU";
   const std::string report = memory_report({}, 0, device);
-  EXPECT_THAT(report, testing::HasSubstr("Not all of the device's memory is known: CUDA shows no GPU.\n"));
-  EXPECT_THAT(report, testing::Not(testing::HasSubstr("Pool")));
+  EXPECT_THAT(report, HasSubstr("Not all of the device's memory is known: CUDA shows no GPU.\n"));
+  EXPECT_THAT(report, Not(HasSubstr("Pool")));
 }
 
 }  // namespace

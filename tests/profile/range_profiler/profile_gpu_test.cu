@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges and timers on a real GPU: against event pairs around kernels of known length, and CUPTI's own records.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -9,12 +8,11 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/profile.h"
+#include "tests/matchers.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr long cycles = 100'000;  // about 50 us
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/range_profiler/range_counters.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::HasSubstr;
 
 bench::ResolvedMetric metric(const std::string& name, const std::string& unit, const std::string& counter) {
   bench::ResolvedMetric metric;

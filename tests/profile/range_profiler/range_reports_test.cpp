@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/range_profiler/range_reports.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "tests/matchers.h"
+
 namespace gpubench::profile {
 namespace {
-
-using testing::HasSubstr;
 
 std::vector<RangeResult> sample_ranges() {
   RangeResult step;
@@ -56,23 +55,22 @@ TEST(Reports, MemoryHasThePublishedLayout) {
   MemoryActivity activity;
   activity.ranges = {sample_ranges()[1]};
   activity.kinds = {{"device", *activity.ranges[0].memory}};
-  EXPECT_THAT(text_of(activity), testing::StartsWith("Memory Activity Results:\n"
-                                                     "Range 1: step/alloc, \"big\"\n"
-                                                     "  Allocations: 5 operations, 104857600 bytes (100.00 MiB)\n"
-                                                     "  Deallocations: 4 operations, 83886080 bytes (80.00 MiB)\n"
-                                                     "  Live: 20971520 bytes (20.00 MiB), peak 104857600 bytes "
-                                                     "(100.00 MiB)\n"
-                                                     "All device\n"));
+  EXPECT_THAT(text_of(activity), StartsWith("Memory Activity Results:\n"
+                                            "Range 1: step/alloc, \"big\"\n"
+                                            "  Allocations: 5 operations, 104857600 bytes (100.00 MiB)\n"
+                                            "  Deallocations: 4 operations, 83886080 bytes (80.00 MiB)\n"
+                                            "  Live: 20971520 bytes (20.00 MiB), peak 104857600 bytes "
+                                            "(100.00 MiB)\n"
+                                            "All device\n"));
 }
 
 TEST(Reports, CsvHasOneRowForEachFigure) {
   const std::string csv = csv_of(sample_ranges(), Reduction::max);
-  EXPECT_THAT(csv,
-              testing::StartsWith("range,type,depth,quantity,reduction,unit,inclusive,exclusive,note\n"
-                                  "\"step\",CONCURRENT_KERNEL,0,\"calls\",,,2,,\n"
-                                  "\"step\",CONCURRENT_KERNEL,0,\"host time\",,ms,3.5,,\n"
-                                  "\"step\",CONCURRENT_KERNEL,0,\"kernels\",,,3,1,\n"
-                                  "\"step\",CONCURRENT_KERNEL,0,\"gpu__time_duration.sum\",max,ns,1250.45,250,\n"));
+  EXPECT_THAT(csv, StartsWith("range,type,depth,quantity,reduction,unit,inclusive,exclusive,note\n"
+                              "\"step\",CONCURRENT_KERNEL,0,\"calls\",,,2,,\n"
+                              "\"step\",CONCURRENT_KERNEL,0,\"host time\",,ms,3.5,,\n"
+                              "\"step\",CONCURRENT_KERNEL,0,\"kernels\",,,3,1,\n"
+                              "\"step\",CONCURRENT_KERNEL,0,\"gpu__time_duration.sum\",max,ns,1250.45,250,\n"));
   EXPECT_THAT(csv, HasSubstr("\"step\",CONCURRENT_KERNEL,0,\"share\",max,%,,,\"it is a percentage\"\n"));
   EXPECT_THAT(csv, HasSubstr("\"step/alloc, \"\"big\"\"\",MEMORY,1,\"peak\",,bytes,104857600,,\n"));
 }
@@ -89,8 +87,8 @@ TEST(Reports, JsonHasTheSame) {
 TEST(Reports, HostileNamesDoNoHarm) {
   auto ranges = sample_ranges();
   ranges[0].path = "a\n\x1b[31m=1+1\xff";
-  EXPECT_THAT(text_of(ranges, Reduction::sum, {}), testing::Not(HasSubstr("\x1b")));
-  EXPECT_THAT(csv_of(ranges, Reduction::sum), testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text_of(ranges, Reduction::sum, {}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(csv_of(ranges, Reduction::sum), Not(HasSubstr("\x1b")));
   EXPECT_TRUE(nlohmann::json::accept(json_of(ranges, Reduction::sum, {})));
 }
 

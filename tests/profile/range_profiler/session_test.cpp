@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The session of a process, with records and counters of a fake device.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,11 +15,10 @@
 
 #include "core/base/files.h"
 #include "profile/range_profiler/sources.h"
+#include "tests/matchers.h"
 
 namespace gpubench::profile {
 namespace {
-
-using testing::HasSubstr;
 
 /// Launches kernels, and writes what CUPTI would tell of them into the session's recording.
 struct FakeDevice {
@@ -151,7 +149,7 @@ TEST_F(SessionTest, NestedRangesAddUp) {
   }
   device().launch(7);
   const auto all = results();
-  EXPECT_THAT(paths(all), testing::ElementsAre("step", "step/gemm"));
+  EXPECT_THAT(paths(all), ElementsAre("step", "step/gemm"));
   EXPECT_EQ(all[0].calls, 2);
   EXPECT_EQ(all[0].kernels, 6);
   EXPECT_EQ(all[0].exclusive_kernels, 4);
@@ -174,7 +172,7 @@ void function_of_mine(FakeDevice& device) {
 TEST_F(SessionTest, AFunctionIsARange) {
   (void)enable();
   function_of_mine(device());
-  EXPECT_THAT(paths(results()), testing::ElementsAre("function_of_mine"));
+  EXPECT_THAT(paths(results()), ElementsAre("function_of_mine"));
 }
 
 TEST_F(SessionTest, NothingIsRecordedBeforeAndAfter) {
@@ -207,7 +205,7 @@ TEST_F(SessionTest, AnOpenRangeMayOutliveAReset) {
     device().launch(3);
   }
   const auto all = results();
-  EXPECT_THAT(paths(all), testing::ElementsAre("inner"));
+  EXPECT_THAT(paths(all), ElementsAre("inner"));
   EXPECT_EQ(all[0].kernels, 1);
 }
 
@@ -225,7 +223,7 @@ TEST_F(SessionTest, ACopyOfTheProcessLeavesTheRecordingAlone) {
   ASSERT_EQ(waitpid(copy, &status, 0), copy);
   EXPECT_EQ(status, 0);
   { const Range range("after"); }
-  EXPECT_THAT(paths(results()), testing::ElementsAre("before", "open", "open/after"));
+  EXPECT_THAT(paths(results()), ElementsAre("before", "open", "open/after"));
 }
 
 TEST_F(SessionTest, ThreadsHaveStacksOfTheirOwn) {
@@ -274,7 +272,7 @@ TEST_F(SessionTest, CountersAreOfTheStretchesBetweenRanges) {
     const Range outer("outer");
     const Range inner("inner");
   }
-  EXPECT_THAT(device().counted, testing::ElementsAre("begin 0", "end", "begin 1", "end", "begin 2", "end"));
+  EXPECT_THAT(device().counted, ElementsAre("begin 0", "end", "begin 1", "end", "begin 2", "end"));
   const auto all = results();
   ASSERT_EQ(all[0].metrics.size(), 3U);
   EXPECT_EQ(all[0].metrics[1].name, "a__bytes.sum");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of Meta's HolisticTraceAnalysis 0.5.0 and of PyTorch 2.11 for the same traces. HTA reads a trace in its own
 // way first: `as_hta_reads` does the same, and the analyses of gpubench then give HTA's figures.
-#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "timeline/analyses/gpu/copies.h"
 #include "timeline/analyses/gpu/idle.h"
 #include "timeline/analyses/gpu/kernels.h"
@@ -339,7 +339,7 @@ TEST(OtherTools, layout_kernels_of_a_real_convolution_are_found) {
   const auto findings = timeline::analyze(timeline).findings;
   const auto found = std::ranges::find(findings, "kernels.layout", &Finding::code);
   ASSERT_NE(found, findings.end());
-  EXPECT_THAT(found->evidence, ::testing::HasSubstr("30 kernels on cuda:0 only change the layout"));
+  EXPECT_THAT(found->evidence, HasSubstr("30 kernels on cuda:0 only change the layout"));
   EXPECT_NEAR(found->gain_seconds.value_or(0.0), (153.696 + 101.088) * 1e-6, 1e-9);
 }
 

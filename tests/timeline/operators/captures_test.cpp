@@ -2,7 +2,6 @@
 #include "timeline/operators/captures.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "timeline/analysis.h"
 #include "timeline/operators/operators.h"
 #include "timeline/readers.h"
@@ -21,10 +21,6 @@
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
 using timeline::Timeline;
 
 std::string event(const char* category, const char* name, int start, int length, const std::string& arguments) {

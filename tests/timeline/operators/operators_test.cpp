@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/operators/operators.h"
 
-#include <gmock/gmock.h>
-
 #include <map>
 #include <string>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 
 TEST(Operators, own_what_they_launch) {
   Sample sample;

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/operators/replay.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::Sample;
-using timeline::SliceKind;
 
 constexpr const char* product = R"([[8, 4], [4, 2]]["float", "float"][][[4, 1], [2, 1]]["", ""])";
 

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/program/findings.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/program/program.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::DoubleNear;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Optional;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
-using timeline::TrackKind;
 constexpr std::int64_t us = 1000;
 
 std::string rule_texts(const Program& program) {
@@ -105,7 +96,7 @@ TEST(Findings, tell_the_longest_gap_of_their_cause) {
   const auto late = std::ranges::find(findings, "idle.device", &Finding::code);
   ASSERT_NE(late, findings.end());
   EXPECT_THAT(late->text, HasSubstr("it started late. The longest gap"));
-  EXPECT_THAT(late->evidence, ::testing::Not(HasSubstr(" ms"))) << "3 ms are the recording's";
+  EXPECT_THAT(late->evidence, Not(HasSubstr(" ms"))) << "3 ms are the recording's";
 }
 
 TEST(Findings, of_waits_whose_calls_lie_before_the_stretch_name_none) {
@@ -118,7 +109,7 @@ TEST(Findings, of_waits_whose_calls_lie_before_the_stretch_name_none) {
   stretch.add(80 * us, 200 * us);
   const auto findings = timeline::findings(linked, timeline::analyze(linked), {stretch});
   ASSERT_FALSE(findings.empty());
-  for (const Finding& one : findings) EXPECT_THAT(one.text, ::testing::Not(HasSubstr(": ."))) << one.text;
+  for (const Finding& one : findings) EXPECT_THAT(one.text, Not(HasSubstr(": ."))) << one.text;
 }
 
 TEST(Findings, of_waits_copies_and_overlaps) {

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/program/memory.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/program/program.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 
 timeline::MemoryEvent memory(std::int64_t time, std::uint64_t address, std::int64_t bytes, std::uint32_t source = 0,
                              timeline::MemoryKind kind = timeline::MemoryKind::device) {

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/program/overview.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdint>
 #include <random>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/program/program.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 constexpr std::int64_t us = 1000;
 
 TEST(Overview, joins_what_lies_close_and_keeps_what_is_long) {

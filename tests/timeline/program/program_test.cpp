@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/program/program.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::DoubleEq;
-using ::testing::HasSubstr;
-using ::testing::Optional;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
-using timeline::TrackKind;
 constexpr std::int64_t us = 1000;
 
 double idle(const GpuTime& gpu, IdleCause cause) {

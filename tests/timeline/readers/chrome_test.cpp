@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/input/bytes.h"
 #include "timeline/names.h"
@@ -23,16 +23,7 @@
 namespace gpubench {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 using timeline::Timeline;
-using timeline::TrackKind;
 
 const std::filesystem::path kept = GPUBENCH_KEPT_TRACES;
 
@@ -168,9 +159,8 @@ TEST(ChromeReader, names_gpus_and_keeps_the_values_that_work_depends_on) {
   for (const auto& slice : timeline.slices)
     if (slice.kind == SliceKind::other && slice.detail >= 0)
       inputs.push_back(timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
-  EXPECT_THAT(inputs,
-              ::testing::ElementsAre(R"([[1, 2, 3], [4, 2, 3], []]["float", "float", ""]["", "", "[0]"])",
-                                     R"([[1, 2], [2, 3]]["float", "float"])", R"([[7, 2], []]["long int", "a \" b"])"))
+  EXPECT_THAT(inputs, ElementsAre(R"([[1, 2, 3], [4, 2, 3], []]["float", "float", ""]["", "", "[0]"])",
+                                  R"([[1, 2], [2, 3]]["float", "float"])", R"([[7, 2], []]["long int", "a \" b"])"))
       << "a file that was formatted tells the same";
 }
 

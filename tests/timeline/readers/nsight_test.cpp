@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
@@ -18,10 +18,6 @@
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using timeline::Timeline;
 
 /// As Nsight Systems 2025 writes its tables, with the columns that are used and some that are not. Process 100 and

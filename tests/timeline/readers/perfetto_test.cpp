@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 #include "timeline/input/bytes.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"
@@ -17,11 +17,6 @@
 namespace gpubench {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using timeline::Timeline;
 
 const std::filesystem::path official = std::filesystem::path(GPUBENCH_KEPT_TRACES) / "official.perfetto-trace";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -8,13 +7,13 @@
 #include <string>
 
 #include "core/storage/storage.h"
+#include "tests/matchers.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::HasSubstr;
 using timeline::SliceKind;
 
 std::string varint(std::uint64_t value) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/statistics/breakdown.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/analyses/gpu/idle.h"
 #include "timeline/analyses/gpu/kernels.h"
@@ -18,11 +17,7 @@
 namespace gpubench {
 namespace {
 
-using ::testing::IsEmpty;
-using testing::Sample;
-using ::testing::SizeIs;
 using timeline::Breakdown;
-using timeline::SliceKind;
 
 /// Work at random places, of all kinds, on both streams, each with its call.
 Sample random_sample(std::uint32_t seed) {

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/statistics/difference.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::DoubleNear;
-using ::testing::HasSubstr;
-using testing::Sample;
-using ::testing::SizeIs;
 using timeline::Change;
-using timeline::SliceKind;
 constexpr std::int64_t us = 1000;
 
 /// Ten steps with kernels a and b and the operator that launches b; times vary by 1 %.

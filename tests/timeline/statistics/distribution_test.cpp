@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/statistics/distribution.h"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::ElementsAre;
 
 TEST(Distribution, is_that_of_pandas) {
   const timeline::Distribution all = timeline::distribution_of(std::vector<std::int64_t>{4, 1, 3, 2, 10});

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/structure/range_tree.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/program/program.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::FieldsAre;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
-using timeline::TrackKind;
 constexpr std::int64_t us = 1000;
 
 TEST(Ranges, nest_and_sum_up_the_kernels_launched_in_them) {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/structure/repeats.h"
 
-#include <gmock/gmock.h>
-
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tests/matchers.h"
+
 namespace gpubench::timeline {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 /// Of letters, each as heavy as the others, but capitals: a hundred times.
 std::vector<Repeat> of(std::string_view letters) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/structure/steps.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -14,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/program/program.h"
 #include "timeline/readers.h"
@@ -21,13 +20,7 @@
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::Sample;
-using ::testing::SizeIs;
 using timeline::Linked;
-using timeline::SliceKind;
 using timeline::Steps;
 using timeline::TimeWindow;
 

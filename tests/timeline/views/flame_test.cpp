@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/views/flame.h"
 
-#include <gmock/gmock.h>
-
 #include <map>
 #include <string>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
-using testing::Sample;
-using ::testing::UnorderedElementsAre;
 using timeline::FlameGraph;
 using timeline::FlameNode;
 using timeline::FlameOptions;
 using timeline::FlameWeight;
-using timeline::SliceKind;
 
 using Times = std::pair<std::int64_t, std::int64_t>;
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/views/rows.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::Sample;
-using timeline::SliceKind;
 
 /// "level: name from-to ..." of each row.
 std::vector<std::string> drawn(const timeline::Timeline& timeline, const timeline::RowOptions& options = {}) {

@@ -2,7 +2,6 @@
 // Recorded times held against device times: plain figures, no records.
 #include "tests/truth/activity/agreement.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,11 +13,10 @@
 #include "bench/timing/difference_timer.h"
 #include "tests/bench/device_timed.h"
 #include "tests/bench/fake_activity_source.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
 
 ActivityCheck compared(double recorded_seconds, Interval interval, const Measurement& measurement) {
   ActivityCheck check;

@@ -2,20 +2,16 @@
 // What device times have in common against records, on made-up comparisons.
 #include "tests/truth/activity/common_error.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
 #include "tests/bench/device_timed.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// By how much device times are wrong.
 struct Planted {

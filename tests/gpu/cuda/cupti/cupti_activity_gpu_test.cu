@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activity records on a real GPU against device times.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/vectors.h"
+#include "tests/matchers.h"
 #include "tests/truth/activity/agreement.h"
 #include "tests/truth/spin.h"
 
@@ -84,12 +84,12 @@ TEST_F(Activities, ACopyOf64MebibytesAgrees) {
   EXPECT_EQ(check.agreement, Agreement::agrees) << check.reason;
   EXPECT_GE(check.executions, 20);
   ASSERT_EQ(check.kernels.size(), 1U);
-  EXPECT_THAT(check.kernels[0].name, testing::HasSubstr("copy_kernel"));
+  EXPECT_THAT(check.kernels[0].name, HasSubstr("copy_kernel"));
   EXPECT_EQ(check.kernels[0].grid[0], blocks);
   EXPECT_EQ(check.kernels[0].block[0], threads);
   EXPECT_GT(check.kernels[0].registers, 0);
   // Built for this GPU, as CMake does where there is one.
-  EXPECT_THAT(check.kernels[0].code, testing::StartsWith("fnv1a64 of sm_")) << check.kernels[0].code_absent_reason;
+  EXPECT_THAT(check.kernels[0].code, StartsWith("fnv1a64 of sm_")) << check.kernels[0].code_absent_reason;
   EXPECT_FALSE(check.span_seconds);
 }
 
@@ -120,7 +120,7 @@ TEST_F(Activities, CopiesAndFillsAreRecordedAndNotCompared) {
   });
   const ActivityCheck& check = *measurement.activity;
   EXPECT_EQ(check.agreement, Agreement::not_compared);
-  EXPECT_THAT(check.reason, testing::HasSubstr("copies and fills"));
+  EXPECT_THAT(check.reason, HasSubstr("copies and fills"));
   EXPECT_EQ(check.copies, 2);
   EXPECT_TRUE(check.kernels.empty());
 }
@@ -130,7 +130,7 @@ TEST_F(Activities, AMissingLibraryLeavesTheGpuAlone) {
   const auto measurement = checked(
       "without CUPTI", [&](cudaStream_t stream) { GPUBENCH_CUDA_CHECK(truth::launch_spin(20'000, 1, stream)); });
   unsetenv("GPUBENCH_CUPTI");
-  EXPECT_THAT(measurement.activity->reason, testing::HasSubstr("cannot be loaded"));
+  EXPECT_THAT(measurement.activity->reason, HasSubstr("cannot be loaded"));
   EXPECT_FALSE(gpu_->lost());
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activity records without a GPU: from a library that plays CUPTI, with every failure.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,13 +11,10 @@
 #include "bench/activity/activity_pass.h"
 #include "gpu/cuda/cupti/cupti_sources.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 class FakeActivity : public FakeCuptiTest {
  protected:

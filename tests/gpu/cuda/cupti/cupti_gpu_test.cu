@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters on a real GPU against what must be counted: bytes of a copy and a triad, operations of a chain of FMAs.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,6 +20,7 @@
 #include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
+#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
@@ -221,7 +221,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
   EXPECT_TRUE(of_graph.counters.empty()) << of_graph.counters[0].name << " " << of_graph.counters[0].value;
   ASSERT_EQ(of_graph.absent_counters.size(), 2U);
   for (const auto& absent : of_graph.absent_counters) {
-    EXPECT_THAT(absent.reason, testing::HasSubstr("CUDA graph")) << absent.name;
+    EXPECT_THAT(absent.reason, HasSubstr("CUDA graph")) << absent.name;
     std::cout << "a graph: " << absent.name << ": " << absent.reason << "\n";
   }
   Measurement of_kernel;
@@ -330,7 +330,7 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
                   return Inputs::allocate(size, device);
                 });
   EXPECT_EQ(inputs.keep(once, 2), std::nullopt);
-  EXPECT_THAT(copied, testing::ElementsAre(changed.bytes()));
+  EXPECT_THAT(copied, ElementsAre(changed.bytes()));
   const auto begun = changed.to_host();
   for (int pass = 0; pass < 3; ++pass) {
     inputs.restore();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUPTI without a GPU: metric names and passes of many chips from the real library's Host API, and every failure from a
 // library that plays CUPTI.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/matchers.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -41,14 +41,6 @@ MetricValues count_alone(MetricSource& source, const std::vector<std::string>& m
   if (!values.lost.empty()) throw MetricsUnavailable(values.lost);
   return values;
 }
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::SizeIs;
-using testing::UnorderedElementsAre;
 
 struct Chip {
   std::string name;

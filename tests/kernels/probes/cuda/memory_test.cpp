@@ -12,7 +12,7 @@
 namespace gpubench::probes {
 namespace {
 
-class CudaProbes : public testing::CudaTest {
+class CudaProbes : public CudaTest {
  protected:
   static constexpr std::size_t count = 2 * memory_granule;
 };

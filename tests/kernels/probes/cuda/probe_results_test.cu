@@ -23,7 +23,7 @@ namespace {
 constexpr NumberFormat all_types[] = {NumberFormat::fp64, NumberFormat::tf32, NumberFormat::fp16,
                                       NumberFormat::bf16, NumberFormat::fp8,  NumberFormat::int8};
 
-class ProbeResults : public testing::CudaTest {
+class ProbeResults : public CudaTest {
  protected:
   using Kernel = std::function<Launched(const LoopLaunch&)>;
 

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/gpu/copies.h"
 
-#include <gmock/gmock.h>
-
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
-using ::testing::Pair;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 
 TEST(Copies, have_bytes_and_bandwidth_by_direction) {
   Sample sample;

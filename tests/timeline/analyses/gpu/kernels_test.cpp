@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/gpu/kernels.h"
 
-#include <gmock/gmock.h>
-
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 
 TEST(Kernels, by_stream_and_by_range) {
   Sample sample;

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/host/launches.h"
 
-#include <gmock/gmock.h>
-
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Pair;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 constexpr std::int64_t us = 1000;
 
 TEST(Launches, have_the_statistics_of_hta) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/analysis.h"
 
 namespace gpubench {
 namespace {
-
-using testing::Sample;
-using timeline::SliceKind;
 
 /// An operator within one of its name, which launches three kernels, then a fourth by itself.
 void linear(Sample& sample, std::int64_t at, const char* last) {
@@ -58,7 +55,7 @@ TEST(Sequences, OfManyKernelsAreCut) {
     sample.kernel(10 * i, 10 * i + 1, 10 * i + 2, 10 * i + 3, "kernel_" + std::to_string(i));
   const ResultTable table = timeline::tables_of(sample.sorted(), "sequences").front();
   ASSERT_EQ(table.rows.size(), 1U);
-  EXPECT_THAT(std::get<std::string>(table.rows[0][1]), ::testing::EndsWith(" more"));
+  EXPECT_THAT(std::get<std::string>(table.rows[0][1]), EndsWith(" more"));
   EXPECT_LT(std::get<std::string>(table.rows[0][1]).size(), 5000U);
 }
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/ranks/collectives.h"
 
-#include <gmock/gmock.h>
-
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/analysis.h"
 
 namespace gpubench {
 namespace {
-
-using testing::Sample;
-using timeline::SliceKind;
 
 /// Two ranks, of which the second comes late.
 struct Ranks : Sample {
@@ -91,7 +87,7 @@ TEST(Collectives, OfOneRankHaveNoSkewAndHostileSizesNone) {
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<Absent>(table.rows[0][4]));
   EXPECT_TRUE(std::holds_alternative<Absent>(table.rows[0][7]));
-  EXPECT_THAT(table.notes.front(), ::testing::HasSubstr("of one rank"));
+  EXPECT_THAT(table.notes.front(), HasSubstr("of one rank"));
 }
 
 TEST(Collectives, BusBandwidthIsThatOfNccl) {

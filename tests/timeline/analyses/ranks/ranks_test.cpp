@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/ranks/ranks.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdint>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
-using timeline::TrackKind;
 constexpr std::int64_t us = 1000;
 
 /// Two ranks, each with one stream; the second is late by `late` in each collective, and its clock by `clock`.

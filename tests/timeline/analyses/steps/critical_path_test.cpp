@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/steps/critical_path.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 #include "timeline/readers.h"
 #include "timeline/views/rows.h"
@@ -17,14 +16,8 @@
 namespace gpubench {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Pair;
-using testing::Sample;
 using timeline::CriticalPath;
 using timeline::PathKind;
-using timeline::SliceKind;
-using timeline::TrackKind;
 constexpr std::int64_t us = 1000;
 
 /// "host 0 10": kind, start and end of each part.

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/steps/iterations.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdint>
 #include <string>
 
+#include "tests/matchers.h"
 #include "tests/timeline/sample_timeline.h"
 
 namespace gpubench {
 namespace {
-
-using ::testing::IsEmpty;
-using testing::Sample;
-using ::testing::SizeIs;
-using timeline::SliceKind;
 
 TEST(Iterations, are_the_steps_of_the_profiler) {
   Sample sample;
