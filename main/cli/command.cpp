@@ -135,48 +135,47 @@ OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string
 
 OptionRows common_rows(const std::string& formats) {
   OptionRows rows = {
-      {"--quiet", "", "", "", Rank::common, once, "Print no table and no progress: reports, warnings and errors only.",
+      {"--quiet", "", "", Rank::common, "Print no table and no progress: reports, warnings and errors only.",
        use::set(&Options::quiet)},
-      {"--color", "auto|always|never", "", "auto", Rank::other, once,
+      {"--color", "auto|always|never", "auto", Rank::other,
        "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE.",
        use::choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
-      {"--width", "COLUMNS", "", "", Rank::other, once,
+      {"--width", "COLUMNS", "", Rank::other,
        "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
        "100; a pipe keeps long names whole. --width=85mm is the width of pictures on paper.",
        use_width}};
   if (!formats.empty())
-    rows.insert(rows.begin(), {"--out", "FILE", "", "", Rank::common, repeatable,
+    rows.insert(rows.begin(), {"--out", "FILE", "", Rank::common,
                                "Write the result. Repeatable. The extension decides: " + formats + ".",
-                               use::list(&Options::outputs)});
+                               use::list(&Options::outputs), "", repeatable});
   return rows;
 }
 
 OptionRows shared_rows(std::initializer_list<std::string_view> flags) {
   return chosen_rows(
-      {{"--filter", "REGEX", "", "", Rank::common, once,
+      {{"--filter", "REGEX", "", Rank::common,
         "Take only the points whose name matches. A leading '-' inverts the choice.",
         use::text(&FilterOptions::filter)},
-       {"--calibration", "FILE", "", "", Rank::common, once,
+       {"--calibration", "FILE", "", Rank::common,
         "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
         "device estimate its times.",
         use::text(&CeilingFileOptions::calibration_file)},
-       {"--drift-check", "on|off", "", "on", Rank::other, once,
+       {"--drift-check", "on|off", "on", Rank::other,
         "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
         "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
         use::choice(&CeilingOptions::drift_check, std::vector{true, false})},
-       {"--kernels", "", "", "", Rank::other, once,
+       {"--kernels", "", "", Rank::other,
         "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
         "records them by CUPTI and, with --metrics, counts each kernel by itself, too.",
         use::set(&Options::kernels)},
-       {"--chart", "NAME[:WHICH][@DEVICE]", "", "", Rank::other, once,
+       {"--chart", "NAME[:WHICH][@DEVICE]", "", Rank::other,
         "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, "
         "samples, ladder, latency or intensity; of several runs rooflines, times or changes. WHICH is an operation "
         "(for samples, a point). Without it the name of the file decides, as in h200-roofline.svg.",
         use::text(&PictureOptions::chart)},
-       {"--title", "TEXT", "", "", Rank::other, once, "The title of pictures, in place of the chart's own.",
+       {"--title", "TEXT", "", Rank::other, "The title of pictures, in place of the chart's own.",
         use::text(&reports::PictureStyle::title)},
-       {"--theme", "light|dark", "", "light", Rank::other, once,
-        "Colours of pictures: for white paper or for a dark page.",
+       {"--theme", "light|dark", "light", Rank::other, "Colours of pictures: for white paper or for a dark page.",
         use::choice(&reports::PictureStyle::dark, std::vector{false, true})}},
       flags);
 }

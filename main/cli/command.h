@@ -27,17 +27,17 @@ inline constexpr int wrong_usage = 64;
 }  // namespace exit_codes
 
 enum class Rank { common, other };  ///< the help of a run shows the common ones first
-inline constexpr bool once = false, repeatable = true;
+inline constexpr bool repeatable = true;
 
 struct OptionRow {
   std::string flag;           ///< "--calibrate"
   std::string value;          ///< what it takes: "quick|full", "FILE"; empty for a switch
-  std::string implied;        ///< the value that the bare flag stands for; empty when one must be given
   std::string default_value;  ///< read as if given, and shown in the help
   Rank rank;
-  bool repeatable;
   std::string help;
   std::function<void(Options&, const OptionRow&, const std::string&)> use;
+  std::string implied = "";  ///< the value that the bare flag stands for; empty when one must be given
+  bool repeatable = false;
 };
 
 using OptionRows = std::vector<OptionRow>;
@@ -56,8 +56,8 @@ struct Command {
   std::string examples = "";  ///< one a line; each begins with "gpubench"
   Inputs inputs = {};
   std::string formats = "";   ///< of --out: ".json .csv"; empty: without --out
-  bool runs_program = false;  ///< takes a program's words after "--"
   OptionRows options = {};    ///< its own; --out and those of the console follow
+  bool runs_program = false;  ///< takes a program's words after "--"
 
   std::function<std::unique_ptr<Options>()> defaults = nullptr;
   std::function<void(Options&)> check = nullptr;     ///< what options rule out together; may be null

@@ -201,15 +201,14 @@ int run_ab(const AbOptions& options) {
 
 OptionRows own_rows() {
   using enum Rank;
-  return {{"--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
+  return {{"--total-budget", "SECONDS", "600", common, "Maximum time for all processes.",
            use::number(&AbOptions::total_budget_seconds, 0.1, 1e6)},
-          {"--precision", "PERCENT", "", "1", common, once,
+          {"--precision", "PERCENT", "1", common,
            "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is decided.",
            use::number(&AbOptions::precision, 0.001, 1000.0, 0.01)},
-          {"--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
+          {"--pairs", "N", "", common, "Run exactly this many pairs of processes.",
            use::count(&AbOptions::pairs, 2, 10'000)},
-          {"--keep", "DIR", "", "", common, once, "Keep the runs there, in base/ and new/.",
-           use::text(&AbOptions::keep_folder)}};
+          {"--keep", "DIR", "", common, "Keep the runs there, in base/ and new/.", use::text(&AbOptions::keep_folder)}};
 }
 
 }  // namespace
@@ -223,9 +222,9 @@ extern const CommandFile ab_command{
                        "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
                        {"BASE_PROGRAM NEW_PROGRAM", "Two benchmark programs. Their own options follow after --.", 2, 2},
                        ".json .csv .md",
-                       true,
                        joined_rows({chosen_rows(comparison_rows(), {"--fail-on", "--min-effect", "--force", "--time"}),
-                                    own_rows()})},
+                                    own_rows()}),
+                       true},
                run_ab)};
     }};
 

@@ -104,8 +104,7 @@ int list_calibrations(const Options& options) {
   const auto devices = devices_here();
   const auto style = stdout_style(options);
   const std::string now = utc_now();
-  std::vector<Column> columns = {{"name", false, {}}, {"device", false, {}}, {"mode", false, {}},
-                                 {"age", false, {}},  {"fits", false, {}},   {"driver", false, {}}};
+  std::vector<Column> columns = {{"name"}, {"device"}, {"mode"}, {"age"}, {"fits"}, {"driver"}};
   std::string notes;
   for (const auto& stored : all) {
     std::vector<std::string> cells = {stored.name, "", "", "", "no", ""};

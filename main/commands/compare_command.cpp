@@ -51,10 +51,9 @@ extern const CommandFile compare_command{
               {"BASE NEW", "Each is a run file, or a folder of run files of one program: one file for each process.", 2,
                2},
               ".json .csv .md .html",
-              false,
               joined_rows(
                   {comparison_rows(),
-                   {{"--paired", "", "", "", Rank::common, once,
+                   {{"--paired", "", "", Rank::common,
                      "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps them.",
                      use::set(&compare::CompareOptions::paired)}}})},
           run_compare)};

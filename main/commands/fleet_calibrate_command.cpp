@@ -167,14 +167,14 @@ extern const CommandFile fleet_calibrate_command{
       using enum Rank;
       using Own = FleetCalibrateOptions;
       const OptionRows rows = joined_rows(
-          {{{"--out", "DIR", "", "", common, once,
+          {{{"--out", "DIR", "", common,
              "The folder for the results, which all ranks see. A new one for each campaign.", use::text(&Own::folder)},
-            {"--probes", "brief|quick|full", "", "quick", common, once,
+            {"--probes", "brief|quick|full", "quick", common,
              "What each rank measures in each phase: two ceilings in a second, or a calibration.",
              use::choice(&Own::probes, std::vector{Probes::brief, Probes::quick, Probes::full})},
-            {"--runs", "N", "", "3", common, once, "How often all phases are gone through. Findings need three.",
+            {"--runs", "N", "3", common, "How often all phases are gone through. Findings need three.",
              use::count(&Own::runs, 1, 1000)},
-            {"--links", "", "", "", common, once,
+            {"--links", "", "", common,
              "Measure links, too: between the GPUs of a node, each way and both, by copies and by kernels; to the "
              "host's NUMA nodes; by MPI messages of 4 MiB between all hosts, and by NCCL of 64 MiB between GPUs of "
              "several nodes.",
@@ -187,7 +187,6 @@ extern const CommandFile fleet_calibrate_command{
                                       "gpubench fleet calibrate --out=campaign --rank=3 --ranks=16 --local-rank=3",
                                       {},
                                       "",
-                                      false,
                                       rows},
                               fleet_calibrate, check_fleet_calibrate)};
     }};

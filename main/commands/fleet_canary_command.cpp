@@ -301,20 +301,20 @@ extern const CommandFile fleet_canary_command{
       using enum Rank;
       using Own = CanaryOptions;
       const OptionRows rows = joined_rows(
-          {{{"--baseline", "FILE", "", "", common, once,
+          {{{"--baseline", "FILE", "", common,
              "What is usual: the JSON of fleet join of a campaign with --probes=brief. Without it: what GPUs of the "
              "kind are known to reach, and the other GPUs of this node.",
              use::text(&Own::baseline)},
-            {"--max-seconds", "SECONDS", "", "60", common, once,
+            {"--max-seconds", "SECONDS", "60", common,
              "End after this time, whatever hangs: what did not answer is named, and the exit code is 2.",
              use::number(&Own::max_seconds, 1.0, 3600.0)},
-            {"--min-effect", "PERCENT", "", "5", common, once,
+            {"--min-effect", "PERCENT", "5", common,
              "A GPU is slow when it is further below the baseline, and four times as far as GPUs differ there.",
              use::number(&Own::min_effect, 0.0, 100.0, 0.01)},
-            {"--links", "", "", "", common, once,
+            {"--links", "", "", common,
              "Measure links, too, as fleet calibrate does. The baseline's campaign must have them.",
              use::set(&Own::links)},
-            {"--event", "FILE.json", "", "", other, once,
+            {"--event", "FILE.json", "", other,
              "Write what was found as a health event of NVSentinel, to be kept and shown alone. Not where nothing is "
              "known.",
              use::text(&Own::event_file)}},
@@ -325,7 +325,6 @@ extern const CommandFile fleet_canary_command{
                                       "gpubench fleet canary --max-seconds=30",
                                       {},
                                       "",
-                                      false,
                                       rows},
                               fleet_canary)};
     }};

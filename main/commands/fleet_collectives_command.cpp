@@ -233,26 +233,26 @@ extern const CommandFile fleet_collectives_command{
       using enum Rank;
       using Own = CollectivesOptions;
       const OptionRows rows = joined_rows(
-          {{{"--by", "auto|nccl|mpi", "", "auto", common, once,
+          {{{"--by", "auto|nccl|mpi", "auto", common,
              "What exchanges messages: NCCL between GPUs, MPI between hosts. auto: NCCL where all ranks have a GPU and "
              "NCCL. GPUBENCH_NCCL names its libnccl.so.2.",
              use::choice(&Own::by, std::vector{ExchangeBy::whatever, ExchangeBy::nccl, ExchangeBy::mpi})},
-            {"--collectives", "NAME,...", "", "", common, once,
+            {"--collectives", "NAME,...", "", common,
              "Only these of all-reduce, all-gather, reduce-scatter, broadcast, all-to-all and send-receive.",
              choose_collectives},
-            {"--min-bytes", "BYTES", "", "8", common, once, "The smallest message; each is twice the one before.",
+            {"--min-bytes", "BYTES", "8", common, "The smallest message; each is twice the one before.",
              use::number(&Own::min_bytes, 1.0, largest_message)},
-            {"--max-bytes", "BYTES", "", "", common, once,
+            {"--max-bytes", "BYTES", "", common,
              "The largest message. Without it: 4 GiB by NCCL, or what the GPUs have room for, and 64 MiB by MPI.",
              use::number(&Own::max_bytes, 1.0, largest_message)},
-            {"--overlap", "", "", "", common, once,
+            {"--overlap", "", "", common,
              "Say what collectives and products of matrices on the same GPUs cost each other.",
              use::set(&Own::overlap)},
-            {"--steps-folder", "DIR", "", "", common, once,
+            {"--steps-folder", "DIR", "", common,
              "A new folder that all ranks see, for steps by files where there is no MPI.", use::text(&Own::folder)},
-            {"--iterations", "N", "", "200", other, once, "Iterations of each message, fewer where they take long.",
+            {"--iterations", "N", "200", other, "Iterations of each message, fewer where they take long.",
              use::count(&Own::iterations, 5, 1'000'000)},
-            {"--max-point-seconds", "SECONDS", "", "0.5", other, once,
+            {"--max-point-seconds", "SECONDS", "0.5", other,
              "About how long a row of iterations of a message may take.",
              use::number(&Own::max_point_seconds, 0.001, 3600.0)}},
            fleet_rank_rows(
@@ -264,7 +264,6 @@ extern const CommandFile fleet_collectives_command{
                   "gpubench fleet collectives --overlap --steps-folder=/shared/steps --rank=0 --ranks=2 --local-rank=0",
                   {},
                   ".json .csv",
-                  false,
                   rows},
           fleet_collectives_of_rank)};
     }};

@@ -2,7 +2,6 @@
 // gpubench fleet: many GPUs on many nodes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "core/base/files.h"
@@ -136,15 +135,15 @@ extern const CommandFile fleet_command{
     55, [] {
       using enum Rank;
       const OptionRows judging = {
-          {"--json", "", "", "", common, once, "Print the result as JSON; with --out, write it there as JSON.",
+          {"--json", "", "", common, "Print the result as JSON; with --out, write it there as JSON.",
            use::set(&Options::json)},
-          {"--min-effect", "PERCENT", "", "2", common, once,
+          {"--min-effect", "PERCENT", "2", common,
            "Smaller deficits are no findings: the 95 % interval must reach this.",
            use::number(&fleet::SlowOptions::min_effect, 0.0, 100.0, 0.01)},
-          {"--false-discovery", "PERCENT", "", "1", other, once,
+          {"--false-discovery", "PERCENT", "1", other,
            "Expected share of false ones among the findings of a run (Benjamini and Hochberg).",
            use::number(&fleet::SlowOptions::false_discovery, 1e-6, 50.0, 0.01)},
-          {"--min-runs", "N", "", "3", other, once, "A finding is confirmed in every run, and in at least so many.",
+          {"--min-runs", "N", "3", other, "A finding is confirmed in every run, and in at least so many.",
            use::count(&fleet::SlowOptions::min_runs, 1, 1000)}};
       const std::string formats = ".html .json .csv .parquet .prom";
       return std::vector{
@@ -155,7 +154,6 @@ extern const CommandFile fleet_command{
                        "gpubench fleet join campaign/ --out=campaign.html --out=campaign.parquet",
                        {"DIR", "The folder that the ranks of fleet calibrate wrote to.", 1, 1},
                        formats,
-                       false,
                        judging},
                fleet_join),
           with(Command{"fleet diff",
@@ -163,7 +161,6 @@ extern const CommandFile fleet_command{
                        "gpubench fleet diff monday/ tuesday/",
                        {"BASE NEW", "Folders of two campaigns.", 2, 2},
                        formats,
-                       false,
                        judging},
                fleet_diff),
           with(Command{"fleet history",
@@ -173,7 +170,6 @@ extern const CommandFile fleet_command{
                        {"UUID DIR...", "The GPU, by its UUID or a beginning of it, and folders of campaigns.", 2,
                         10'000},
                        ".html .json .csv",
-                       false,
                        chosen_rows(judging, {"--json", "--min-effect"})},
                fleet_history)};
     }};

@@ -269,8 +269,8 @@ extern const CommandFile gate_command{
       using enum Rank;
       const char* const run_files =
           "Run files, or folders of them. All are of the same code, one file for each process.";
-      const OptionRows store = {{"--store", "DIR", "", ".gpubench", common, once, "The folder of the baselines.",
-                                 use::text(&GateOptions::store)}};
+      const OptionRows store = {
+          {"--store", "DIR", ".gpubench", common, "The folder of the baselines.", use::text(&GateOptions::store)}};
       return std::vector{
           Command{"gate", "Compare runs with a stored baseline, in CI"},
           with(Command{"gate update",
@@ -279,11 +279,10 @@ extern const CommandFile gate_command{
                        "gpubench gate update runs/ --label=v1.4",
                        {"RUN...", run_files, 1, 10'000},
                        "",
-                       false,
                        joined_rows(
                            {chosen_rows(comparison_rows(), {"--time"}),
                             store,
-                            {{"--label", "TEXT", "", "", common, once,
+                            {{"--label", "TEXT", "", common,
                               "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.",
                               use::text(&GateOptions::label)}}})},
                gate_update),
@@ -298,11 +297,10 @@ extern const CommandFile gate_command{
                    "criterion. They are added by their dates, those that are there already are not.",
                    1, 10'000},
                   "",
-                  false,
-                  joined_rows({store,
-                               {{"--label", "TEXT", "", "", common, once,
-                                 "What the runs are of. Without it: the commit that each names.",
-                                 use::text(&GateOptions::label)}}})},
+                  joined_rows(
+                      {store,
+                       {{"--label", "TEXT", "", common, "What the runs are of. Without it: the commit that each names.",
+                         use::text(&GateOptions::label)}}})},
               gate_import),
           with(Command{"gate check",
                        "Compare runs with the baseline of this machine",
@@ -310,11 +308,10 @@ extern const CommandFile gate_command{
                        "gpubench gate check runs/ --summary=summary.md --out=gate.json",
                        {"RUN...", run_files, 1, 10'000},
                        ".json .csv .md",
-                       false,
                        joined_rows(
                            {comparison_rows(),
                             store,
-                            {{"--summary", "FILE.md", "", "", common, once,
+                            {{"--summary", "FILE.md", "", common,
                               "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
                               use::text(&GateOptions::summary_file)}}})},
                gate_check),
@@ -325,10 +322,9 @@ extern const CommandFile gate_command{
                        "gpubench gate history --min-effect=5",
                        {},
                        ".json .csv .md .html",
-                       false,
                        joined_rows({chosen_rows(comparison_rows(), {"--filter", "--min-effect"}),
                                     store,
-                                    {{"--repository", "DIR", "", ".", common, once,
+                                    {{"--repository", "DIR", ".", common,
                                       "The git repository whose commits the labels of entries name: each change gets "
                                       "those since the entry before.",
                                       use::text(&GateOptions::repository)}}})},

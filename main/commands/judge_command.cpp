@@ -67,25 +67,25 @@ int run_judge(const JudgeOptions& options) {
 
 OptionRows judge_rows() {
   return joined_rows(
-      {{{"--json", "", "", "", Rank::common, once,
-         "Print one line of JSON for each candidate, as soon as it is judged.", use::set(&JudgeOptions::on)},
-        {"--time-budget", "SECONDS", "", "5", Rank::common, once,
+      {{{"--json", "", "", Rank::common, "Print one line of JSON for each candidate, as soon as it is judged.",
+         use::set(&JudgeOptions::on)},
+        {"--time-budget", "SECONDS", "5", Rank::common,
          "Time a candidate for so long at most, and shorter where its interval is narrow.",
          use::number(&JudgeOptions::seconds, 0.01, 3600.0)},
-        {"--resume", "FOLDER", "", "", Rank::common, once,
+        {"--resume", "FOLDER", "", Rank::common,
          "Keep verdicts in this folder, and judge nothing again whose files and options are the same.",
          use::text(&JudgeOptions::text)},
-        {"--jobs", "N", "", "1", Rank::common, once,
+        {"--jobs", "N", "1", Rank::common,
          "Check so many candidates at once. Timing is always done one by one, with nothing beside it.",
          use::count(&JudgeOptions::count, 1, 1024)},
-        {"--time-limit", "SECONDS", "", "60", Rank::other, once,
+        {"--time-limit", "SECONDS", "60", Rank::other,
          "End a candidate that takes longer to load, or for one batch of calls.",
          use::number(&JudgeOptions::seconds, 0.1, 86400.0)},
-        {"--memory-limit", "MIB", "", "8192", Rank::other, once, "Memory that a candidate may take. 0: no limit.",
+        {"--memory-limit", "MIB", "8192", Rank::other, "Memory that a candidate may take. 0: no limit.",
          use::count(&JudgeOptions::count, 0, 1 << 30)},
-        {"--no-cold", "", "", "", Rank::other, once, "Take no times with cold caches.", use::set(&JudgeOptions::on)},
-        {"--no-namespaces", "", "", "", Rank::other, once,
-         "Do not shut candidates in: no own network, files and processes.", use::set(&JudgeOptions::on)}},
+        {"--no-cold", "", "", Rank::other, "Take no times with cold caches.", use::set(&JudgeOptions::on)},
+        {"--no-namespaces", "", "", Rank::other, "Do not shut candidates in: no own network, files and processes.",
+         use::set(&JudgeOptions::on)}},
        shared_rows({"--calibration"})});
 }
 
@@ -102,7 +102,6 @@ extern const CommandFile judge_command{
                        {"PROBLEM CANDIDATE...",
                         "A problem with its reference, and candidates: files, or folders of them.", 2, 100'000},
                        ".json .jsonl .html",
-                       false,
                        judge_rows()},
                run_judge)};
     }};

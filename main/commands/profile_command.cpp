@@ -308,62 +308,60 @@ int run_profile(const ProfileOptions& options) {
 OptionRows own_rows() {
   using enum Rank;
   return {
-      {"--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
+      {"--metrics", "none|core|flops|units|NAME,...", "core,units", common,
        "Hardware counters to read around launches of each kernel group, in the same run. core: bytes "
        "moved and occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s "
        "and counted in launches of its own. none: times alone.",
        use::metrics(&ProfileOptions::metrics)},
-      {"--metrics-launches", "N", "", "20", other, once,
+      {"--metrics-launches", "N", "20", other,
        "Launches of each kernel group that are counted at first, in each set. Later ones are counted ever more rarely.",
        use::count(&profile::InjectionOptions::counted_launches, 1, 100'000)},
-      {"--metrics-budget", "SECONDS", "", "", other, once,
+      {"--metrics-budget", "SECONDS", "", other,
        "Time that reading counters may add to the program. Unless given, 1.5 s to a program of less than 2 s, "
        "else 3 s and a tenth of its time.",
        use::number(&profile::InjectionOptions::counting_seconds, 0.1, 1e6)},
-      {"--metrics-runs", "N", "", "1", other, once,
+      {"--metrics-runs", "N", "1", other,
        "Runs the program so often, and counts another part of the metrics in each run. For programs "
        "whose kernels do not recur; the program must do the same each time.",
        use::count(&ProfileOptions::metrics_runs, 1, 16)},
-      {"--kernels", "REGEX", "", "", common, once,
-       "Judge only kernels whose name matches (an extended regular expression).",
+      {"--kernels", "REGEX", "", common, "Judge only kernels whose name matches (an extended regular expression).",
        use::text(&ProfileOptions::kept_kernels)},
-      {"--torch", "", "", "", common, once,
+      {"--torch", "", "", common,
        "Of a program that uses PyTorch: each module's forward, its backward and each optimizer step is a range, so "
        "that kernels are told by the module that launched them. The program is not changed.",
        use::set(&profile::InjectionOptions::torch_ranges)},
-      {"--range", "NAME", "", "", common, once,
+      {"--range", "NAME", "", common,
        "Judge only what was launched in NVTX ranges of this name, as the steps of the program.",
        use::text(&ProfileOptions::kept_range)},
-      {"--whole", "", "", "", common, once,
+      {"--whole", "", "", common,
        "Judge all of the program: imports, compilation, weights and warm-up too. Else the report is of its steps, "
        "where it repeats itself.",
        use::set(&ProfileOptions::whole)},
-      {"--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
+      {"--start-after", "SECONDS", "", other, "Record from this long after CUDA was initialised.",
        use::number(&profile::InjectionOptions::start_after_seconds, 0.0, 1e6)},
-      {"--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
+      {"--duration", "SECONDS", "", other, "Record for this long; the program runs on.",
        use::number(&profile::InjectionOptions::duration_seconds, 0.001, 1e6)},
-      {"--capture-range", "cudaProfilerApi", "", "", other, once,
-       "Record only between cudaProfilerStart and cudaProfilerStop.",
+      {"--capture-range", "cudaProfilerApi", "", other, "Record only between cudaProfilerStart and cudaProfilerStop.",
        use::choice(&profile::InjectionOptions::capture_range, std::vector{true})},
-      {"--on-demand", "", "", "", other, once,
+      {"--on-demand", "", "", other,
        "Record nothing until gpubench profile --trigger=PID asks, then for its --duration, again and again.",
        use::set(&profile::InjectionOptions::on_demand)},
-      {"--trigger", "PID", "", "", other, once,
+      {"--trigger", "PID", "", other,
        "Run no program: have this process, which --on-demand started, and those that descend from it record for "
        "--duration (5 s), and report. Without counters, unless --metrics asks for them.",
        use::count(&ProfileOptions::trigger, 1, std::numeric_limits<int>::max())},
-      {"--leave", "", "", "", other, once,
+      {"--leave", "", "", other,
        "With --trigger: have CUPTI leave the process afterwards, so that launches are as fast as before. Not where it "
        "used CUDA graphs, several threads or several GPUs, which would break: there it stays, idle, and the report "
        "says why.",
        use::set(&profile::InjectionOptions::leave)},
-      {"--max-recording", "GIB", "", "4", other, once,
+      {"--max-recording", "GIB", "4", other,
        "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is "
        "beyond is not recorded.",
        use::number(&profile::InjectionOptions::max_bytes, 0.001, 10'000.0, 1073741824.0)},
-      {"--keep", "DIR", "", "", other, once, "Keep the recording there, for --recording.",
+      {"--keep", "DIR", "", other, "Keep the recording there, for --recording.",
        use::text(&ProfileOptions::keep_folder)},
-      {"--recording", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+      {"--recording", "DIR", "", other, "Run no program: judge a recording that --keep kept.",
        use::text(&ProfileOptions::recording_folder)},
   };
 }
@@ -380,9 +378,9 @@ extern const CommandFile profile_command{
                        "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
                        {"", "The program and its arguments follow after --.", 0, 0},
                        reports::known_extensions() + " .perfetto-trace .trace.json",
-                       true,
                        joined_rows({own_rows(),
-                                    shared_rows({"--calibration", "--drift-check", "--chart", "--title", "--theme"})})},
+                                    shared_rows({"--calibration", "--drift-check", "--chart", "--title", "--theme"})}),
+                       true},
                run_profile, check)};
     }};
 

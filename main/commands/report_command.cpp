@@ -83,7 +83,6 @@ extern const CommandFile report_command{
               "gpubench report a.json b.json --out=both-roofline.svg",
               {"RUN...", "Run files. Each is judged anew. Several are drawn over one another.", 1, reports::max_runs},
               reports::known_extensions(),
-              false,
               shared_rows({"--filter", "--calibration", "--kernels", "--chart", "--title", "--theme"})},
           run_report)};
     }};

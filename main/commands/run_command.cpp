@@ -191,15 +191,15 @@ void check(RunOptions& options) {
 OptionRows own_rows() {
   using enum Rank;
   return {
-      {"--calibrate", "quick|full", "quick", "", common, once,
+      {"--calibrate", "quick|full", "", common,
        "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare --calibrate is quick.",
-       use::choice(&RunOptions::calibrate, std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
-      {"--device", "cpu|cuda:N|all", "", "", common, once,
-       "Where to measure. Without it: cuda:0 if there is one, else cpu.", use::text(&RunOptions::device)},
-      {"--filter", "REGEX", "", "", common, once,
-       "Run only the points whose name matches. A leading '-' inverts the choice.", use::text(&FilterOptions::filter)},
-      {"--list", "", "", "", common, once, "List the points that would run, and stop.", use::set(&RunOptions::list)},
-      {"--arg", "NAME=VALUES", "", "", common, repeatable,
+       use::choice(&RunOptions::calibrate, std::vector{calibrate::Mode::quick, calibrate::Mode::full}), "quick"},
+      {"--device", "cpu|cuda:N|all", "", common, "Where to measure. Without it: cuda:0 if there is one, else cpu.",
+       use::text(&RunOptions::device)},
+      {"--filter", "REGEX", "", common, "Run only the points whose name matches. A leading '-' inverts the choice.",
+       use::text(&FilterOptions::filter)},
+      {"--list", "", "", common, "List the points that would run, and stop.", use::set(&RunOptions::list)},
+      {"--arg", "NAME=VALUES", "", common,
        "Replace the registered values of an argument in every operation that has it: n=1024,4096 or n=2^10..2^26:4 or "
        "type=float. Repeatable.",
        [](Options& options, const OptionRow&, const std::string& value) {
@@ -208,59 +208,60 @@ OptionRows own_rows() {
          } catch (const bench::ArgumentError& error) {
            throw UsageError(error.what());
          }
-       }},
-      {"--once", "N", "1", "", other, once,
+       },
+       "", repeatable},
+      {"--once", "N", "", other,
        "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, between "
        "cudaProfilerStart and cudaProfilerStop.",
-       use::count(&RunOptions::once, 1, 100'000)},
-      {"--time", "stream|device|latency|call|graph|all,...", "", "stream,device", common, once,
+       use::count(&RunOptions::once, 1, 100'000), "1"},
+      {"--time", "stream|device|latency|call|graph|all,...", "stream,device", common,
        "Which times of a GPU operation to measure; the first is the point's. stream: launched back to back, the host "
-       "kept "
-       "ahead. device: the operation alone. latency: from launch to finished. call: a loop of calls as a program makes "
+       "kept ahead. device: the operation alone. latency: from launch to finished. call: a loop of calls as a program "
+       "makes "
        "them, host included; verdicts are then of the call. graph: a loop that replays it as a CUDA graph. all: these.",
        use_times},
-      {"--cache", "warm|cold", "", "warm", common, once,
+      {"--cache", "warm|cold", "warm", common,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        use::choice(&RunOptions::cache_state, std::vector{"warm", "cold"})},
-      {"--verify", "changed|every", "", "changed", other, once,
+      {"--verify", "changed|every", "changed", other,
        "When to check results that have a check. changed: before timing, and after it with other inputs, where "
        "state.inputs has them. every: after timing in any case, with each set of inputs.",
        use::choice(&RunOptions::verify_every, std::vector{false, true})},
-      {"--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
+      {"--metrics", "none|core|flops|units|NAME,...", "none", common,
        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
        use::metrics(&RunOptions::metrics)},
-      {"--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
+      {"--time-budget", "SECONDS", "0.25", other, "Maximum time to sample one point.",
        use::number(&RunOptions::time_budget_seconds, 0.001, 3600.0)},
-      {"--brief", "", "", "", other, once,
+      {"--brief", "", "", other,
        "Take samples as short as they can be, and stop at a point once its times are known within 5 % or 0.5 us.",
        use::set(&RunOptions::brief)},
-      {"--adaptive", "SIZES", "16", "", other, once,
+      {"--adaptive", "SIZES", "", other,
        "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
        "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
-       use::count(&RunOptions::adaptive_sizes, 1, 1000)},
-      {"--check", "ncu-rule,...", "activity", "", other, once,
-       "ncu-rule: show what the SpeedOfLight rule of Nsight Compute says beside each verdict.", use_checks},
-      {"--accept-load", "", "", "", other, once,
+       use::count(&RunOptions::adaptive_sizes, 1, 1000), "16"},
+      {"--check", "ncu-rule,...", "", other,
+       "ncu-rule: show what the SpeedOfLight rule of Nsight Compute says beside each verdict.", use_checks, "activity"},
+      {"--accept-load", "", "", other,
        "Store a calibration that was measured while others used more than a tenth of its cores. Without it: not "
        "stored, and --calibrate ends with 4.",
        use::set(&RunOptions::accept_load)},
-      {"--since", "last|off", "", "last", other, once,
+      {"--since", "last|off", "last", other,
        "Show what changed since the last run of this program on these devices, which the cache keeps.",
        use::choice(&RunOptions::since_last, std::vector{true, false})},
-      {"--isolate", "", "", "", other, once,
+      {"--isolate", "", "", other,
        "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one point.",
        use::set(&RunOptions::isolate)},
-      {"--isolate-timeout", "SECONDS", "", "", other, once,
+      {"--isolate-timeout", "SECONDS", "", other,
        "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
        use::number(&RunOptions::isolate_timeout_seconds, 0.1, 86400.0)},
-      {"--resume", "RUN.json", "", "", other, once,
-       "Take the points that this run already has, and measure the others.", use::text(&RunOptions::resume_file)},
-      {"--completion", "bash|zsh|fish", "", "", other, once, "Print the completion script of a shell, and stop.",
+      {"--resume", "RUN.json", "", other, "Take the points that this run already has, and measure the others.",
+       use::text(&RunOptions::resume_file)},
+      {"--completion", "bash|zsh|fish", "", other, "Print the completion script of a shell, and stop.",
        [](Options& options, const OptionRow&, const std::string& shell) {
          options.text = completion_script(options.name(), shell);
        }},
-      {"--version", "", "", "", other, once, "Print the version, and stop.",
+      {"--version", "", "", other, "Print the version, and stop.",
        [](Options& options, const OptionRow&, const std::string&) {
          options.text = fmt::format("gpubench {}\n", version);
        }},
@@ -279,7 +280,6 @@ extern const CommandFile run_command{
                        "gpubench --device=cpu --list",
                        {},
                        reports::known_extensions(),
-                       false,
                        joined_rows({own_rows(), shared_rows({"--calibration", "--drift-check", "--kernels", "--chart",
                                                              "--title", "--theme"})})},
                run_operations, check)};

@@ -305,16 +305,15 @@ int run_serve(const ServeOptions&) {
 
 extern const CommandFile serve_command{
     70, [] {
-      return std::vector{with(
-          Command{"serve",
-                  "Show a folder of runs and traces in a browser",
-                  "gpubench serve results/",
-                  {"DIR", "A folder with runs, calibrations, traces.", 1, 1},
-                  "",
-                  false,
-                  {{"--port", "PORT", "", "6970", Rank::common, once, "Where to listen; 0 takes any port that is free.",
-                    use::count(&ServeOptions::port, 0, 65535)}}},
-          run_serve)};
+      return std::vector{
+          with(Command{"serve",
+                       "Show a folder of runs and traces in a browser",
+                       "gpubench serve results/",
+                       {"DIR", "A folder with runs, calibrations, traces.", 1, 1},
+                       "",
+                       {{"--port", "PORT", "6970", Rank::common, "Where to listen; 0 takes any port that is free.",
+                         use::count(&ServeOptions::port, 0, 65535)}}},
+               run_serve)};
     }};
 
 }  // namespace gpubench

@@ -218,42 +218,38 @@ extern const CommandFile trace_command{
       const OptionRow as_json = {"--json",
                                  "",
                                  "",
-                                 "",
                                  common,
-                                 once,
                                  "Print the result as JSON; with --out, write it there as JSON.",
                                  use::set(&Options::json)};
       const OptionRows frames = {
-          {"--time", "gpu|host", "", "", common, once,
+          {"--time", "gpu|host", "", common,
            "Which time the frames show: that of the kernels, copies and fills they launched, or that of the host's "
            "threads. Without it: the GPU's where there is any. Pages of trace flame have both.",
            use::choice(&TraceOptions::flame_weight,
                        std::vector{timeline::FlameWeight::gpu, timeline::FlameWeight::host})},
-          {"--min-duration-us", "US", "", "0", other, once,
-           "Leave out frames with less time in all; their callers keep it.",
+          {"--min-duration-us", "US", "0", other, "Leave out frames with less time in all; their callers keep it.",
            use::number(&timeline::FlameOptions::min_duration_ns, 0.0, 1e12, 1e3)},
-          {"--max-depth", "LEVELS", "", "512", other, once,
+          {"--max-depth", "LEVELS", "512", other,
            "Leave out what is deeper within a thread; the time is that of the last level shown.",
            use::count(&timeline::FlameOptions::max_depth, 1, 512)},
-          {"--group-small-kernels", "yes|no", "", "yes", other, once,
+          {"--group-small-kernels", "yes|no", "yes", other,
            "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
            use::choice(&timeline::FlameOptions::small_kernel_share,
                        std::vector{timeline::FlameOptions().small_kernel_share, 0.0})}};
       const OptionRows selection = {
-          {"--iteration", "N", "", "", common, once,
+          {"--iteration", "N", "", common,
            "Of each process the N-th iteration alone, from 0. With --range the N-th of these ranges.",
            use::count(&timeline::Selection::iteration, 0, 1'000'000'000)},
-          {"--range", "NAME", "", "", common, once,
+          {"--range", "NAME", "", common,
            "What was launched in ranges of this name alone. Numbered ones: the name that they share.",
            use::text(&timeline::Selection::range)},
-          {"--rank", "N", "", "", other, once, "This rank alone.",
-           use::count(&timeline::Selection::rank, 0, 1'000'000'000)},
-          {"--from", "SECONDS", "", "", other, once, "What ran from then on, since the first event.",
+          {"--rank", "N", "", other, "This rank alone.", use::count(&timeline::Selection::rank, 0, 1'000'000'000)},
+          {"--from", "SECONDS", "", other, "What ran from then on, since the first event.",
            use::number(&timeline::Selection::from_seconds, -1e12, 1e12)},
-          {"--to", "SECONDS", "", "", other, once, "What ran until then, since the first event.",
+          {"--to", "SECONDS", "", other, "What ran until then, since the first event.",
            use::number(&timeline::Selection::to_seconds, -1e12, 1e12)}};
       const OptionRows ceilings = {
-          {"--calibration", "FILE", "", "", common, once,
+          {"--calibration", "FILE", "", common,
            "Judge operators whose shapes the trace tells (record_shapes=True) by the ceilings in this file. "
            "--out=FILE.svg draws their roofline.",
            use::text(&CeilingFileOptions::calibration_file)}};
@@ -268,7 +264,6 @@ extern const CommandFile trace_command{
                              "profile. Several are those of one program: a trace for each rank.",
                              1, max_traces},
                             std::move(formats),
-                            false,
                             joined_rows({own, selection})},
                     run);
       };
@@ -282,11 +277,11 @@ extern const CommandFile trace_command{
         if (is_summary || is_steps) own.insert(own.begin(), ceilings.front());
         const bool of_operator = one->by == timeline::Analysis::any_operator;
         if (of_operator)
-          own.insert(own.begin(), {"--operator", "NAME", "", "", common, once, std::string(one->by_help),
-                                   use::text(&TraceOptions::by)});
+          own.insert(own.begin(),
+                     {"--operator", "NAME", "", common, std::string(one->by_help), use::text(&TraceOptions::by)});
         else if (!one->by.empty() && !is_flame)
-          own.insert(own.begin(), {"--by", std::string(one->by), "", std::string(one->by.substr(0, one->by.find('|'))),
-                                   common, once, std::string(one->by_help), use::text(&TraceOptions::by)});
+          own.insert(own.begin(), {"--by", std::string(one->by), std::string(one->by.substr(0, one->by.find('|'))),
+                                   common, std::string(one->by_help), use::text(&TraceOptions::by)});
         Command command = of_traces(std::string(one->name), std::string(one->what),
                                     fmt::format("gpubench trace {} {}", one->name,
                                                 of_operator                           ? "traces/convolution.json.gz "

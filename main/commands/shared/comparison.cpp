@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/commands/shared/comparison.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/model/points.h"
@@ -15,25 +13,25 @@ OptionRows comparison_rows() {
   return joined_rows(
       {shared_rows({"--filter"}),
        {
-           {"--fail-on", "regression|inconclusive|never", "", "regression", common, once,
+           {"--fail-on", "regression|inconclusive|never", "regression", common,
             "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an "
             "undecided one.",
             use::choice(
                 &ComparisonOptions::fail_on,
                 std::vector{compare::FailOn::regression, compare::FailOn::inconclusive, compare::FailOn::never})},
-           {"--min-effect", "PERCENT", "", "1", common, once, "Smaller changes count as the same.",
+           {"--min-effect", "PERCENT", "1", common, "Smaller changes count as the same.",
             use::number(&compare::CompareOptions::min_effect, 0.0, 1000.0, 0.01)},
-           {"--process-noise", "PERCENT", "", "", common, once,
+           {"--process-noise", "PERCENT", "", common,
             "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with "
             "one run a side, an assumption.",
             use::number(&compare::CompareOptions::process_deviation, 0.0001, 1000.0, 0.01)},
-           {"--force", "", "", "", common, once, "Compare even where the devices or their settings differ too much.",
+           {"--force", "", "", common, "Compare even where the devices or their settings differ too much.",
             use::set(&compare::CompareOptions::force)},
-           {"--same-model", "", "", "", common, once,
+           {"--same-model", "", "", common,
             "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
             "differ by is part of the noise.",
             use::set(&compare::CompareOptions::same_model)},
-           {"--time", "device|stream|latency|call|graph", "", "", common, once,
+           {"--time", "device|stream|latency|call|graph", "", common,
             "Compare this kind of time, and leave out points without it. Without it: the main time of each point, or "
             "where the sides differ in that, one that both have. What gate update is given holds for later checks.",
             use::choice(&compare::CompareOptions::clock,

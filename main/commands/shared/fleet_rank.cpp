@@ -20,24 +20,23 @@ OptionRows fleet_rank_rows(std::initializer_list<std::string_view> flags) {
   using enum Rank;
   using Own = FleetRankOptions;
   const OptionRows rows = {
-      {"--device", "DEVICE", "", "", common, once, "Measure this device alone, such as cpu or cuda:1.",
-       use::text(&Own::device)},
-      {"--steps", "auto|mpi|files", "", "auto", common, once,
+      {"--device", "DEVICE", "", common, "Measure this device alone, such as cpu or cuda:1.", use::text(&Own::device)},
+      {"--steps", "auto|mpi|files", "auto", common,
        "How ranks wait for each other. auto: by MPI under its launchers where this gpubench has it, else by files in a "
        "folder that all see. With files the others go on when a rank dies.",
        use::choice(&Own::steps, std::vector{StepsBy::whatever, StepsBy::mpi, StepsBy::files})},
-      {"--max-step-seconds", "SECONDS", "", "300", common, once,
+      {"--max-step-seconds", "SECONDS", "300", common,
        "A rank that comes later to a step is given up. It must be longer than a measurement.",
        use::number(&Own::max_step_seconds, 0.1, 86400.0)},
-      {"--rank", "N", "", "", other, once, "This process's rank, from 0, where no launcher tells it (Slurm, MPI).",
+      {"--rank", "N", "", other, "This process's rank, from 0, where no launcher tells it (Slurm, MPI).",
        use::count(&Own::rank, 0, fleet::max_ranks)},
-      {"--ranks", "N", "", "", other, once, "How many ranks there are.", use::count(&Own::ranks, 1, fleet::max_ranks)},
-      {"--local-rank", "N", "", "", other, once, "Its rank on its node: the number of its GPU.",
+      {"--ranks", "N", "", other, "How many ranks there are.", use::count(&Own::ranks, 1, fleet::max_ranks)},
+      {"--local-rank", "N", "", other, "Its rank on its node: the number of its GPU.",
        use::count(&Own::local_rank, 0, fleet::max_ranks)},
-      {"--campaign", "TEXT", "", "", other, once,
+      {"--campaign", "TEXT", "", other,
        "What all ranks of this campaign share. Without it: the job's number, or the folder's name.",
        use::text(&Own::campaign)},
-      {"--node", "NAME", "", "", other, once, "The node's name. Without it: the host name.", use::text(&Own::node)}};
+      {"--node", "NAME", "", other, "The node's name. Without it: the host name.", use::text(&Own::node)}};
   return chosen_rows(rows, flags);
 }
 
