@@ -80,10 +80,10 @@ std::optional<std::filesystem::path> cache_directory() {
 }
 
 std::filesystem::path cache_file(const std::filesystem::path& directory, const Device& device) {
-  const auto uuid = device.properties.find("uuid");
-  const std::string name = device.kind == DeviceKind::cpu    ? "cpu-" + device.name
-                           : uuid != device.properties.end() ? uuid->second
-                                                             : device.id + "-" + device.name;
+  const std::string uuid = device.property("uuid");
+  const std::string name = device.kind == DeviceKind::cpu ? "cpu-" + device.name
+                           : !uuid.empty()                ? uuid
+                                                          : device.id + "-" + device.name;
   return directory / (file_stem(name) + ".json");
 }
 

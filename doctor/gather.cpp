@@ -136,11 +136,7 @@ GpuFacts gather_gpu(const Device& device) {
   GpuFacts gpu;
   gpu.id = device.id;
   gpu.name = device.name;
-  const auto property = [&](const char* key) {
-    const auto found = device.properties.find(key);
-    return found == device.properties.end() ? std::string() : found->second;
-  };
-  gpu.uuid = property("uuid");
+  gpu.uuid = device.property("uuid");
   static_cast<bench::DeviceReadings&>(gpu) = bench::backend_of(device).readings(device);
   if (gpu.processes.value) std::erase(*gpu.processes.value, static_cast<unsigned>(getpid()));
   try {

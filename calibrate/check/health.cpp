@@ -56,11 +56,6 @@ ReferenceGpu gpu_of(const Json& json, const Json& margins) {
   return gpu;
 }
 
-std::string property(const Device& device, const std::string& key) {
-  const auto found = device.properties.find(key);
-  return found == device.properties.end() ? std::string() : found->second;
-}
-
 BandCheck band_check(const Ceiling& ceiling, const ReferenceFigure& figure) {
   BandCheck result;
   result.resource = ceiling.resource;
@@ -187,10 +182,10 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   if (device.units != known->units)
     health.reason = fmt::format("the figures are for a GPU with {} multiprocessors, and this one has {}", known->units,
                                 device.units);
-  else if (property(device, "mig") == "on")
+  else if (device.property("mig") == "on")
     health.reason = "MIG is on, and the figures are for a whole GPU";
   if (!health.reason.empty()) return health;
-  const auto limit = number_in<double>(property(device, "power_limit_w"));
+  const auto limit = number_in<double>(device.property("power_limit_w"));
   const bool held_back = limit && known->power_limit_watts && *limit < *known->power_limit_watts;
   for (const ReferenceFigure& figure : known->figures) {
     const Ceiling* const ceiling = calibration.find(figure.resource);

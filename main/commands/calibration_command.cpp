@@ -113,10 +113,9 @@ int list_calibrations(const Options& options) {
       const Calibration& one = *stored.calibration;
       std::string fits;
       std::tie(fits, reason) = fit_of(one, devices);
-      const auto driver = one.device.properties.find("driver");
       cells = {stored.name, one.device.name,
                one.mode,    format_age(one.created_utc, now),
-               fits,        driver == one.device.properties.end() ? "" : driver->second};
+               fits,        one.device.property("driver")};
     }
     if (!reason.empty())
       notes += paragraph("", fmt::format("{}: {}", printable(stored.name), printable(reason)), color::dim, style);

@@ -166,8 +166,7 @@ Judgement judge_by_kind(const fleet::Campaign& campaign, double min_effect) {
     Calibration alone;
     alone.device = campaign.gpus[gpu].device;
     for (const Device& here : bench::gpus())
-      if (here.properties.contains("uuid") && here.properties.at("uuid") == campaign.gpus[gpu].uuid())
-        alone.device = here;
+      if (here.property("uuid") == campaign.gpus[gpu].uuid()) alone.device = here;
     for (std::size_t test = 0; test < campaign.tests.size(); ++test) {
       const std::size_t place = campaign.place(test, 0, gpu);
       if (campaign.tests[test].phase != "alone" || !(campaign.values[place] > 0.0)) continue;

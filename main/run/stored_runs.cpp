@@ -122,8 +122,7 @@ std::optional<std::filesystem::path> file_of_last(const Run& run) {
   for (const Device& device : run.devices) {
     add(device.id);
     add(device.name);
-    const auto uuid = device.properties.find("uuid");
-    add(uuid == device.properties.end() ? "" : uuid->second);
+    add(device.property("uuid"));
   }
   return *cache / "last" / fmt::format("{:016x}.json.gz", hash.value());
 }
