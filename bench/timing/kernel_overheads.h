@@ -2,10 +2,8 @@
 // What launches cost beside the work of their kernels.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

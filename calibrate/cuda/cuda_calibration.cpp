@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/cuda/cuda_calibration.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

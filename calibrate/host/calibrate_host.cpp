@@ -11,7 +11,6 @@
 #include "bench/timing/launch_overhead.h"
 #include "calibrate/host/calibration_context.h"
 #include "core/statistics/statistics.h"
-#include "gpu/devices.h"
 #include "kernels/probes/host/probes.h"
 
 namespace gpubench::calibrate {

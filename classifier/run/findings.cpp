@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 

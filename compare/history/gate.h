@@ -2,7 +2,6 @@
 // Runs against a stored baseline.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "compare/compare.h"

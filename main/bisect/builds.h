@@ -21,7 +21,6 @@
 #include "core/base/time.h"
 #include "core/model/run.h"
 #include "main/bisect/bisect_options.h"
-#include "main/cli/output.h"
 #include "main/commands/shared/repository.h"
 
 namespace gpubench {

@@ -24,7 +24,6 @@
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/comparison.h"
-#include "main/run/stored_runs.h"
 
 namespace gpubench {
 namespace {

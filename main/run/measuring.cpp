@@ -22,7 +22,6 @@
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
 #include "main/embedding.h"
-#include "main/run/context.h"
 #include "main/run/google_outputs.h"
 #include "main/run/post_timing.h"
 #include "main/run/run_ceilings.h"

@@ -3,7 +3,6 @@
 // last one that asked, and its callbacks to the first. So this one gives up what another one asks for.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -13,7 +13,6 @@
 
 #include "core/base/base64.h"
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/storage/document.h"
 #include "gpubench/version.h"
 #include "reports/comparisons.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibrations between runs: whose they are, whether they still fit, and that a failure leaves the old one whole.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>

@@ -3,7 +3,6 @@
 // and what each step took. For those who work on probes: `probe_table [quick|full] [cpu|cuda:N] [FILE.json]`.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>

@@ -11,7 +11,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "classifier/classifier.h"
 #include "core/model/resources.h"

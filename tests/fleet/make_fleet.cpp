@@ -4,7 +4,6 @@
 // it.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>

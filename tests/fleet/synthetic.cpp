@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <random>
 #include <utility>
 
 namespace gpubench::fleet {

@@ -13,7 +13,6 @@
 #include <iostream>
 #include <iterator>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -3,7 +3,6 @@
 // its ceilings say. What it cannot do, no other room may ask for.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "gpubench/kernel_trace.cuh"
 #include "kernel_trace/probes.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 
 #include "core/model/points.h"

@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "reports/charts/charts.h"
 #include "reports/html/markup.h"

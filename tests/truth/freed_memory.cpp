@@ -6,13 +6,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <vector>
 
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpu/cuda/handles.h"
-#include "gpu/devices.h"
 #include "gpu/memory/memory.h"
 #include "gpu/memory/scrubbing.h"
 #include "tests/truth/gpu_main.h"

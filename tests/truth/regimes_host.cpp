@@ -4,7 +4,6 @@
 #include <gpubench/gpubench.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "bench/activity/activity_pass.h"
 #include "tests/matchers.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "classifier/classifier.h"
 #include "classifier/verdict/confidence.h"
 #include "tests/classifier/machines.h"

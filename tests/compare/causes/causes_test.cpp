@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
-#include <utility>
 
 #include "compare/compare.h"
 #include "tests/compare/compared_runs.h"

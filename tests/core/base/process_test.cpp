@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "tests/matchers.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/range_profiler/interval_timer.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <ctime>
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>

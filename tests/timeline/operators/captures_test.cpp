@@ -8,7 +8,6 @@
 #include <fstream>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "tests/matchers.h"
 #include "timeline/analysis.h"

@@ -8,7 +8,6 @@
 #include <random>
 
 #include "tests/bench/device_timed.h"
-#include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {

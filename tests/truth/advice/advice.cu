@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 #include <gpubench/gpubench.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 

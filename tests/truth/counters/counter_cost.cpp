@@ -3,7 +3,6 @@
 // up. Prints a table in Markdown.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

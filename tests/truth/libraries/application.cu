@@ -2,9 +2,6 @@
 // Kernels as applications have them, written plainly rather than for the last per cent.
 #include <cuda_fp16.h>
 
-#include <memory>
-#include <vector>
-
 #include "common.h"
 
 namespace libraries {

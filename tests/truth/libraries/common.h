@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>

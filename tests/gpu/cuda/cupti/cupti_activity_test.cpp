@@ -2,7 +2,6 @@
 // Activity records without a GPU: from a library that plays CUPTI, with every failure.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -2,10 +2,8 @@
 // The arithmetic loops do the work they declare: known answers for every round. No times are asserted.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "kernels/probes/host/kernels.h"
