@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the command line share: a calibration and a run of copy in a folder of their own, and how words are refused."""
+"""What tests of the command line share: a folder of their own, a calibration and a run of copy in it, and how words are refused."""
 
 import os
 import pathlib
@@ -51,20 +51,45 @@ def wait_until_gone(processes, seconds=60):
     return left
 
 
-class CommandLineTest(unittest.TestCase):
+class FolderTest(unittest.TestCase):
+    """The tests of a class have a folder, and an environment in which programs keep there what they keep."""
+
+    columns = 80
+
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), COLUMNS="80")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        (cls.folder / "tmp").mkdir()
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS=str(cls.columns))
         for name in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
             cls.environment.pop(name, None)
+
+    @classmethod
+    def gpubench(cls, *arguments, **environment):
+        return subprocess.run([str(GPUBENCH), *map(str, arguments)], env=dict(cls.environment, **environment), capture_output=True, text=True, timeout=300)
+
+    def fine(self, *arguments, **environment):
+        """What it prints."""
+        result = self.gpubench(*arguments, **environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def assert_refused(self, result, *words, code=64):
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        last = result.stderr.strip().splitlines()[-1]
+        self.assertTrue(last.startswith("gpubench: "), last)
+        for word in words:
+            self.assertIn(word, last)
+
+
+class CommandLineTest(FolderTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
         cls.first = cls.gpubench("--calibrate", "--accept-load", f"--out={cls.folder}/calibration-run.json")
         cls.cached = list((cls.folder / "cache" / "gpubench").glob("*.json"))
         cls.measured = cls.gpubench("--filter=^copy/n:(1024|4096)/", *[f"--out={cls.folder}/run{e}" for e in (".json", ".csv", ".md", ".html")])
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     @classmethod
     def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
@@ -75,10 +100,3 @@ class CommandLineTest(unittest.TestCase):
 
     def stored(self, *arguments):
         return self.gpubench(*arguments, on_cpu=False)
-
-    def assert_refused(self, result, *words, code=64):
-        self.assertEqual(result.returncode, code, result.stderr)
-        last = result.stderr.strip().splitlines()[-1]
-        self.assertTrue(last.startswith("gpubench: "), last)
-        for word in words:
-            self.assertIn(word, last)

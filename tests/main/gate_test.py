@@ -9,22 +9,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-GPUBENCH, PLANTED, CRASHING, SLOW, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:6])
+from command_line import GPUBENCH, FolderTest
+
+PLANTED, CRASHING, SLOW, SOURCE = (pathlib.Path(argument) for argument in sys.argv[2:6])
 SAMPLE = SOURCE / "tests" / "reports" / "golden" / "run.json"
 
 
-class Commands(unittest.TestCase):
+class Commands(FolderTest):
+    columns = 100
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-gate-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100")
+        super().setUpClass()
         for name in ("GITHUB_SHA", "CI_COMMIT_SHA", "GITHUB_STEP_SUMMARY", "GPUBENCH_PLANTED"):
             cls.environment.pop(name, None)
-        (cls.folder / "tmp").mkdir()
         # The slower program: the same with a variable set, without a shell.
         cls.slower = cls.folder / "slower"
         cls.slower.write_text(f"#!{sys.executable}\nimport os, sys\nos.environ['GPUBENCH_PLANTED'] = '2'\nos.execv({str(PLANTED)!r}, [{str(PLANTED)!r}] + sys.argv[1:])\n")
@@ -33,21 +34,6 @@ class Commands(unittest.TestCase):
         for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             cls.environment[options] = ":".join(filter(None, [cls.environment.get(options), "handle_segv=0", "handle_abort=0"]))
         subprocess.run([str(PLANTED), "--device=cpu", "--calibrate", "--accept-load", "--quiet"], env=cls.environment, capture_output=True, timeout=300, check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def gpubench(self, *arguments, **more):
-        environment = dict(self.environment, **more)
-        return subprocess.run([str(GPUBENCH), *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=300)
-
-    def assert_refused(self, result, *words, code=64):
-        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-        last = result.stderr.strip().splitlines()[-1]
-        self.assertTrue(last.startswith("gpubench: "), last)
-        for word in words:
-            self.assertIn(word, last)
 
     def processes(self, name, factor=1.0, count=4, change=None):
         """A folder of runs as so many processes would write them, 0.3 % apart."""

@@ -3,31 +3,21 @@
 calibration of an H200."""
 
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-PROGRAM, TRACES, DATA, CALIBRATION = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+from command_line import FolderTest
+
+TRACES, DATA, CALIBRATION = map(pathlib.Path, sys.argv[2:5])
 KINETO = str(TRACES / "kineto.json")
 
 
-class Trace(unittest.TestCase):
+class Trace(FolderTest):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-trace-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def gpubench(self, *arguments, **environment):
-        clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE")}
-        return subprocess.run([PROGRAM, *map(str, arguments)], env=dict(clean, COLUMNS="80", **environment), capture_output=True, text=True, timeout=300)
-
-    def fine(self, *arguments, **environment):
-        result = self.gpubench(*arguments, **environment)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=type(self).folder))
 
     def refused(self, *arguments, code=64):
         result = self.gpubench(*arguments)

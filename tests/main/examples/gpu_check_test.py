@@ -4,28 +4,24 @@
 Exit code 77: skipped, because there is no CUDA device."""
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-GPUBENCH = sys.argv[1]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from command_line import GPUBENCH, FolderTest  # noqa: E402
+
 POINTS = "--filter=^(copy|reduction)/n:(1048576|16777216)/"
 
 
-class GpuCheck(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder), COLUMNS="200")
-        cls.environment.pop("GPUBENCH_CUPTI", None)
+class GpuCheck(FolderTest):
+    columns = 200
 
     @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.environment.pop("GPUBENCH_CUPTI", None)
 
     def checked(self, *flags, **environment):
         out = self.folder / "run.json"

@@ -2,31 +2,18 @@
 """gpubench trace timeline, flame and the page of diff as their user meets them. Arguments: the program, a folder with traces."""
 
 import json
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-PROGRAM, TRACES = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from command_line import FolderTest  # noqa: E402
+
+TRACES = pathlib.Path(sys.argv[2])
 KINETO = str(TRACES / "kineto.json")
 
 
-class TracePages(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-trace-pages-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def gpubench(self, *arguments):
-        return subprocess.run([PROGRAM, *map(str, arguments)], env=dict(os.environ, COLUMNS="80"), capture_output=True, text=True, timeout=300)
-
-    def fine(self, *arguments):
-        result = self.gpubench(*arguments)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
-
+class TracePages(FolderTest):
     def written(self, name, *arguments):
         file = self.folder / name
         self.fine("trace", *arguments, f"--out={file}")

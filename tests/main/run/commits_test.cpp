@@ -2,11 +2,9 @@
 #include "main/run/commits.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "core/base/process.h"
+#include "tests/in_folder.h"
 
 namespace gpubench {
 namespace {
@@ -29,13 +27,9 @@ TEST(Commits, AddressesOfPagesHoldNoSecrets) {
     EXPECT_EQ(commit_address(remote), "") << remote;
 }
 
-class Repository : public ::testing::Test {
+class Repository : public InFolder {
  protected:
-  Repository() {
-    std::filesystem::create_directories(folder_);
-    git({"init", "-q"});
-  }
-  ~Repository() override { std::filesystem::remove_all(folder_); }
+  Repository() { git({"init", "-q"}); }
 
   std::string git(std::vector<std::string> words) {
     words.insert(words.begin(), {"git", "-C", folder_.string(), "-c", "user.name=A \x1f B", "-c", "user.email=a@b"});
@@ -47,9 +41,6 @@ class Repository : public ::testing::Test {
     git({"commit", "-q", "--allow-empty", "-m", subject});
     return git({"rev-parse", "HEAD"});
   }
-
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("gpubench-commits-" + std::to_string(::getpid()));
 };
 
 TEST_F(Repository, AChangeGetsTheCommitsSinceTheEntryBefore) {

@@ -3,27 +3,19 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
+
+#include "tests/in_folder.h"
 
 namespace gpubench {
 namespace {
 
-class CodeIdentity : public ::testing::Test {
+class CodeIdentity : public InFolder {
  protected:
-  CodeIdentity() { std::filesystem::create_directories(folder_); }
-  ~CodeIdentity() override { std::filesystem::remove_all(folder_); }
-
-  std::map<std::string, std::string> of(const std::string& bytes) {
-    const auto file = folder_ / "program";
-    std::ofstream(file, std::ios::binary) << bytes;
-    return code_identity(file);
-  }
+  std::map<std::string, std::string> of(const std::string& bytes) { return code_identity(file("program", bytes)); }
   static std::string section(const std::string& name, const std::string& code, const std::string& other) {
     // Header, code, other bytes, names, and three section headers.
     const std::string names = std::string(1, '\0') + name + std::string(1, '\0') + ".names" + std::string(1, '\0');
@@ -49,9 +41,6 @@ class CodeIdentity : public ::testing::Test {
     bytes.append(reinterpret_cast<const char*>(sections), sizeof(sections));
     return bytes;
   }
-
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("gpubench-code-" + std::to_string(::getpid()));
 };
 
 TEST(CompilerFlags, AreThoseOfAllParts) {

@@ -10,12 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from command_line import children_of, wait_until_gone  # noqa: E402
+from command_line import FolderTest, children_of, wait_until_gone  # noqa: E402
 
 GPUBENCH, CRASHING, SHIM = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 QUICK = ("--device=cpu", "--drift-check=off", "--filter=^copy/n:(1024|4096)/", "--time-budget=0.01")
@@ -28,22 +27,19 @@ def limited(**limits):
     return set_limits
 
 
-class FailingCalls(unittest.TestCase):
+class FailingCalls(FolderTest):
+    columns = 100
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        for name in ("tmp", "work"):
-            (cls.folder / name).mkdir()
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100", OMP_NUM_THREADS="1")
+        super().setUpClass()
+        (cls.folder / "work").mkdir()
+        cls.environment["OMP_NUM_THREADS"] = "1"
         cls.log = cls.folder / "log"
         # Ceilings that were measured under load are not kept unasked, and each run would measure its own.
         cls.gpubench("--device=cpu", "--calibrate", "--accept-load", "--quiet")
         first = cls.gpubench(*QUICK, f"--out={cls.folder}/run.json")
         assert first.returncode == 0, first.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     @classmethod
     def gpubench(cls, *arguments, program=GPUBENCH, stdout=subprocess.PIPE, fail=None, **options):

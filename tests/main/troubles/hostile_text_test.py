@@ -3,23 +3,24 @@
 the hostile program and the source folder."""
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-GPUBENCH, HOSTILE, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:4])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from command_line import GPUBENCH, FolderTest  # noqa: E402
+
+HOSTILE, SOURCE = (pathlib.Path(argument) for argument in sys.argv[2:4])
 TEXT = "x\n::add-mask::y\r\x1b[2J\x9b\u202e ##[error]z ##vso[task.complete]"
 
 
-class HostileText(unittest.TestCase):
+class HostileText(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), COLUMNS="80", LC_ALL="C.UTF-8")
+        super().setUpClass()
+        cls.environment["LC_ALL"] = "C.UTF-8"
         kept = json.loads((SOURCE / "tests/reports/kept/run-2-a.json").read_text())
         cls.run_file = cls.folder / "run.json"
         for place in (kept["context"], kept["points"][0]["measurement"], *kept["devices"]):
@@ -36,10 +37,6 @@ class HostileText(unittest.TestCase):
         ).stderr.split("device cpu: ")[1].split("\n")[0].split(" (")[0]
         cls.calibration_file.write_text(json.dumps(calibration))
         cls.run_file.write_text(json.dumps(kept))
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def said(self, *command):
         """Both streams, which hold nothing that is obeyed."""

@@ -2,35 +2,29 @@
 """--isolate, --resume, and what is left of a run that was ended. Arguments: gpubench, the crashing and the slow program."""
 
 import json
-import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from command_line import children_of, wait_until_gone, warnings_of  # noqa: E402
+from command_line import GPUBENCH, FolderTest, children_of, wait_until_gone, warnings_of  # noqa: E402
 
-GPUBENCH, CRASHING, SLOW = (pathlib.Path(argument) for argument in sys.argv[1:4])
+CRASHING, SLOW = (pathlib.Path(argument) for argument in sys.argv[2:4])
 
 
-class Isolation(unittest.TestCase):
+class Isolation(FolderTest):
+    columns = 100
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        (cls.folder / "tmp").mkdir()
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100",
-                               GPUBENCH_TEST_HOLD=str(cls.folder / "hold"))
+        super().setUpClass()
+        cls.environment["GPUBENCH_TEST_HOLD"] = str(cls.folder / "hold")
         cls.calibrated = cls.run_program(CRASHING, "--isolate", "--filter=^works/1024")
         cls.crashed = cls.run_program(CRASHING, "--isolate", "--isolate-timeout=5", "--time-budget=0.02", f"--out={cls.folder}/crashed.json")
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     @classmethod
     def start(cls, program, *arguments):

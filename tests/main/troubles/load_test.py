@@ -7,20 +7,23 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-GPUBENCH = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from command_line import GPUBENCH, FolderTest  # noqa: E402
+
 FILTER = "--filter=^(copy|saxpy)/n:1024/"
 
 
-class Load(unittest.TestCase):
+class Load(FolderTest):
+    columns = 200
+
     @classmethod
     def setUpClass(cls):
         if not pathlib.Path("/proc/self/schedstat").exists():
             raise unittest.SkipTest("this system does not tell how long threads wait")
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-load-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), OMP_NUM_THREADS="1", COLUMNS="200")
+        super().setUpClass()
+        cls.environment["OMP_NUM_THREADS"] = "1"
         # All on one core, with three that never rest: a quarter of it is left.
         cls.core = min(os.sched_getaffinity(0))
         cls.busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=cls.pin) for _ in range(3)]
@@ -30,7 +33,6 @@ class Load(unittest.TestCase):
         for process in cls.busy:
             process.kill()
             process.wait()
-        shutil.rmtree(cls.folder)
 
     @classmethod
     def pin(cls):
