@@ -24,21 +24,16 @@ Campaign campaign_with(const std::vector<Slowed>& slowed, bool links = false) {
   fleet.share_of_lower_dram = 0.0;
   fleet.links = links;
   fleet.slow_links = links ? 1 : 0;
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    results.push_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
+  Campaign campaign = synthetic_campaign(fleet, [&](RankResult& result) {
     for (const Slowed& one : slowed)
-      for (Reading& reading : results.back().readings) {
-        const Test& test = results.back().tests[reading.test];
-        if (one.rank != rank || !test.resource.starts_with(one.resource) ||
+      for (Reading& reading : result.readings) {
+        const Test& test = result.tests[reading.test];
+        if (one.rank != result.rank || !test.resource.starts_with(one.resource) ||
             (!one.phase.empty() && test.phase != one.phase))
           continue;
         reading.value.value *= one.factor;
       }
-  }
-  Campaign campaign = join(std::move(results), std::move(files));
+  });
   add_derived(campaign);
   return campaign;
 }
@@ -134,16 +129,11 @@ TEST(FleetFindings, LinksStandBesideWhatLiesBetween) {
   fleet.resources = 2;
   fleet.links = true;
   fleet.slow_links = 1;
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    RankResult& one = results.emplace_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
-    for (int peer = 0; peer < 8 && rank < 8; ++peer)
-      if (peer != rank) one.paths[peer] = "18 NVLinks through switches";
+  const Campaign campaign = synthetic_campaign(fleet, [](RankResult& one) {
+    for (int peer = 0; peer < 8 && one.rank < 8; ++peer)
+      if (peer != one.rank) one.paths[peer] = "18 NVLinks through switches";
     one.absent.push_back({"node", "peer-read", "no\npeer access", 0});
-  }
-  const Campaign campaign = join(std::move(results), std::move(files));
+  });
   const auto tables = tables_of(campaign, find_slow(campaign, {}));
   const auto links = std::ranges::find(tables, "links", &ResultTable::name);
   ASSERT_NE(links, tables.end());

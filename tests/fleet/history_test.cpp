@@ -19,20 +19,16 @@ Campaign campaign_of(int week, Change&& change) {
   fleet.resources = 6;
   fleet.phases = {"alone"};
   fleet.seed = 1;
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    RankResult& one = results.emplace_back(synthetic_rank(fleet, rank));
+  return synthetic_campaign(fleet, [&](RankResult& one) {
     one.campaign = "week " + std::to_string(week);
     one.started_utc = "2026-0" + std::to_string(1 + week / 4) + "-" + std::to_string(10 + week % 4) + "T12:00:00Z";
     // What campaigns differ by, which all resources of a GPU do not share.
     for (std::size_t i = 0; i < one.readings.size(); ++i)
       one.readings[i].value.value *=
-          1.0 + 1e-3 * static_cast<double>((7 * week + 3 * rank + 5 * static_cast<int>(one.readings[i].test)) % 5 - 2);
+          1.0 +
+          1e-3 * static_cast<double>((7 * week + 3 * one.rank + 5 * static_cast<int>(one.readings[i].test)) % 5 - 2);
     change(one);
-    files.push_back(rank_file_name(rank));
-  }
-  return join(std::move(results), std::move(files));
+  });
 }
 
 void slow_down(RankResult& result, const std::string& resource, double factor) {

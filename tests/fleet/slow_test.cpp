@@ -108,18 +108,13 @@ TEST(FleetSlow, TwoKindsOfCardsAreNoFault) {
 }
 
 TEST(FleetSlow, MixedModelsAreNotCompared) {
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
   SyntheticFleet fleet = small_fleet();
   fleet.gpus = 64;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    results.push_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
-    if (rank < 32) continue;
-    results.back().device.name = "NVIDIA H100";
-    for (Reading& reading : results.back().readings) reading.value.value *= 0.7;
-  }
-  Campaign campaign = join(std::move(results), std::move(files));
+  const Campaign campaign = synthetic_campaign(fleet, [](RankResult& result) {
+    if (result.rank < 32) return;
+    result.device.name = "NVIDIA H100";
+    for (Reading& reading : result.readings) reading.value.value *= 0.7;
+  });
   ASSERT_EQ(campaign.groups.size(), 2U);
   EXPECT_EQ(campaign.groups[0].name, "NVIDIA H200");
   EXPECT_EQ(campaign.groups[1].name, "NVIDIA H100");
@@ -131,16 +126,11 @@ Verdicts few(int gpus, double slow, Campaign& campaign, int runs = 3, int slow_r
   SyntheticFleet fleet = small_fleet();
   fleet.gpus = gpus;
   fleet.runs = runs;
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < gpus; ++rank) {
-    results.push_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
-  }
-  for (Reading& reading : results.back().readings)
-    if (results.back().tests[reading.test].resource == "tensor-0" && reading.run < slow_runs)
-      reading.value.value *= 1.0 - slow;
-  campaign = join(std::move(results), std::move(files));
+  campaign = synthetic_campaign(fleet, [&](RankResult& result) {
+    for (Reading& reading : result.readings)
+      if (result.rank == gpus - 1 && result.tests[reading.test].resource == "tensor-0" && reading.run < slow_runs)
+        reading.value.value *= 1.0 - slow;
+  });
   return find_slow(campaign, {});
 }
 
@@ -194,20 +184,15 @@ TEST(FleetSlow, LinksOfAnotherKindAreNoSlowLinks) {
   fleet.gpus = 64;
   fleet.resources = 2;
   fleet.links = true;
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    RankResult& result = results.emplace_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
+  Campaign campaign = synthetic_campaign(fleet, [](RankResult& result) {
     for (Reading& reading : result.readings) {
       const auto peer = result.tests[reading.test].peer;
       if (!peer) continue;
-      const bool pair = *peer / 2 == rank / 2;
-      if (!pair) reading.value.value *= rank % 2 == 0 && *peer == rank + 3 ? 0.25 : 0.5;
+      const bool pair = *peer / 2 == result.rank / 2;
+      if (!pair) reading.value.value *= result.rank % 2 == 0 && *peer == result.rank + 3 ? 0.25 : 0.5;
       result.paths[*peer] = pair ? "4 NVLinks" : "2 NVLinks";
     }
-  }
-  Campaign campaign = join(std::move(results), std::move(files));
+  });
   ASSERT_EQ(campaign.paths.size(), 2U);
   add_derived(campaign);
   // GPUs of a pair alone lie in no table of three: of theirs there is no level.
@@ -262,15 +247,11 @@ TEST(FleetSlow, AWeekLaterOneCardAgedMoreThanTheOthers) {
   SyntheticFleet fleet = small_fleet();
   const Campaign base = synthetic_campaign(fleet);
   fleet.week = 8;  // all have lost 0.4 % in DRAM
-  std::vector<RankResult> results;
-  std::vector<std::string> files;
-  for (int rank = 0; rank < fleet.gpus; ++rank) {
-    results.push_back(synthetic_rank(fleet, rank));
-    files.push_back(rank_file_name(rank));
-    for (Reading& reading : results.back().readings)
-      if (rank == 77 && results.back().tests[reading.test].resource == "dram-1") reading.value.value *= 0.975;
-  }
-  const Campaign change = change_of(base, join(std::move(results), std::move(files)));
+  const Campaign change = change_of(base, synthetic_campaign(fleet, [](RankResult& result) {
+                                      for (Reading& reading : result.readings)
+                                        if (result.rank == 77 && result.tests[reading.test].resource == "dram-1")
+                                          reading.value.value *= 0.975;
+                                    }));
   const Verdicts verdicts = find_slow(change, {});
   EXPECT_EQ(slow_ranks(change, verdicts.slow), std::set<int>{77});
   for (const SlowGpu& one : verdicts.slow) EXPECT_NEAR(one.deficit.value, 0.025, 0.005);

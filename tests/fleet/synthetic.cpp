@@ -120,12 +120,13 @@ RankResult synthetic_rank(const SyntheticFleet& fleet, int rank) {
   return result;
 }
 
-Campaign synthetic_campaign(const SyntheticFleet& fleet) {
+Campaign synthetic_campaign(const SyntheticFleet& fleet, const std::function<void(RankResult&)>& change) {
   std::vector<RankResult> results;
   std::vector<std::string> files;
   for (int rank = 0; rank < fleet.gpus; ++rank) {
     results.push_back(synthetic_rank(fleet, rank));
     files.push_back(rank_file_name(rank));
+    if (change) change(results.back());
   }
   return join(std::move(results), std::move(files));
 }

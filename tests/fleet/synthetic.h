@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct SyntheticFleet {
 
 /// The same for the same fleet and rank, in any order.
 RankResult synthetic_rank(const SyntheticFleet& fleet, int rank);
-Campaign synthetic_campaign(const SyntheticFleet& fleet);
+/// Of all ranks, each `change`d where that is given.
+Campaign synthetic_campaign(const SyntheticFleet& fleet, const std::function<void(RankResult&)>& change = {});
 
 }  // namespace gpubench::fleet
