@@ -444,9 +444,3 @@ TEST(ArgumentChoice, ReplacesRegisteredValues) {
 
 }  // namespace
 }  // namespace gpubench::bench
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  gpubench::bench::initialize_google(argv[0], {});
-  return RUN_ALL_TESTS();
-}

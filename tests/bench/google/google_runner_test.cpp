@@ -607,9 +607,3 @@ TEST(Tags, TravelThroughMessages) {
 
 }  // namespace
 }  // namespace gpubench::bench
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  gpubench::bench::initialize_google(argv[0], {});
-  return RUN_ALL_TESTS();
-}

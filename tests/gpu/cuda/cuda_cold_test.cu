@@ -268,9 +268,3 @@ TEST_F(ColdTraffic, ACopyOfEightMebibytesReadsThemFromDramOnlyWhenCold) {
 
 }  // namespace
 }  // namespace gpubench::bench
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  gpubench::bench::initialize_google(argv[0], {});
-  return RUN_ALL_TESTS();
-}

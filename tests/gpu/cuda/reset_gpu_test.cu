@@ -119,9 +119,3 @@ TEST_F(ResetOnGpu, ContentsOfNarrowFormatsAreFinite) {
 
 }  // namespace
 }  // namespace gpubench::bench
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  gpubench::bench::initialize_google(argv[0], {});
-  return RUN_ALL_TESTS();
-}

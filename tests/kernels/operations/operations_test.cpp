@@ -85,9 +85,3 @@ TEST(OperationsTest, are_swept_over_at_min_twelve_sizes_each) {
 
 }  // namespace
 }  // namespace gpubench::operations
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  gpubench::bench::initialize_google(argv[0], {});
-  return RUN_ALL_TESTS();
-}
