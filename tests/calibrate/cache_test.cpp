@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 
 #include "calibrate/calibrate.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
+#include "tests/in_folder.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -55,25 +55,13 @@ Calibration a_calibration(const std::string& created = "2026-01-01T00:00:00Z") {
 }
 
 /// A cache folder of its own.
-class Cache : public ::testing::Test {
+class Cache : public InFolder {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "gpubench-cache-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    setenv("XDG_CACHE_HOME", name.c_str(), 1);
-  }
+  void SetUp() override { setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
   void TearDown() override {
     unsetenv("XDG_CACHE_HOME");
     std::filesystem::permissions(folder_ / "gpubench", std::filesystem::perms::owner_all);
-    std::filesystem::remove_all(folder_);
   }
-  [[nodiscard]] static std::string text_of(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(Cache, FitsOnlyTheDeviceInItsState) {
@@ -99,7 +87,7 @@ TEST_F(Cache, FitsOnlyTheDeviceInItsState) {
 
 TEST_F(Cache, ADamagedFileCountsAsNone) {
   const auto file = store(a_calibration());
-  const std::string text = text_of(file);
+  const std::string text = content(file);
   std::ofstream(file) << text.substr(0, text.size() / 2);
   const Cached cached = load_cached(a_gpu());
   EXPECT_FALSE(cached.calibration);
@@ -131,16 +119,16 @@ TEST_F(Cache, FiguresThatCannotBeAreNotUsed) {
 
 TEST_F(Cache, WhatCannotBeStoredLeavesTheOldFileWhole) {
   const auto file = store(a_calibration("2026-01-01T00:00:00Z"));
-  const std::string text = text_of(file);
+  const std::string text = content(file);
   Calibration broken = a_calibration("2026-02-02T00:00:00Z");
   broken.seconds_taken = std::numeric_limits<double>::infinity();
   EXPECT_THROW(store(broken), storage::WriteError);
-  EXPECT_EQ(text_of(file), text);
+  EXPECT_EQ(content(file), text);
   if (geteuid() == 0) return;  // whom no permission stops
   std::filesystem::permissions(folder_ / "gpubench",
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   EXPECT_THROW(store(a_calibration("2026-02-02T00:00:00Z")), storage::WriteError);
-  EXPECT_EQ(text_of(file), text);
+  EXPECT_EQ(content(file), text);
 }
 
 TEST_F(Cache, KeepsNoDriftOfARun) {

@@ -4,31 +4,18 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "profile/recording_writer.h"
+#include "tests/in_folder.h"
 
 namespace gpubench::profile {
 
-class Recording : public testing::Test {
+class Recording : public InFolder {
  protected:
-  Recording() {
-    std::string name = testing::TempDir() + "recordingXXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~Recording() override { std::filesystem::remove_all(folder_); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
   [[nodiscard]] std::filesystem::path file(const std::string& name = "1.gprec") const { return folder_ / name; }
-  static std::string bytes_of(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   static void put(const std::filesystem::path& file, std::string_view bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
   }
@@ -86,8 +73,10 @@ class Recording : public testing::Test {
     writer.add(DroppedRecord{.count = 3});
     writer.add(EndRecord{});
   }
-
-  std::filesystem::path folder_;
+  void write_whole() const {
+    RecordingWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
 };
 
 }  // namespace gpubench::profile

@@ -11,10 +11,7 @@ namespace gpubench::profile {
 namespace {
 
 TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_counted) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
+  write_whole();
   const Recordings recordings = read_recordings(folder_);
   gpubench::Run run;
   run.devices = devices_of(recordings, {});
@@ -55,10 +52,7 @@ TEST_F(Recording, becomes_kernel_groups_with_times_of_launches_that_were_not_cou
 
 /// Of what began in the windows are times, counters of all launches; what did nothing there is left out.
 TEST_F(Recording, of_a_steady_state_has_its_times_and_the_counters_of_all) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
+  write_whole();
   const Recordings recordings = read_recordings(folder_);
   gpubench::Run run;
   run.devices = devices_of(recordings, {});
@@ -211,10 +205,7 @@ TEST_F(Recording, launches_before_a_capture_lend_their_counters_to_the_graph) {
 }
 
 TEST_F(Recording, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
+  write_whole();
   const Recordings recordings = read_recordings(folder_);
   gpubench::Run run;
   run.devices = devices_of(recordings, {});

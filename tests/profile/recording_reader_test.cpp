@@ -88,10 +88,7 @@ TEST_F(Recording, knows_kernels_of_nccl_by_the_names_that_the_linker_has) {
 }
 
 TEST_F(Recording, is_read_back_as_it_was_written) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
+  write_whole();
   const Recordings recordings = read_recordings(folder_);
   const timeline::Timeline& timeline = recordings.timeline;
   ASSERT_THAT(timeline.processes, SizeIs(1));
@@ -138,11 +135,8 @@ TEST_F(Recording, says_which_ranks_have_no_counters) {
 }
 
 TEST_F(Recording, keeps_what_is_whole_wherever_it_is_cut_off) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
-  const std::string whole = bytes_of(file());
+  write_whole();
+  const std::string whole = content(file());
   std::size_t before = 0;
   for (std::size_t length = sizeof(RecordingHeader); length < whole.size(); ++length) {
     put(file(), std::string_view(whole).substr(0, length));
@@ -155,11 +149,8 @@ TEST_F(Recording, keeps_what_is_whole_wherever_it_is_cut_off) {
 }
 
 TEST_F(Recording, damage_never_gets_through) {
-  {
-    RecordingWriter writer(file(), header, 1 << 20);
-    write_all(writer);
-  }
-  const std::string whole = bytes_of(file());
+  write_whole();
+  const std::string whole = content(file());
   std::mt19937 random(1);
   for (int round = 0; round < 600; ++round) {
     std::string damaged = whole;
@@ -282,7 +273,7 @@ TEST_F(Recording, of_mpirun_names_its_ranks) {
                               (folder_ / "out").string() + "' 2>&1";
   const int status = std::system(command.c_str());  // NOLINT(cert-env33-c)
   ::unsetenv(recordings_of_ranks);
-  ASSERT_EQ(status, 0) << bytes_of(folder_ / "out");
+  ASSERT_EQ(status, 0) << content(folder_ / "out");
   const Recordings recordings = read_recordings(folder_);
   std::set<std::pair<std::int64_t, std::int64_t>> ranks;
   for (const timeline::Process& process : recordings.timeline.processes)

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 #include "core/storage/storage.h"
 #include "reports/reports.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "tests/reports/sample_run.h"
 
@@ -17,10 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+class WriteFiles : public InFolder {};
 
 TEST(Write, KnowsItsExtensions) {
   EXPECT_EQ(
@@ -49,23 +43,19 @@ TEST(Write, RunsAreToldFromOtherToolsFormats) {
   EXPECT_FALSE(is_for_another_tool("run.html"));
 }
 
-TEST(Write, EachExtensionHasItsFormat) {
-  std::string pattern = (fs::temp_directory_path() / "gpubench-write-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  const fs::path folder = pattern;
+TEST_F(WriteFiles, EachExtensionHasItsFormat) {
   const gpubench::Run run = sample_run();
   for (const char* name : {"run.JSON", "run.csv", "run.md", "run.html", "run.gbench.json", "run.nvbench.json",
                            "run.prom", "run.junit.xml"})
-    write(run, folder / name);
-  EXPECT_EQ(storage::read_run(folder / "run.JSON"), run);
-  EXPECT_EQ(contents(folder / "run.csv"), csv(run));
-  EXPECT_EQ(contents(folder / "run.md"), markdown(run));
-  EXPECT_EQ(contents(folder / "run.html"), html(run));
-  EXPECT_EQ(contents(folder / "run.gbench.json"), google_benchmark_json(run));
-  EXPECT_EQ(contents(folder / "run.nvbench.json"), nvbench_json(run));
-  EXPECT_EQ(contents(folder / "run.prom"), open_metrics(run));
-  EXPECT_EQ(contents(folder / "run.junit.xml"), junit_xml(run));
-  fs::remove_all(folder);
+    write(run, folder_ / name);
+  EXPECT_EQ(storage::read_run(folder_ / "run.JSON"), run);
+  EXPECT_EQ(content(folder_ / "run.csv"), csv(run));
+  EXPECT_EQ(content(folder_ / "run.md"), markdown(run));
+  EXPECT_EQ(content(folder_ / "run.html"), html(run));
+  EXPECT_EQ(content(folder_ / "run.gbench.json"), google_benchmark_json(run));
+  EXPECT_EQ(content(folder_ / "run.nvbench.json"), nvbench_json(run));
+  EXPECT_EQ(content(folder_ / "run.prom"), open_metrics(run));
+  EXPECT_EQ(content(folder_ / "run.junit.xml"), junit_xml(run));
 }
 
 TEST(Write, RefusesAnUnknownExtension) {

@@ -2,17 +2,15 @@
 // Several files as one timeline: formats, ranks, clocks.
 #include "timeline/readers.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 
 namespace gpubench {
@@ -20,15 +18,8 @@ namespace {
 
 using timeline::Timeline;
 
-/// A folder, gone with its test.
-class Timelines : public ::testing::Test {
+class Timelines : public InFolder {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
-  }
   std::string refusal(const std::vector<std::filesystem::path>& paths) {
     try {
       (void)timeline::read_timeline(paths);
@@ -37,8 +28,6 @@ class Timelines : public ::testing::Test {
     }
     return "";
   }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("gpubench-timelines-" + std::to_string(::getpid()));
 };
 
 /// Five collectives, the i-th ending at start + i ms, as one rank saw them.

@@ -3,14 +3,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -21,6 +18,7 @@
 
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "tests/reports/golden.h"
 #include "tests/timeline/sample_timeline.h"
@@ -357,17 +355,15 @@ TEST(Writers, lose_no_slice_however_slices_overlap) {
   EXPECT_EQ(slices, 3000);
 }
 
-TEST(Writers, choose_the_format_by_the_name_and_say_why_a_file_cannot_be_written) {
-  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-writers-" + std::to_string(::getpid()));
-  const auto content = [&](const char* name) {
-    timeline::write(sample().timeline, folder / name);
-    std::ifstream stream(folder / name, std::ios::binary);
-    return std::string{std::istreambuf_iterator<char>(stream), {}};
-  };
-  EXPECT_EQ(content("a.perfetto-trace"), perfetto(sample().timeline));
-  EXPECT_EQ(content("a.json"), chrome(sample().timeline));
-  EXPECT_THROW(timeline::write(sample().timeline, folder), storage::WriteError);
-  std::filesystem::remove_all(folder);
+class WrittenFiles : public InFolder {};
+
+TEST_F(WrittenFiles, choose_the_format_by_the_name_and_say_why_a_file_cannot_be_written) {
+  for (const auto& [name, text] :
+       {std::pair("a.perfetto-trace", perfetto(sample().timeline)), std::pair("a.json", chrome(sample().timeline))}) {
+    timeline::write(sample().timeline, folder_ / name);
+    EXPECT_EQ(content(folder_ / name), text);
+  }
+  EXPECT_THROW(timeline::write(sample().timeline, folder_), storage::WriteError);
 }
 
 TEST(Writers, write_an_empty_timeline) {

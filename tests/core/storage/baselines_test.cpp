@@ -19,15 +19,13 @@
 
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
+#include "tests/in_folder.h"
 
 namespace gpubench::storage {
 namespace {
 
-class Baselines : public ::testing::Test {
+class Baselines : public InFolder {
  protected:
-  Baselines() { std::filesystem::create_directories(folder_); }
-  ~Baselines() override { std::filesystem::remove_all(folder_); }
-
   static BaselineEntry entry(const std::string& label, const std::string& device = "GPU-1") {
     BaselineEntry result;
     result.label = label;
@@ -44,8 +42,6 @@ class Baselines : public ::testing::Test {
     return result;
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("gpubench-baselines-" + std::to_string(::getpid()));
   BaselineStore store_{folder_};
 };
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs read without their samples: the same as runs read whole and made slim.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
+#include "tests/in_folder.h"
 
 namespace gpubench::storage {
 namespace {
@@ -46,11 +44,10 @@ TEST(Slim, KeepsTimesClocksCountersAndWhatTheOperationReports) {
   EXPECT_EQ(slim.counters, measurement.counters) << "they tell why a point changed";
 }
 
-TEST(Slim, DamageIsRefusedOrHarmless) {
+class SlimFile : public InFolder {};
+
+TEST_F(SlimFile, DamageIsRefusedOrHarmless) {
   const std::string text = to_json(random_run(7));
-  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-slim-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const auto file = folder / "run.json";
   std::mt19937_64 random(1);
   int count = 0;
   for (int i = 0; i < 1500; ++i) {
@@ -58,16 +55,14 @@ TEST(Slim, DamageIsRefusedOrHarmless) {
     if (i % 3 == 0) damaged.resize(random() % damaged.size());
     for (int changes = i % 3; changes > 0; --changes)
       damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
-    std::ofstream(file, std::ios::binary) << damaged;
     try {
-      (void)read_slim_run(file);
+      (void)read_slim_run(file("run.json", damaged));
     } catch (const ReadError& error) {
       ++count;
       EXPECT_NE(std::string(error.what()).find("run.json: "), std::string::npos);
     }
   }
   EXPECT_GT(count, 700);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Slim, SaysWhereItIsWrongAsReadingItWholeDoes) {

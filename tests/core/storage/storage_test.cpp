@@ -11,23 +11,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "core/base/files.h"
 #include "tests/core/storage/random_run.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 template <class Error, class Action>
 std::string message_of(Action action) {
@@ -40,23 +34,15 @@ std::string message_of(Action action) {
   return {};
 }
 
-/// A fresh folder for each test, gone afterwards.
-class Files : public ::testing::Test {
+class Files : public InFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "gpubench-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    fs::permissions(folder_, fs::perms::all);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  Files() { fs::permissions(folder_, fs::perms::all); }
 
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : fs::directory_iterator(folder_)) result.push_back(entry.path().filename());
     return result;
   }
-  fs::path folder_;
 };
 
 /// Drops the rights of root, which stand above all permissions, until it goes out of scope.
@@ -97,7 +83,7 @@ TEST_F(Files, NamesThatEndInGzAreCompressedAndReadAgain) {
 TEST_F(Files, GzipThatIsCutOffOrDamagedIsOneClearSentence) {
   const auto file = folder_ / "run.json.gz";
   write_for_reading(file, to_json(random_run(5)));
-  std::string bytes = contents(file);
+  std::string bytes = content(file);
   write_file(file, bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(message_of<ReadError>([&] { static_cast<void>(read_text(file)); }), HasSubstr("ends in the middle"));
   bytes[bytes.size() / 2] ^= 0x55;
@@ -108,10 +94,10 @@ TEST_F(Files, GzipThatIsCutOffOrDamagedIsOneClearSentence) {
 
 TEST_F(Files, WriteMakesFoldersAndLeavesOnlyTheFile) {
   write_file(folder_ / "a" / "b" / "run.json", "text");
-  EXPECT_EQ(contents(folder_ / "a" / "b" / "run.json"), "text");
+  EXPECT_EQ(content(folder_ / "a" / "b" / "run.json"), "text");
   write_file(folder_ / "x", "1");
   write_file(folder_ / "x", "");
-  EXPECT_EQ(contents(folder_ / "x"), "");
+  EXPECT_EQ(content(folder_ / "x"), "");
   EXPECT_THAT(names(), UnorderedElementsAre("a", "x"));
 }
 
@@ -128,7 +114,7 @@ TEST_F(Files, ALinkIsReplacedAndNotFollowed) {
   write_file(folder_ / "precious", "precious");
   fs::create_symlink("precious", folder_ / "run.json");
   write_file(folder_ / "run.json", "new");
-  EXPECT_EQ(contents(folder_ / "precious"), "precious");
+  EXPECT_EQ(content(folder_ / "precious"), "precious");
   EXPECT_FALSE(fs::is_symlink(folder_ / "run.json"));
 }
 
@@ -177,7 +163,7 @@ TEST_F(Files, AFullDiskLeavesTheOldFileWhole) {
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr("File too large"));
   EXPECT_THAT(check, HasSubstr("File too large"));
-  EXPECT_EQ(contents(folder_ / "run.json"), "old");
+  EXPECT_EQ(content(folder_ / "run.json"), "old");
   EXPECT_THAT(names(), ElementsAre("run.json"));
 }
 
@@ -193,7 +179,7 @@ TEST_F(Files, CheckWritableLeavesNothingAndTouchesNothing) {
   write_file(folder_ / "run.json", "old");
   const auto time = fs::last_write_time(folder_ / "run.json");
   check_writable(folder_ / "run.json");
-  EXPECT_EQ(contents(folder_ / "run.json"), "old");
+  EXPECT_EQ(content(folder_ / "run.json"), "old");
   EXPECT_EQ(fs::last_write_time(folder_ / "run.json"), time);
   EXPECT_THAT(names(), UnorderedElementsAre("new", "run.json"));
   EXPECT_THROW(check_writable("/proc/gpubench/run.json"), WriteError);
@@ -205,7 +191,7 @@ TEST_F(Files, WhatCouldNotBeReadAgainIsNotWritten) {
       message_of<WriteError>([&] { write_for_reading(folder_ / "run.json", "long", 3); }),
       HasSubstr("run.json: cannot be written: it would have 4 bytes, and no more than 3 are read again; measure "
                 "in several runs"));
-  EXPECT_EQ(contents(folder_ / "run.json"), "old");
+  EXPECT_EQ(content(folder_ / "run.json"), "old");
 }
 
 TEST_F(Files, WhatCannotBeReadIsOneClearSentence) {

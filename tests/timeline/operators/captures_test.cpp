@@ -2,13 +2,12 @@
 #include "timeline/operators/captures.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "timeline/analysis.h"
 #include "timeline/operators/operators.h"
@@ -57,14 +56,9 @@ std::string capture(const char* product = "gemm", const char* shape = "[[32,8],[
       event("cuda_runtime", "hipStreamEndCapture", 90, 2, "\"correlation\":2"));
 }
 
-class Captures : public ::testing::Test {
+class Captures : public InFolder {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_ / "capture_traces"); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
-  }
   Timeline read(const std::string& list, const std::string& program = trace(launch(1, 100))) {
     file("capture_traces/execution_details.json", list);
     return timeline::read_timeline(file("trace.json", program));
@@ -75,8 +69,6 @@ class Captures : public ::testing::Test {
       if (one.works > 0) result[timeline.names.text(one.name)] = one.gpu_self_ns;
     return result;
   }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("gpubench-captures-" + std::to_string(::getpid()));
 };
 
 constexpr const char* list = R"([{"file":"a.json","batch_size":32,"mode":"FULL"}])";

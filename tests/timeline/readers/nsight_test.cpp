@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "core/storage/storage.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "timeline/names.h"
 #include "timeline/program/program.h"
@@ -57,9 +56,8 @@ CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, dev
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (960,1677721600,1,4096,512,2,0,NULL),(3790,1677721600,1,4096,512,2,1,NULL);
 )";
 
-class Nsight : public ::testing::Test {
+class Nsight : public InFolder {
  protected:
-  void TearDown() override { std::filesystem::remove(file_); }
   void execute(const std::string& statements) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
@@ -76,8 +74,7 @@ class Nsight : public ::testing::Test {
     }
     return "";
   }
-  std::filesystem::path file_ =
-      std::filesystem::temp_directory_path() / ("gpubench-nsight-#%?" + std::to_string(::getpid()) + ".sqlite");
+  const std::filesystem::path file_ = folder_ / "#%?.sqlite";
 };
 
 TEST_F(Nsight, gives_kernels_calls_copies_ranges_and_memory) {
@@ -146,11 +143,7 @@ TEST_F(Nsight, refuses_hostile_and_empty_files) {
 
 TEST_F(Nsight, survives_damage_anywhere) {
   execute("PRAGMA page_size=512;" + tables);
-  std::string bytes;
-  {
-    std::ifstream stream(file_, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(stream), {});
-  }
+  const std::string bytes = content(file_);
   for (std::size_t at = 16; at < bytes.size(); at += 97) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);

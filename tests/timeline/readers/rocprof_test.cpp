@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "core/storage/storage.h"
+#include "tests/in_folder.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
 
@@ -15,16 +13,7 @@ namespace {
 
 using timeline::SliceKind;
 
-class Rocprof : public ::testing::Test {
- protected:
-  std::filesystem::path written(const std::string& text) {
-    std::ofstream(file_, std::ios::binary | std::ios::trunc) << text;
-    return file_;
-  }
-  void TearDown() override { std::filesystem::remove(file_); }
-  std::filesystem::path file_ =
-      std::filesystem::temp_directory_path() / ("gpubench-rocprof-" + std::to_string(::getpid()) + ".json");
-};
+class Rocprof : public InFolder {};
 
 constexpr const char* results = R"json({"rocprofiler-sdk-tool": [{"metadata": {"pid": 908, "command": ["python3"]},
  "agents": [{"id": {"handle": 1}, "type": 1}, {"id": {"handle": 10}, "type": 2, "product_name": "AMD Instinct MI300X"}],
@@ -41,7 +30,7 @@ constexpr const char* results = R"json({"rocprofiler-sdk-tool": [{"metadata": {"
                "end_timestamp": 1200}]}}]})json";
 
 TEST_F(Rocprof, has_kernels_by_queue_their_shapes_and_calls) {
-  const timeline::Timeline timeline = timeline::read_timeline(written(results));
+  const timeline::Timeline timeline = timeline::read_timeline(file("a.json", results));
   ASSERT_EQ(timeline.slices.size(), 3U);
   const timeline::Linked linked(timeline);
   const timeline::Slice& kernel = timeline.slices[1];
@@ -61,7 +50,7 @@ TEST_F(Rocprof, has_kernels_by_queue_their_shapes_and_calls) {
 }
 
 TEST_F(Rocprof, that_is_cut_off_is_refused) {
-  EXPECT_THROW((void)timeline::read_timeline(written(std::string(results).substr(0, 700))), storage::ReadError);
+  EXPECT_THROW((void)timeline::read_timeline(file("a.json", std::string(results).substr(0, 700))), storage::ReadError);
 }
 
 }  // namespace

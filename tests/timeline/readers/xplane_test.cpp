@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "core/storage/storage.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
@@ -53,19 +51,10 @@ std::string space() {
   return field(1, host) + field(1, gpu);
 }
 
-class XPlane : public ::testing::Test {
- protected:
-  std::filesystem::path written(const std::string& text) {
-    std::ofstream(file_, std::ios::binary | std::ios::trunc) << text;
-    return file_;
-  }
-  void TearDown() override { std::filesystem::remove(file_); }
-  std::filesystem::path file_ =
-      std::filesystem::temp_directory_path() / ("gpubench-xplane-" + std::to_string(::getpid()) + ".xplane.pb");
-};
+class XPlane : public InFolder {};
 
 TEST_F(XPlane, has_the_kernels_of_each_stream_with_their_calls) {
-  const timeline::Timeline timeline = timeline::read_timeline(written(space()));
+  const timeline::Timeline timeline = timeline::read_timeline(file("a.xplane.pb", space()));
   ASSERT_EQ(timeline.slices.size(), 4U);
   const timeline::Linked linked(timeline);
   const timeline::Slice& kernel = timeline.slices[2];
@@ -85,7 +74,7 @@ TEST_F(XPlane, that_is_damaged_is_refused_or_read_as_far_as_it_goes) {
   const std::string whole = space();
   for (std::size_t size = 0; size < whole.size(); size += 7) {
     try {
-      EXPECT_LE(timeline::read_timeline(written(whole.substr(0, size))).slices.size(), 4U);
+      EXPECT_LE(timeline::read_timeline(file("a.xplane.pb", whole.substr(0, size))).slices.size(), 4U);
     } catch (const storage::ReadError& error) {
       EXPECT_THAT(error.what(), HasSubstr("xplane"));
     }
@@ -94,7 +83,7 @@ TEST_F(XPlane, that_is_damaged_is_refused_or_read_as_far_as_it_goes) {
   for (std::size_t i = 16; i < odd.size(); i += 3) {
     odd[i] = static_cast<char>(odd[i] ^ 0x55);
     try {
-      (void)timeline::read_timeline(written(odd));
+      (void)timeline::read_timeline(file("a.xplane.pb", odd));
     } catch (const storage::ReadError&) {  // a sentence is enough
     }
   }
