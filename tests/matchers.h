@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GoogleTest's matchers by their plain names.
+// GoogleTest's matchers by their plain names, and what an error says.
 #pragma once
 
 #include <gmock/gmock.h>
+
+#include <string>
 
 namespace gpubench {
 
@@ -24,5 +26,16 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
+
+/// What the Error says that `act` throws; empty where it throws none.
+template <class Error, class Act>
+std::string message_of(const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
 
 }  // namespace gpubench

@@ -420,12 +420,7 @@ TEST(ArgumentChoice, ReadsValuesAndRanges) {
 
 TEST(ArgumentChoice, RefusesWhatNoOperationHas) {
   const auto message = [](const char* text) -> std::string {
-    try {
-      choose_arguments({parse_argument_choice(text)});
-    } catch (const ArgumentError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ArgumentError>([&] { choose_arguments({parse_argument_choice(text)}); });
   };
   EXPECT_THAT(message("size=3"), HasSubstr("columns, k, layout, m, n, rows, type"));
   EXPECT_THAT(message("layout=diagonal"), HasSubstr("it takes column, row"));

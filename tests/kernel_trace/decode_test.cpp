@@ -303,13 +303,8 @@ TEST(Decode, moves_times_to_the_hosts_clock) {
 }
 
 TEST(Decode, refuses_what_is_no_buffer) {
-  const auto refusal = [](std::span<const std::byte> bytes) -> std::string {
-    try {
-      (void)decode(bytes, options);
-      return "none";
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
+  const auto refusal = [](std::span<const std::byte> bytes) {
+    return message_of<std::invalid_argument>([&] { (void)decode(bytes, options); });
   };
   SyntheticBuffer buffer(1, 1, 16);
   EXPECT_THAT(refusal({}), HasSubstr("0 bytes are no buffer"));

@@ -60,12 +60,7 @@ TEST_F(Files, say_where_there_is_no_room) {
   small.rlim_cur = 64;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   for (const char* name : formats) {
-    try {
-      trace.write(folder_ / name);
-      ADD_FAILURE() << name << " was written";
-    } catch (const storage::WriteError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(name));
-    }
+    EXPECT_THAT(message_of<storage::WriteError>([&] { trace.write(folder_ / name); }), HasSubstr(name));
   }
   (void)::setrlimit(RLIMIT_FSIZE, &before);
   (void)std::signal(SIGXFSZ, handler);

@@ -59,12 +59,8 @@ TEST_F(WriteFiles, EachExtensionHasItsFormat) {
 }
 
 TEST(Write, RefusesAnUnknownExtension) {
-  try {
-    write(gpubench::Run{}, "run.txt");
-    FAIL();
-  } catch (const storage::WriteError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("use one of .json .json.gz .csv .kernels.csv .md .html"));
-  }
+  EXPECT_THAT(message_of<storage::WriteError>([&] { write(gpubench::Run{}, "run.txt"); }),
+              HasSubstr("use one of .json .json.gz .csv .kernels.csv .md .html"));
 }
 
 }  // namespace

@@ -21,12 +21,7 @@ using timeline::Timeline;
 class Timelines : public InFolder {
  protected:
   std::string refusal(const std::vector<std::filesystem::path>& paths) {
-    try {
-      (void)timeline::read_timeline(paths);
-    } catch (const storage::ReadError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<storage::ReadError>([&] { (void)timeline::read_timeline(paths); });
   }
 };
 

@@ -16,12 +16,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 std::string parse_error(std::string_view text) {
-  try {
-    parse_metrics(text);
-  } catch (const MetricNameError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<MetricNameError>([&] { parse_metrics(text); });
 }
 
 TEST(MetricNames, SetsAndNamesMayBeMixed) {

@@ -20,6 +20,7 @@
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
 #include "tests/in_folder.h"
+#include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
@@ -138,12 +139,7 @@ TEST_F(Baselines, ForeignAndNewerEntriesAreRefused) {
   const auto file = store_.add(first);
   const auto refusal = [&](const std::string& text) {
     std::ofstream(file, std::ios::binary) << text;
-    try {
-      (void)store_.entries(first.fingerprint, 10);
-    } catch (const ReadError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return message_of<ReadError>([&] { (void)store_.entries(first.fingerprint, 10); });
   };
   const std::string text = read_text(file);
   EXPECT_NE(refusal("").find("is empty; give a file written by gpubench gate update"), std::string::npos);

@@ -15,15 +15,8 @@
 namespace gpubench::storage {
 namespace {
 
-/// The message of the ReadError that reading a run from the text gives; fails the test when there is none.
 std::string run_error(const std::string& text) {
-  try {
-    run_from_json(text, "run.json");
-  } catch (const ReadError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error for " << text.substr(0, 200);
-  return {};
+  return message_of<ReadError>([&] { run_from_json(text, "run.json"); });
 }
 
 /// A run with one point, as a document to damage.
@@ -81,12 +74,8 @@ TEST(Json, RefusesToWriteWhatIsNotFinite) {
   gpubench::Run run;
   run.points.resize(2);
   run.points[1].measurement.make_primary().samples_seconds = {1.0, std::numeric_limits<double>::quiet_NaN()};
-  try {
-    to_json(run);
-    FAIL() << "written";
-  } catch (const WriteError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/points/1/measurement/timings/0/samples_seconds/1"));
-  }
+  EXPECT_THAT(message_of<WriteError>([&] { to_json(run); }),
+              HasSubstr("/points/1/measurement/timings/0/samples_seconds/1"));
   Calibration calibration;
   calibration.seconds_taken = std::numeric_limits<double>::infinity();
   EXPECT_THROW(to_json(calibration), WriteError);

@@ -8,6 +8,7 @@
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
 #include "tests/in_folder.h"
+#include "tests/matchers.h"
 
 namespace gpubench::storage {
 namespace {
@@ -71,19 +72,9 @@ TEST(Slim, SaysWhereItIsWrongAsReadingItWholeDoes) {
        {text.substr(0, text.size() / 2), std::string("{}"), std::string(), text + "x",
         std::string(R"({"schema": {"name": "gpubench-run", "version": 99}, "points": [{"x": 1}]})"),
         std::string(R"({"schema": {"name": "other", "version": 1}, "points": [{"x": 1}]})"), std::string(70, '[')}) {
-    std::string whole, parts;
-    try {
-      (void)run_from_json(damaged, "run.json");
-    } catch (const ReadError& error) {
-      whole = error.what();
-    }
-    try {
-      (void)slim_run_from_json(damaged, "run.json");
-    } catch (const ReadError& error) {
-      parts = error.what();
-    }
+    const std::string whole = message_of<ReadError>([&] { run_from_json(damaged, "run.json"); });
     EXPECT_FALSE(whole.empty());
-    EXPECT_EQ(parts, whole);
+    EXPECT_EQ(message_of<ReadError>([&] { slim_run_from_json(damaged, "run.json"); }), whole);
   }
 }
 

@@ -23,17 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class Error, class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
 class Files : public InFolder {
  protected:
   Files() { fs::permissions(folder_, fs::perms::all); }

@@ -91,12 +91,8 @@ TEST(Nccl, MemoryIsTheLibrarysOwnWhereItHasSome) {
 
 TEST(Nccl, FailuresSayWhatNcclSays) {
   const Nccl nccl(GPUBENCH_FAKE_NCCL);
-  try {
-    const NcclCommunicator wrong(nccl, nccl.new_id(), 2, 2);
-    FAIL();
-  } catch (const GpuError& error) {
-    EXPECT_STREQ(error.what(), "NCCL 2.28.9: ncclCommInitRank failed: unhandled system error; socket closed");
-  }
+  EXPECT_EQ(message_of<GpuError>([&] { const NcclCommunicator wrong(nccl, nccl.new_id(), 2, 2); }),
+            "NCCL 2.28.9: ncclCommInitRank failed: unhandled system error; socket closed");
   EXPECT_THROW(NcclCommunicator(nccl, "short", 0, 1), GpuError);
   const NcclCommunicator alone(nccl, nccl.new_id(), 0, 1);
   float number = 1.0F, other = 0.0F;

@@ -20,12 +20,7 @@ void call(Sample& sample, std::int64_t at, const char* name, const char* inputs,
 }
 
 std::string refusal(Sample& sample, const char* of = "") {
-  try {
-    (void)timeline::replay_script(sample.sorted(), of);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { (void)timeline::replay_script(sample.sorted(), of); });
 }
 
 TEST(Replay, CallsTheOperatorWithTheMostTimeOrTheNamed) {

@@ -36,12 +36,7 @@ Timeline read(const std::string& text) { return timeline::chrome_json(text, "inp
 Timeline of_events(const std::string& events) { return read("{\"traceEvents\":[" + events + "]}"); }
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)read(text);
-  } catch (const storage::ReadError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<storage::ReadError>([&] { (void)read(text); });
 }
 
 /// An excerpt of one of two ranks of a real run of PyTorch on an H200, with its sums by other means: exact decimals in

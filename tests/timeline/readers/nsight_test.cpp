@@ -67,12 +67,7 @@ class Nsight : public InFolder {
   }
   Timeline read() { return timeline::read_timeline(file_); }
   std::string refusal() {
-    try {
-      (void)read();
-    } catch (const storage::ReadError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<storage::ReadError>([&] { (void)read(); });
   }
   const std::filesystem::path file_ = folder_ / "#%?.sqlite";
 };
