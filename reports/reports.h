@@ -71,8 +71,6 @@ void write(const Run& run, const std::filesystem::path& file, std::string_view c
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {},
            const PictureStyle& style = {});
 bool can_write_several(const std::filesystem::path& file);
-/// Whether some writer knows the extension; `write` needs that.
-bool can_write(const std::filesystem::path& file);
 /// Whether its format is gpubench's own, which can be read again; "run.gbench.json" is not.
 bool writes_run(const std::filesystem::path& file);
 /// Whether its format belongs to another tool and is one of runs alone.

@@ -68,8 +68,6 @@ bool all_differ(const std::vector<std::string>& labels) {
 
 }  // namespace
 
-bool can_write(const std::filesystem::path& file) { return format_of(file) != nullptr; }
-
 bool writes_run(const std::filesystem::path& file) {
   const OutputFormat* format = format_of(file);
   return format != nullptr && (format->extension == ".json" || format->extension == ".json.gz");
