@@ -252,7 +252,11 @@ def get_inputs():
                 *((f"{each.split()[0]}.py", f"import numpy as np\ndef reference(x): return x + 1\ndef inputs(random): return np.ones(3)\n{each}\n", words) for each, words in (
                     ("cases = 5", "`cases` of cases is to be a list of dicts"), ("cases = []", "at least one"), ("contents = ['none']", "is to be a list of zeros"),
                     ("tolerance = 'x'", "a pair of numbers"), ("precision = 'fp3'", "one of tf32"), ("work = 7", "`work` of work does not work"), ("compare = lambda i, o: 1 / 0", "refuses its own reference"),
-                    ("work = lambda x: {'fp32': 'many'}", "`work` of work does not work")))):
+                    ("work = lambda x: {'fp32': 'many'}", "`work` of work does not work"), ("work = lambda x: {'fp33': 1.0}", "no pipe 'fp33'"),
+                    ("work = lambda x: {'fp32': -1.0}", "`work` of work does not work"), ("work = lambda x: {'bytes': float('nan')}", "`work` of work does not work"))),
+                *((f"{kind}.py", f"import numpy as np\ndef reference(x): return {result}\ndef inputs(random): return {given}\n", words) for kind, given, result, words in (
+                    ("records", "np.zeros(3, [('a', 'f4')])", "x['a'] + 1", "cannot make inputs"), ("objects", "np.array([None])", "np.ones(3)", "cannot make inputs"),
+                    ("texts", "np.ones(3)", "np.array(['a'])", "array of <U1"), ("days", "np.ones(3)", "x.astype('M8[D]')", "array of datetime64[D]")))):
             with self.subTest(problem=name):
                 self.refused(judge(self.put(name, text), SAME), words)
 

@@ -236,6 +236,13 @@ class Layout(unittest.TestCase):
         self.assertIsInstance(back[2]["z"], tuple)
         self.assertRaises(TypeError, layout.flatten, {"x": object()})
 
+    def test_dicts_are_the_same_whatever_was_put_in_first(self):
+        x, y = np.zeros(2), np.ones(2)
+        for tree in ({"x": x, "y": y}, {"y": y, "x": x}):
+            skeleton, leaves = layout.flatten(tree)
+            self.assertIs(leaves[0], x)
+            self.assertEqual(list(layout.unflatten(skeleton, leaves)), list(tree))
+
     def test_places_have_guards_between_them(self):
         specs, end = layout.place([layout.spec_of(np.zeros((3, 5), np.float32)), layout.spec_of(np.zeros(7))], 0)
         first, second = (each["offset"] for each in specs)

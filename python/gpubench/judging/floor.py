@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from dataclasses import dataclass
 from typing import Any, Mapping
@@ -125,9 +126,14 @@ def classified(calibration: Mapping[str, Any], device: str, seconds: list[float]
 
 
 def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float] | None) -> tuple[float, dict[str, float]]:
-    """Bytes and FLOP of one call."""
+    """Bytes and FLOP of one call. Throws ValueError where what is declared is neither."""
     work = {str(name): float(value) for name, value in dict(declared or {}).items()}
+    wrong = next((f"{name} is {value}" for name, value in work.items() if not 0.0 <= value < math.inf), "")
+    if wrong:
+        raise ValueError(wrong)
     moved = work.pop("bytes", float(bytes_of(inputs) + bytes_of(outputs)))
+    for name in work:
+        _core.check_pipe(name)
     return moved, work
 
 

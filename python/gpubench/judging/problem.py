@@ -66,7 +66,8 @@ class Problem:
         """The same as `inputs`. Throws ProblemError where there are none, or none that can be handed over."""
         try:
             tree = self.inputs(case, **how)
-            layout.flatten(tree)
+            for each in layout.flatten(tree)[1]:
+                layout.spec_of(each)
             return tree
         except Exception as error:  # noqa: BLE001: the problem's own
             words = f"{self.name} cannot make inputs{f' for {dict(case)}' if case else ''}"

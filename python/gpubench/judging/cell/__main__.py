@@ -148,7 +148,7 @@ def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> N
     if len(leaves) != len(outputs):
         raise Mismatch("shape", f"It returns {len(leaves) or 'no'} array{'' if len(leaves) == 1 else 's'} in place of {len(outputs)}.")
     for leaf, output, spec in zip(leaves, outputs, specs):
-        if type(leaf) is not type(output):
+        if type(leaf) not in (type(output), getattr(output.dtype, "type", None)):  # or NumPy's number of that type
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
         is_narrower = spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")
         if leaf.dtype != output.dtype and not is_narrower:

@@ -22,7 +22,7 @@ def framework_of(thing: Any) -> str:
 
 
 def flatten(tree: Any) -> tuple[Any, list[Any]]:
-    """A structure of tuples, lists and dicts: its skeleton, which JSON can hold, and the arrays in their order."""
+    """A structure of tuples, lists and dicts: its skeleton, which JSON can hold, and the arrays in their order, those of dicts by keys."""
     leaves: list[Any] = []
 
     def walk(node: Any) -> Any:
@@ -32,7 +32,8 @@ def flatten(tree: Any) -> tuple[Any, list[Any]]:
         if isinstance(node, (tuple, list)):
             return {"t" if isinstance(node, tuple) else "l": [walk(each) for each in node]}
         if isinstance(node, dict):
-            return {"d": [[str(key), walk(value)] for key, value in node.items()]}
+            walked = {key: walk(node[key]) for key in sorted(node, key=str)}
+            return {"d": [[str(key), walked[key]] for key in node]}
         if node is None or isinstance(node, (bool, int, float, str)):
             return {"v": node}
         raise TypeError(f"a {type(node).__name__} is neither an array nor a number, text, tuple, list or dict of these")
@@ -59,8 +60,10 @@ def device_of(array: Any) -> str:
 
 
 def spec_of(array: Any) -> dict[str, Any]:
-    """Type and shape of an array or tensor; its strides, in elements, where it is not contiguous."""
+    """Type and shape of an array or tensor; its strides, in elements, where it is not contiguous. Throws TypeError where its elements are no numbers."""
     framework = framework_of(array)
+    if framework == "numpy" and array.dtype.kind not in "biufc":
+        raise TypeError(f"an array of {array.dtype} holds neither numbers nor truth values")
     spec = {"dtype": str(array.dtype).removeprefix("torch."), "shape": [int(each) for each in array.shape], "framework": framework}
     if device_of(array):
         spec["device"] = device_of(array)
