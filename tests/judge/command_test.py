@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gpubench judge as its users call it."""
+import contextlib
+import io
 import json
 import os
 import re
@@ -19,10 +21,12 @@ except ImportError:
     sys.exit(77)
 
 from gpubench.judging import Settings
+from gpubench.judging.__main__ import main as command
 from gpubench.judging.adapters import kernelbench, problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.page import page_of
 from gpubench.judging.process import Limits
+from gpubench.judging.store import Store
 from gpubench.judging.verdict import REASONS, Interval, Result
 
 HERE = Path(__file__).resolve().parent
@@ -311,11 +315,36 @@ def get_inputs():
         self.refused(judge(f"{program}:nothing", "sums", "--time-budget=0.1", "--time-limit=400"), "nothing")
 
     def test_a_pipe_that_closes_is_no_error(self):
-        process = subprocess.Popen([os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", *QUICK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        page = self.folder / "page.html"
+        words = [os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", f"--out={page}", *QUICK]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         process.stdout.close()
-        self.assertNotIn("Traceback", process.stderr.read())
-        process.wait()
+        self.assertEqual(process.stderr.read(), f"wrote {page}\n")
+        self.assertEqual(process.wait(), 0)
         process.stderr.close()
+        self.assertTrue(page.exists())
+
+    def test_what_cannot_be_written_costs_no_more_than_itself(self):
+        page = self.folder / "page.html"
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([os.environ["GPUBENCH"], "judge", MATMUL, SAME, "--json", "--quiet", f"--out={page}", *QUICK], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertRegex(result.stderr, f"^wrote {page}\ngpubench: Standard output cannot be written: [^\n]+\n$")
+        said, fail = io.StringIO(), mock.Mock(side_effect=[OSError(28, "No space left on device"), None])
+        with mock.patch("gpubench.judging.store.os.replace", fail), contextlib.redirect_stderr(said):
+            code = command(["--quiet", f"--out={self.folder}/lost.json", f"--out={page}", *QUICK, str(MATMUL), str(SAME)])
+        self.assertEqual(code, 64)
+        self.assertEqual(said.getvalue(), f"gpubench: {self.folder}/lost.json cannot be written: No space left on device.\nwrote {page}\n")
+        self.assertEqual([each for each in self.folder.iterdir() if each.suffix == ".json"], [])
+        self.refused(judge(MATMUL, SAME, "--calibration=nothing.json", *QUICK), "nothing.json")
+
+    def test_verdicts_that_cannot_be_kept_are_told_all_the_same(self):
+        with mock.patch("gpubench.judging.store.os.replace", side_effect=OSError(28, "No space left on device")):
+            judge = Judge(problem_of(MATMUL), Settings(time_budget=0.1, rounds=1, cold=False), Store(self.folder))
+            results = list(judge.results([SAME, ZEROS]))
+        self.assertEqual([each.verdict for each in results], ["right", "wrong"])
+        self.assertEqual(len([each for each in judge.notes if "No space left" in each]), 1)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 class FromPython(unittest.TestCase):

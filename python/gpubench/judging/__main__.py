@@ -15,7 +15,7 @@ from .adapters import benchmark_program, problem_of
 from .contest import Judge, candidates_of, rank, refuse_names_of_modules
 from .page import lines_of, page_of
 from .process import Limits
-from .store import Store
+from .store import Store, write
 from .trial import Settings
 from .verdict import Result
 
@@ -46,20 +46,28 @@ def _settings(chosen: Any) -> Settings:
     return settings
 
 
-def _write(file: str, results: Sequence[Result], notes: Sequence[str]) -> None:
-    path = Path(file)
-    if path.suffix == ".html":
-        text = page_of(results, notes)
-    elif path.suffix == ".jsonl":
-        text = "".join(json.dumps(each.to_dict()) + "\n" for each in results)
-    else:
-        schema = {"name": "gpubench-verdicts", "version": 1}
-        text = json.dumps({"schema": schema, "notes": list(notes), "results": [each.to_dict() for each in results]}, indent=1)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _core.WriteError(f"{file} cannot be written: {error.strerror}.") from None
-    print(f"wrote {file}", file=sys.stderr)
+def _text(file: str, results: Sequence[Result], notes: Sequence[str]) -> str:
+    """Of one file."""
+    suffix = Path(file).suffix
+    if suffix == ".html":
+        return page_of(results, notes)
+    if suffix == ".jsonl":
+        return "".join(json.dumps(each.to_dict()) + "\n" for each in results)
+    schema = {"name": "gpubench-verdicts", "version": 1}
+    return json.dumps({"schema": schema, "notes": list(notes), "results": [each.to_dict() for each in results]}, indent=1)
+
+
+class _Output:
+    """Standard output, until it cannot be written: files are written all the same."""
+
+    trouble: OSError | None = None
+
+    def say(self, text: str) -> None:
+        try:
+            print(text, end="", flush=True)
+        except OSError as error:
+            self.trouble = error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _results(chosen: Any) -> tuple[Iterator[Result], Callable[[], list[str]], int]:
@@ -81,24 +89,36 @@ def _run(chosen: Any) -> int:
             raise _core.UsageError(f"{file} cannot be written: its folder is not there, or not yours.")
     found, notes, count = _results(chosen)
     results = []
+    output = _Output()
     for result in found:
         results.append(result)
         if chosen.json:
-            print(json.dumps(result.to_dict()), flush=True)
+            output.say(json.dumps(result.to_dict()) + "\n")
+            if output.trouble is not None and not chosen.out:
+                break
         elif not chosen.quiet and sys.stderr.isatty():
             print(f"{len(results)} of {count}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
     ordered = rank(results)
     if not chosen.json and not chosen.quiet:
-        print(lines_of(ordered, chosen.width or shutil.get_terminal_size((100, 24)).columns), end="")
+        output.say(lines_of(ordered, chosen.width or shutil.get_terminal_size((100, 24)).columns))
     if not chosen.quiet:
         missing = {name: why for each in results for name, why in each.isolation_missing.items()}
         for name, why in missing.items():
             print(f"note: candidates were not shut off from {name}: {why}.", file=sys.stderr)
         for note in dict.fromkeys([*notes(), *(note for each in results for note in each.notes)]):
             print(f"note: {note}", file=sys.stderr)
+    code = _FINE if all(each.verdict == "right" for each in results) else _NOT_RIGHT
     for file in chosen.out:
-        _write(file, ordered, notes())
-    return _FINE if all(each.verdict == "right" for each in results) else _NOT_RIGHT
+        try:
+            write(Path(file), _text(file, ordered, notes()))
+            print(f"wrote {file}", file=sys.stderr)
+        except _core.WriteError as error:
+            print(f"gpubench: {error}", file=sys.stderr)
+            code = _WRONG_USAGE
+    if output.trouble is not None and not isinstance(output.trouble, BrokenPipeError):  # whose reader has had enough
+        print(f"gpubench: Standard output cannot be written: {output.trouble.strerror}. What was to be printed is lost; write it elsewhere.", file=sys.stderr)
+        code = _WRONG_USAGE
+    return code
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,10 +134,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return _run(parser.parse_args(words))
     except _core.Error as error:
         print(f"gpubench: {error}", file=sys.stderr)
-        return _WRONG_USAGE if isinstance(error, _core.UsageError) else _NOT_RIGHT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _NOT_RIGHT
+        return _WRONG_USAGE if isinstance(error, (_core.UsageError, _core.ReadError, _core.WriteError)) else _NOT_RIGHT
     except KeyboardInterrupt:
         return 130
 

@@ -114,7 +114,11 @@ class Judge:
     def _kept(self, results: Iterator[Result]) -> Iterator[Result]:
         for result in results:
             if self.store is not None and result.reason != "room":  # says nothing of the candidate
-                self.store.keep(result)
+                try:
+                    self.store.keep(result)
+                except _core.WriteError as error:
+                    self.store = None
+                    self.notes.append(f"Verdicts are no longer kept: {error}")
             yield result
 
     def _with_second_tries(self, trial: Trial, files: Sequence[tuple[Path, str]]) -> Iterator[Result]:

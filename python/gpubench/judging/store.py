@@ -2,9 +2,10 @@
 """Verdicts kept by content, so that a run that was interrupted goes on, and nothing is judged twice."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from .. import _core
@@ -30,8 +31,17 @@ class Store:
             return None
 
     def keep(self, result: Result) -> None:
-        """Whole or not at all: several judges may share the folder."""
-        descriptor, name = tempfile.mkstemp(dir=self._folder)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(result.to_dict(), stream)
-        os.replace(name, self._folder / f"{result.key}.json")
+        """Several judges may share the folder. Throws WriteError."""
+        write(self._folder / f"{result.key}.json", json.dumps(result.to_dict()))
+
+
+def write(file: Path, text: str) -> None:
+    """Whole or not at all. Throws WriteError."""
+    part = file.parent / f".{secrets.token_hex(8)}.part"
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise _core.WriteError(f"{file} cannot be written: {error.strerror}.") from None
