@@ -23,6 +23,7 @@ struct Declaration {
   /// What `measure` calls.
   std::function<void(Declaration&, const Batch&)> measure;
   DeviceKind device = DeviceKind::cpu;  ///< that what `measure` was given is for
+  bool measured = false;                ///< whether `measure` was called
 
   Work work = {};
   std::optional<Grid> grid = {};
@@ -40,6 +41,9 @@ struct Declaration {
   std::optional<std::string> skipped = {};
   double allocated_bytes = 0.0;
   std::uint64_t seed = 0;
+
+  /// For what `measure` has to know. Throws std::logic_error where that was called before.
+  void refuse_after_measure(const char* call) const;
 
   /// With the allocated bytes as footprint where none was declared.
   [[nodiscard]] Work work_with_footprint() const;

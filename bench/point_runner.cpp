@@ -244,10 +244,9 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       "it loops over state.google() itself; leave that loop out, as state.measure repeats the operation, or register "
       "it with BENCHMARK";
   constexpr const char* measured_twice = "the operation called state.measure twice; register two operations instead";
-  bool measured = false;
   bool twice = false;
   Declaration declared{&call.google, call.arguments, [&](Declaration& all, const Batch& batch) {
-                         twice = std::exchange(measured, true);
+                         twice = std::exchange(all.measured, true);
                          if (twice) throw std::logic_error(measured_twice);
                          if (has_looped(*all.google)) throw std::logic_error(looped);
                          if (has_error(*all.google)) return;  // it called SkipWithError before
@@ -270,7 +269,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
         fail(FailureKind::error, skipped_by_operation);
       else if (has_looped(call.google))
         fail(FailureKind::error, looped);
-      else if (!measured && !declared.skipped)
+      else if (!declared.measured && !declared.skipped)
         fail(FailureKind::error, "the operation returned without calling state.measure");
     } catch (const WrongResult& error) {
       fail(FailureKind::wrong_result, error.what());

@@ -83,6 +83,11 @@ Check all_close(std::span<const double> actual, std::span<const double> expected
   return all_close_of(actual, expected, relative, absolute);
 }
 
+void detail::Declaration::refuse_after_measure(const char* call) const {
+  if (measured)
+    throw std::logic_error(fmt::format("state.{} came after state.measure, which needs it; call it before", call));
+}
+
 Work detail::Declaration::work_with_footprint() const {
   Work result = work;
   if (!result.footprint_bytes && allocated_bytes > 0.0) result.footprint_bytes = allocated_bytes;
@@ -184,18 +189,26 @@ void State::phase(std::string name, double share, double mean_seconds, std::int6
 }
 
 void State::label(std::string text) { declaration_.label = std::move(text); }
-void State::verify(std::function<Check()> check) { declaration_.check = std::move(check); }
+void State::verify(std::function<Check()> check) {
+  declaration_.refuse_after_measure("verify");
+  declaration_.check = std::move(check);
+}
 void State::inputs(std::int64_t pool, std::function<void(std::int64_t)> fill) {
   if (pool < 2)
     throw std::invalid_argument(fmt::format("state.inputs takes a pool of at least two sets of inputs, not {}", pool));
+  declaration_.refuse_after_measure("inputs");
   declaration_.input_pool = pool;
   declaration_.fill_inputs = std::move(fill);
 }
-void State::as_called(std::function<void(Stream, std::int64_t)> calls) { declaration_.calls = std::move(calls); }
+void State::as_called(std::function<void(Stream, std::int64_t)> calls) {
+  declaration_.refuse_after_measure("as_called");
+  declaration_.calls = std::move(calls);
+}
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }
 
 void State::set_reset(DeviceKind device, std::function<void(Stream)> reset) {
+  declaration_.refuse_after_measure("reset");
   declaration_.reset = std::move(reset);
   declaration_.reset_device = device;
 }
@@ -205,6 +218,7 @@ void State::offer(Ablation kind, double remaining_fraction, DeviceKind device, d
     throw std::invalid_argument(
         fmt::format("state.ablation takes the fraction of the work that remains, from 0 to less than 1, not {}",
                     remaining_fraction));
+  declaration_.refuse_after_measure("ablation");
   declaration_.variants.push_back({kind, remaining_fraction, device, std::move(batch)});
 }
 

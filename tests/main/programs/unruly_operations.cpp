@@ -67,6 +67,14 @@ void sum(State& state) {
     } catch (...) {
     }
   });
+  add("verifies_too_late", [](State& state) {
+    sum(state);
+    state.verify([] { return gpubench::Check(false, "wrong"); });
+  });
+  add("resets_too_late", [](State& state) {
+    sum(state);
+    state.reset([] {});
+  });
   add("never_measures", [](State&) {});
   add("skips_with_error", [](State& state) { state.google().SkipWithError("the file is not there"); });
   add("skips_with_error_after", [](State& state) {

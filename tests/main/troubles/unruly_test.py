@@ -26,6 +26,8 @@ EXPECTED = {
     "throws_in_reset": "it threw a value of type int",
     "measures_twice": "called state.measure twice",
     "swallows_the_second": "called state.measure twice",
+    "verifies_too_late": "state.verify came after state.measure",
+    "resets_too_late": "state.reset came after state.measure",
     "never_measures": "without calling state.measure",
     "skips_with_error": "the file is not there",
     "skips_with_error_after": "it came out wrong",
