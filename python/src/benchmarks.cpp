@@ -315,7 +315,8 @@ void bind_benchmarks(nb::module_& module) {
   module.def("current_device", &current_device, "The number of the GPU that this thread uses.");
   module.def("working_stream", &working_stream, "The stream that points are timed on, while they run; 0 on a CPU.");
   module.def("forget", &bench::forget_registrations);
-  module.def("check_pipe", [](Text name) { pipe_of(name); }, "name"_a, "Throws ValueError where there is no such pipe.");
+  module.def(
+      "check_pipe", [](Text name) { pipe_of(name); }, "name"_a, "Throws ValueError where there is no such pipe.");
   module.attr("with_cuda") =
 #ifdef GPUBENCH_WITH_CUDA
       true;

@@ -40,6 +40,18 @@ TEST(Analysis, AllReturnTablesOfWholeRowsWithNamesOfTheirOwn) {
     }
 }
 
+TEST(Analysis, WhatHasNothingToShowSaysSo) {
+  const timeline::Timeline empty;
+  testing::Sample kernel_alone;
+  kernel_alone.slice(timeline::SliceKind::kernel, kernel_alone.stream, 10, 20, "a");
+  for (const timeline::Timeline* const timeline : {&empty, &kernel_alone.sorted()})
+    for (const timeline::Analysis* const one : timeline::analyses()) {
+      if (one->needs_gpu && timeline == &empty) continue;  // the command says what there is none of
+      const ResultTable first = timeline::tables_of(*timeline, one->name).front();
+      EXPECT_FALSE(first.rows.empty() && first.none.empty()) << one->name;
+    }
+}
+
 TEST(Analysis, OthersAreRefused) {
   EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "none"), std::invalid_argument);
   EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "kernels", "colour"), std::invalid_argument);

@@ -18,6 +18,7 @@ std::vector<ResultTable> timeline_tables(const Linked& linked, std::string_view 
   ResultTable tracks{"tracks", columns_of("track=track; levels:count=levels; slices:count=slices; busy_seconds=busy")};
   ResultTable slices{"slices", columns_of("track; level; name; kind; start_us; duration_us; count")};
   slices.shown = 0;
+  tracks.none = "The trace has no tracks.";
   const Rows all = rows(linked, {.max_bars = max_bars});
   std::int64_t levels = 0, count = 0, busy = 0;
   for (std::size_t i = 0; i < all.rows.size(); ++i) {

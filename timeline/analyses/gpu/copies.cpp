@@ -69,6 +69,7 @@ std::vector<ResultTable> copy_tables(const Linked& linked, std::string_view /*by
                                "; name=copies and fills; count=count; seconds=time; bytes=bytes; without_bytes; "
                                ":rate=median~1; :rate=max")};
   table.shown = 8;
+  table.none = "The trace has no copies and no fills.";
   add_columns(table, "rate", "bytes_per_second");
   ResultTable steps{"copy_steps", columns_of("gpu; name; time_seconds; bytes_per_second")};
   steps.shown = 0;

@@ -68,7 +68,10 @@ std::vector<ResultTable> idle_tables(const Linked& linked, std::string_view /*by
                  seconds_of(idle.host_ns), seconds_of(idle.kernel_ns), seconds_of(idle.other_ns)});
   }
   std::vector<ResultTable> tables = {idle_causes(analyze(linked).gpus), std::move(streams)};
-  std::ranges::move(tables_of(linked, "launches"), std::back_inserter(tables));
+  tables.front().none = "No GPU was idle between its first and its last work.";
+  std::vector<ResultTable> launches = tables_of(linked, "launches");
+  launches.front().none.clear();
+  std::ranges::move(launches, std::back_inserter(tables));
   return tables;
 }
 

@@ -157,8 +157,7 @@ std::vector<ResultTable> launch_tables(const Linked& linked, std::string_view /*
           "late_starts:count=started late~2; work_without_call")};
   for (const char* const what : {"call", "work", "delay"}) add_columns(launches, what, "seconds");
   add_columns(launches, "works_of_call", "count");
-  launches.notes = {
-      fmt::format("Times are medians. Late: more than {} after the call.", format_seconds(seconds_of(late_start_ns)))};
+  launches.none = "The trace has no calls that launched work on a GPU. Record the calls of the host, too.";
   for (const LaunchTimes& one : launch_times(linked)) {
     if (one.call_ns.count == 0) continue;
     auto& row = launches.add({gpu_name(timeline, one.process, one.device), one.call_ns.count, one.works,
@@ -167,6 +166,9 @@ std::vector<ResultTable> launch_tables(const Linked& linked, std::string_view /*
     for (const Distribution* const of : {&one.call_ns, &one.work_ns, &one.delay_ns}) add_values(row, *of, 1e9);
     add_values(row, one.works_of_call, 1.0);
   }
+  if (!launches.rows.empty())
+    launches.notes = {fmt::format("Times are medians. Late: more than {} after the call.",
+                                  format_seconds(seconds_of(late_start_ns)))};
   ResultTable bound{"launch_bound", columns_of("gpu=bound by launches; start_seconds=from; seconds=for; "
                                                "works:count=works; idle_seconds; idle_share; :share=idle")};
   bound.shown = 8;

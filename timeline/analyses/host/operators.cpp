@@ -51,6 +51,7 @@ std::vector<ResultTable> operator_tables(const Linked& linked, std::string_view 
                 "host_total_seconds=host total~2"
               : "operator=operator|(no operator); count=calls; gpu_self_seconds; share; gpu_total_seconds; works; "
                 "host_self_seconds=host self; :share=share; host_total_seconds=host total~2")};
+  table.none = "The trace has no operators and no functions.";
   for (const OperatorTime& one : operators) {
     const double whole = static_cast<double>(gpu ? all : host);
     const Value share =

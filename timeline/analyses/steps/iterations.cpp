@@ -253,6 +253,7 @@ std::vector<ResultTable> iteration_tables(const Linked& linked, std::string_view
                                "; by=iterations; count=count; median_seconds=median; min_seconds=min; "
                                "max_seconds=max; slow:count=slow")};
   table.shown = 8;
+  table.none = "Nothing repeats itself often enough to be iterations.";
   ResultTable each{"each_iteration", columns_of("process; start_seconds; seconds; works; work_seconds")};
   each.shown = 0;
   add_columns(table, "duration", "seconds");
