@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -369,8 +370,18 @@ class Comparing {
       places.push_back(static_cast<std::size_t>(found - names.begin()));
       if (found == names.end()) names.emplace_back(name);
     }
+    // One operation of one process a side is held against others, which drift alike.
+    const bool drifts = one_after_the_other_ && base.size() + next.size() > 2 && kind_of(device) == DeviceKind::cpu;
+    const double drift = drifts ? host_drift_deviation * host_drift_deviation : 0.0;
     const auto add = [&](const std::vector<std::size_t>& of_point, const std::vector<std::string>& of) {
-      for (auto& each : judged_operations(base, next, of_point, of, device, options_.min_effect))
+      std::vector<double> load(of.size(), 0.0), count(of.size(), 0.0);
+      for (std::size_t i = 0; i < points.size(); ++i)
+        load[of_point[i]] += sides_of(points[i]).load_variance, count[of_point[i]] += 1.0;
+      std::vector<Spread> beside;
+      for (std::size_t k = 0; k < of.size(); ++k)
+        beside.push_back(
+            sum_of({drift, host_drift_degrees}, {load[k] / count[k], std::numeric_limits<double>::infinity()}));
+      for (auto& each : judged_operations(base, next, of_point, of, device, options_.min_effect, beside))
         if (each.points > 1) result_.operations.push_back(std::move(each));
     };
     add(places, names);
@@ -380,14 +391,16 @@ class Comparing {
   [[nodiscard]] PointSides sides_of(std::size_t point) const {
     PointSides sides;
     const auto take = [&](const Side& side, std::vector<double>& values) {
-      double variance = 0.0;
+      double variance = 0.0, load = 0.0;
       for (const ProcessTable& table : side.tables)
         if (const ProcessPoint& entry = table[point]; entry.log_seconds) {
           values.push_back(*entry.log_seconds);
-          variance += entry.standard_error * entry.standard_error + entry.load_error * entry.load_error;
-          sides.under_load |= entry.load_error > 0.0;
+          variance += entry.standard_error * entry.standard_error;
+          load += entry.load_error * entry.load_error;
         }
-      sides.within_variance += variance / static_cast<double>(values.size() * values.size());
+      const auto squared = static_cast<double>(values.size() * values.size());
+      sides.load_variance += load / squared;
+      sides.within_variance += (variance + load) / squared;
     };
     take(base_, sides.base);
     take(next_, sides.next);

@@ -98,14 +98,17 @@ std::vector<OperationDifference> differences_of(const ProcessGroup& base, const 
 std::vector<ComparedOperation> judged_operations(const ProcessGroup& base, const ProcessGroup& next,
                                                  const std::vector<std::size_t>& operations,
                                                  const std::vector<std::string>& names, const std::string& device,
-                                                 double min_effect) {
+                                                 double min_effect, const std::vector<Spread>& beside) {
   const bool relative = base.size() == 1 && next.size() == 1;
   if (!relative && (base.size() < 2 || next.size() < 2)) return {};
   std::vector<ComparedOperation> result;
   std::vector<double> p_values;
-  for (const auto& [operation, difference, points] :
+  for (auto& [operation, difference, points] :
        relative ? relative_differences(base.front(), next.front(), operations, names.size())
                 : differences_of(base, next, operations, names.size())) {
+    const double error = difference.standard_error;
+    const Spread all = sum_of({error * error, difference.degrees}, beside[operation]);
+    difference = {difference.value, std::sqrt(all.variance), all.degrees};
     const double half = statistics::student_quantile(0.025, difference.degrees) * difference.standard_error;
     p_values.push_back(p_value_beyond(difference, min_effect));
     result.push_back(

@@ -12,10 +12,11 @@
 namespace gpubench::compare {
 
 /// `operations` names that of each point, as a place in `names`. Those for which nothing tells the noise are left out.
-/// P-values are adjusted for the number of operations.
+/// P-values are adjusted for the number of operations. `beside` is what each differs by beyond the noise of processes: by
+/// drift, and by load.
 std::vector<ComparedOperation> judged_operations(const ProcessGroup& base, const ProcessGroup& next,
                                                  const std::vector<std::size_t>& operations,
                                                  const std::vector<std::string>& names, const std::string& device,
-                                                 double min_effect);
+                                                 double min_effect, const std::vector<Spread>& beside);
 
 }  // namespace gpubench::compare

@@ -79,14 +79,6 @@ std::size_t trimmed_at_each_end(std::size_t count) {
   return count < min_to_trim ? 0 : count < enough_for_a_quarter ? count / 5 : count / 4;
 }
 
-Spread sum_of(const Spread& one, const Spread& other) {
-  const double variance = one.variance + other.variance;
-  double inverse = 0.0;
-  for (const Spread& part : {one, other})
-    if (part.variance > 0.0 && part.degrees > 0.0) inverse += part.variance * part.variance / part.degrees;
-  return {variance, inverse > 0.0 ? variance * variance / inverse : one.degrees + other.degrees};
-}
-
 /// To twelve digits, which a golden file may hang on.
 double rounded(double value) {
   if (!std::isfinite(value) || value == 0.0) return value;
@@ -119,6 +111,14 @@ void fill(Judged& judged, double base_mean, double min_effect) {
 }
 
 }  // namespace
+
+Spread sum_of(const Spread& one, const Spread& other) {
+  const double variance = one.variance + other.variance;
+  double inverse = 0.0;
+  for (const Spread& part : {one, other})
+    if (part.variance > 0.0 && part.degrees > 0.0) inverse += part.variance * part.variance / part.degrees;
+  return {variance, inverse > 0.0 ? variance * variance / inverse : one.degrees + other.degrees};
+}
 
 std::vector<double> values_of(const ProcessGroup& group, std::size_t point) {
   std::vector<double> values;
@@ -262,7 +262,7 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   contains(apart, "samples within processes");
   contains(drifts, "drift between series of processes");
   contains(sides.other_card && source != NoiseSource::given, "differences between cards");
-  contains(sides.under_load, "load of the machine");
+  contains(sides.load_variance > 0.0, "load of the machine");
   fill(judged, mean_of(sides.base), options.min_effect);
   return judged;
 }

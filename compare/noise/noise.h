@@ -23,6 +23,8 @@ struct Spread {
   double variance = 0.0;
   double degrees = 0.0;
 };
+/// Of what adds up, with degrees of freedom after Satterthwaite.
+Spread sum_of(const Spread& one, const Spread& other);
 
 /// One process's values, by point; NaN where it has none.
 using ProcessValues = std::vector<double>;
@@ -111,7 +113,7 @@ struct PointSides {
   double within_variance = 0.0;      ///< of the difference of the means, from the samples inside the processes
   bool one_after_the_other = false;  ///< one side is older than the other, and the noise learnt is not of that
   bool other_card = false;           ///< each side is of one card, and they are two
-  bool under_load = false;           ///< others ran on the cores or the GPU; it is in `within_variance`
+  double load_variance = 0.0;        ///< of that, as others ran on the cores or the GPU
 };
 
 /// Fills ratio, times, noise and the p-value, not yet adjusted. `learnt` is absent without two processes of anything.

@@ -46,7 +46,7 @@ Found simulate(std::size_t count, std::size_t processes, double common, double o
   Found found;
   for (int i = 0; i < comparisons; ++i) {
     const auto base = side(0.0), next = side(effect);
-    const auto judged = judged_operations(base, next, operations, names, "cpu", 0.01);
+    const auto judged = judged_operations(base, next, operations, names, "cpu", 0.01, std::vector<Spread>(count));
     bool alarm = false;
     for (const ComparedOperation& one : judged) {
       const bool is_planted = one.operation == "0" && effect != 0.0;
@@ -89,7 +89,32 @@ TEST(Operations, FivePercentOfOneAreFoundFromThreeRunsASide) {
 
 TEST(Operations, FewOperationsOfOneRunAreNotJudged) {
   const ProcessGroup base = {{1.0, 1.0, 2.0, 2.0}}, next = {{1.5, 1.5, 2.0, 2.0}};
-  EXPECT_TRUE(judged_operations(base, next, {0, 0, 1, 1}, {"a", "b"}, "cpu", 0.01).empty());
+  EXPECT_TRUE(judged_operations(base, next, {0, 0, 1, 1}, {"a", "b"}, "cpu", 0.01, {{}, {}}).empty());
+}
+
+/// Two operations of three points, three processes a side: all points of the new ones take 10 % more.
+std::vector<gpubench::Run> three(double seconds, const std::string& utc) {
+  auto runs = processes(seconds, {0.999, 1.0, 1.001}, {"a/1", "a/2", "a/3", "b/1", "b/2", "b/3"});
+  for (gpubench::Run& run : runs) run.context.created_utc = utc + run.context.created_utc;
+  return runs;
+}
+
+TEST(Operations, DriftOfACpuIsInTheirIntervals) {
+  for (const char* const utc : {"1", "0"}) {  // after the base, and among its processes
+    const Comparison comparison = compare(three(1e-3, "0"), three(1.1e-3, utc), CompareOptions{});
+    ASSERT_EQ(comparison.operations.size(), 3U);
+    for (const ComparedOperation& each : comparison.operations)
+      EXPECT_EQ(each.change, *utc == '1' ? Change::inconclusive : Change::slower) << each.operation;
+  }
+}
+
+TEST(Operations, LoadIsInTheIntervalsOfThoseMeasuredUnderIt) {
+  auto next = three(1.1e-3, "0");
+  for (gpubench::Run& run : next) run.points[1].measurement.conditions.emplace().core_share = 0.5;
+  const Comparison comparison = compare(three(1e-3, "0"), next, CompareOptions{});
+  ASSERT_EQ(comparison.operations.size(), 3U);
+  for (const ComparedOperation& each : comparison.operations)
+    EXPECT_EQ(each.change, each.operation == "b" ? Change::slower : Change::inconclusive) << each.operation;
 }
 
 TEST(Operations, AreInTheComparison) {
