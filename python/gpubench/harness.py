@@ -495,6 +495,8 @@ def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = 
     `device` is "cuda" or "cpu" for an operation of that kind of device alone."""
     if device not in (None, "cuda", "cpu"):
         raise ValueError(f"a benchmark's device is 'cuda', 'cpu' or None, not {device!r}")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"benchmark(name=...) is the benchmark's name, a text, not {name!r}; no axis can be called so")
     if function is not None and not callable(function):
         raise TypeError(f"benchmark() takes a function, not {type(function).__name__}; axes have names: benchmark(n=[1024, 4096])")
 

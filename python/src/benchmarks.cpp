@@ -70,9 +70,17 @@ std::uintptr_t working_stream() {
 #endif
 }
 
+/// What str() makes of it, as UTF-8; nothing where that raises.
+std::string words_of(nb::handle thing) {
+  const nb::object text = nb::steal(PyObject_Str(thing.ptr()));
+  const nb::object bytes =
+      text ? nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace")) : nb::object();
+  if (!bytes) PyErr_Clear();
+  return bytes ? nb::borrow<nb::bytes>(bytes).c_str() : "";
+}
+
 std::string text_of(const nb::python_error& error) {
-  const std::string name = nb::cast<std::string>(error.type().attr("__name__"));
-  const std::string message = nb::cast<std::string>(nb::str(error.value()));
+  const std::string name = words_of(error.type().attr("__name__")), message = words_of(error.value());
   return message.empty() ? name : name + ": " + message;
 }
 

@@ -103,6 +103,22 @@ def test_a_failing_point_has_its_reason_and_the_others_are_measured(quick):
     assert kinds["troubled/case:wrong"] == "wrong_result" and kinds["troubled/case:raises"] == "error"
 
 
+def test_an_exception_without_words_is_named(quick):
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no words")
+
+    @gpubench.benchmark(case=["mute", "half a character"])
+    def wordless(state, case):
+        def operation():
+            raise Mute() if case == "mute" else RuntimeError("half \ud800 a character")
+
+        state.measure(operation)
+
+    failures = gpubench.run(wordless, **quick).failures
+    assert failures == {"wordless/case:mute": "Mute", "wordless/case:half a character": "RuntimeError: half \\ud800 a character"}
+
+
 def test_a_harness_failure_stays_one_though_python_catches_it(quick):
     @gpubench.benchmark
     def twice(state):
@@ -137,6 +153,8 @@ def test_reset_runs_before_each_execution(quick):
 def test_what_cannot_be_run_is_refused_in_words(quick):
     with pytest.raises(TypeError, match="takes size, which is no axis"):
         gpubench.benchmark(n=[1])(lambda state, size: None)
+    with pytest.raises(TypeError, match="no axis can be called so"):
+        gpubench.benchmark(name=["a", "b"])(lambda state, name: None)
     with pytest.raises(ValueError, match="has no values"):
         gpubench.benchmark(n=[])(lambda state, n: None)
     only_gpu = gpubench.benchmark(name="only_gpu", device="cuda")(lambda state: state.measure(lambda: None))
