@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import pytest
@@ -29,6 +30,8 @@ class _Session:
     measured: list[Run] = field(default_factory=list)
     without_baseline: list[str] = field(default_factory=list)
     compared: list[str] = field(default_factory=list)
+    merged: Run | None = None  #: of all points, once the session has ended
+    written: list[str] = field(default_factory=list)  #: what became of its files
     calibrations: dict[str | None, str] = field(default_factory=dict)  #: files, by device
     folder: tempfile.TemporaryDirectory[str] | None = None  #: of those files
 
@@ -206,29 +209,46 @@ def gpubench(request: pytest.FixtureRequest) -> Measure:
     return Measure(request)
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """The table of the session; files; the store."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Files and the store. A session that cannot write one has failed."""
     from . import _core
-    session = config.stash[_SESSION]
-    if not session.measured:
+    mine = session.config.stash[_SESSION]
+    if not mine.measured or hasattr(session.config, "workerinput"):  # a worker of pytest-xdist
         return
     from .runs import Run
-    merged = Run.from_dict({**session.measured[0].data, "points": [point for each in session.measured for point in each.data["points"]],
-                            "warnings": list(dict.fromkeys(text for each in session.measured for text in each.data["warnings"]))})
-    terminalreporter.section("gpubench")
-    terminalreporter.write_line(merged.table(color=False))
-    for file in config.getoption("--gpubench-out"):
+    merged = mine.merged = Run.from_dict({**mine.measured[0].data, "points": [point for each in mine.measured for point in each.data["points"]],
+                                          "warnings": list(dict.fromkeys(text for each in mine.measured for text in each.data["warnings"]))})
+
+    def keep(write: Callable[[], str]) -> None:
         try:
-            os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
-            merged.report(file)
-            terminalreporter.write_line(f"gpubench: wrote {file}")
+            mine.written.append(f"wrote {write()}")
         except (_core.Error, OSError) as error:
-            terminalreporter.write_line(f"gpubench: {error}")
-    for line in session.compared:
+            mine.written.append(str(error))
+            if exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def report(file: str) -> str:
+        os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
+        merged.report(file)
+        return file
+
+    for file in session.config.getoption("--gpubench-out"):
+        keep(partial(report, file))
+    store = session.config.getoption("--gpubench-store")
+    if store and session.config.getoption("--gpubench-update"):
+        keep(lambda: _core.add_to_store(store, merged._core))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """The table of the session, and what became of its files."""
+    session = config.stash[_SESSION]
+    if session.merged is None:
+        return
+    terminalreporter.section("gpubench")
+    terminalreporter.write_line(session.merged.table(color=False))
+    for line in session.written + session.compared:
         terminalreporter.write_line(f"gpubench: {line}")
-    store = config.getoption("--gpubench-store")
     if session.without_baseline:
+        store = config.getoption("--gpubench-store")
         terminalreporter.write_line(f"gpubench: {store} has no baseline of {', '.join(session.without_baseline)} on this machine, so nothing was held against it; "
                                     "--gpubench-update adds one")
-    if store and config.getoption("--gpubench-update"):
-        terminalreporter.write_line(f"gpubench: wrote {_core.add_to_store(store, merged._core)}")

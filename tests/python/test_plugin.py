@@ -39,10 +39,18 @@ def pytest_in(folder, quick, *options, more=""):
 
 def test_points_are_in_a_table_and_in_files(tmp_path, quick):
     done = pytest_in(tmp_path, quick, "--gpubench-out=all.json", "--gpubench-out=all.docx")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 4, done.stdout + done.stderr
     assert "= gpubench =" in done.stdout and "test_case[8]-2" in done.stdout and ".docx" in done.stdout
     assert [p["measurement"]["name"] for p in json.loads((tmp_path / "all.json").read_text())["points"]] == [
         "test_add", "test_case[8]", "test_case[8]-2"]
+
+
+def test_a_session_whose_files_cannot_be_written_fails(tmp_path, quick):
+    (tmp_path / "taken").write_text("")
+    done = pytest_in(tmp_path, quick, "--gpubench-store=taken", "--gpubench-update", "--gpubench-out=taken/all.json", "--gpubench-out=all.json", "-k", "test_add")
+    assert done.returncode == 4, done.stdout
+    assert "Traceback" not in done.stdout + done.stderr and done.stdout.count("taken") >= 2
+    assert (tmp_path / "all.json").exists()
 
 
 def test_a_session_calibrates_once(tmp_path, quick):
