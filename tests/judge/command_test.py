@@ -22,7 +22,7 @@ except ImportError:
 
 from gpubench.judging import Settings
 from gpubench.judging.__main__ import main as command
-from gpubench.judging.adapters import kernelbench, problem_of
+from gpubench.judging.adapters import benchmark_program, kernelbench, problem_of
 from gpubench.judging.contest import Judge
 from gpubench.judging.page import page_of
 from gpubench.judging.process import Limits
@@ -313,6 +313,24 @@ def get_inputs():
         self.assertEqual([(each["candidate"], each["verdict"], each["reason"]) for each in found],
                          [("sums_again", "right", None), ("sums_cached", "wrong", "values"), ("sums_unchecked", "refused", "unchecked")])
         self.refused(judge(f"{program}:nothing", "sums", "--time-budget=0.1", "--time-limit=400"), "nothing")
+
+    def test_the_time_of_an_operation_is_that_of_its_last_size(self):
+        def point(operation, n):
+            return types.SimpleNamespace(seconds=lambda: 1e-9 * n, failure=None, limiter="", achieved=None, advice=[], data={"measurement": {"verified": True}})
+
+        points = {(operation, f"/n:{n}"): point(operation, n) for n in (64, 512, 3000) for operation in ("a", "b")}
+        with mock.patch("gpubench.judging.adapters.benchmark_program._measured", return_value=points):
+            result, = benchmark_program.results("bench", "a", ["b"], 1.0, 1.0)
+        self.assertEqual(result.seconds, 3e-6)
+
+    def test_what_a_description_asks_for_is_there(self):
+        source = self.put("f.c", "void f(void) {}\n")
+        for arguments, words in (('"out5"', "out5"), ('{size = "a"}', "is no array"), ('{shape = "x", axis = 1}', "axis 1")):
+            file = self.put("f.toml", f'symbol = "f"\nsource = "{source.name}"\narguments = [{arguments}]\n')
+            with self.subTest(arguments=arguments):
+                (result,), _ = quickly(HERE / "problems" / "saxpy.py", file)
+                self.assertEqual((result.verdict, result.reason), ("wrong", "error"))
+                self.assertIn(words, result.text)
 
     def test_a_pipe_that_closes_is_no_error(self):
         page = self.folder / "page.html"

@@ -13,6 +13,7 @@ A source that ends with .cu is compiled by nvcc: the function is called on the h
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any, Callable
 
@@ -111,18 +112,33 @@ class _Call:
                 raise ValueError(f"the reference has no parameter {name!r}; it has {', '.join(parameters)}")
             return parameters.index(name)
 
+        def shape_of(inputs: Any, index: int) -> Any:
+            if not hasattr(inputs[index], "shape"):
+                raise ValueError(f"{parameters[index]!r} is no array, and has no size")
+            return inputs[index].shape
+
+        def extent(shape: Any, axis: int) -> int:
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(f"there is no axis {axis} of the shape {tuple(shape)}")
+            return int(shape[axis])
+
+        def output(outputs: Any, which: int) -> Any:
+            if which >= len(outputs):
+                raise ValueError(f"there is no out{which}: the reference returns {len(outputs)} array{'' if len(outputs) == 1 else 's'}")
+            return outputs[which]
+
         if isinstance(argument, dict):
             if set(argument) == {"size"}:
                 index = place(argument["size"])
-                return lambda inputs, outputs: ctypes.c_int64(math.prod(inputs[index].shape))
+                return lambda inputs, outputs: ctypes.c_int64(math.prod(shape_of(inputs, index)))
             if set(argument) == {"shape", "axis"}:
                 index, axis = place(argument["shape"]), int(argument["axis"])
-                return lambda inputs, outputs: ctypes.c_int64(inputs[index].shape[axis])
+                return lambda inputs, outputs: ctypes.c_int64(extent(shape_of(inputs, index), axis))
             raise ValueError(f"it has the argument {argument}; write {{size = \"x\"}} or {{shape = \"x\", axis = 0}}")
         text = str(argument)
-        if text.startswith("out") and text not in parameters:
+        if re.fullmatch("out[0-9]*", text) and text not in parameters:
             which = int(text[3:] or 0)
-            return lambda inputs, outputs: ctypes.c_void_p(_address(outputs[which]))
+            return lambda inputs, outputs: ctypes.c_void_p(_address(output(outputs, which)))
         index = place(text)
 
         def value(inputs: Any, outputs: Any) -> Any:
