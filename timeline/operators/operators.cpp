@@ -72,7 +72,9 @@ Operators operators(const Linked& linked) {
       const Slice& slice = timeline.slices[frame.slice];
       if (slice.kind == SliceKind::other)
         result.all[frame.operation].self_ns = std::max<std::int64_t>(slice.duration_ns - frame.within_ns, 0);
-      if (stack.size() > 1) (stack.end() - 2)->within_ns += slice.duration_ns;
+      if (stack.size() < 2) continue;
+      Frame& around = *(stack.end() - 2);
+      around.within_ns += std::min(slice.end_ns(), timeline.slices[around.slice].end_ns()) - slice.start_ns;
     }
   };
   auto call = links.calls.begin();

@@ -36,6 +36,17 @@ TEST(Operators, own_what_they_launch) {
   EXPECT_EQ(all.at("").gpu_self_ns, 10);
 }
 
+TEST(Operators, that_cross_share_their_time) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 10, "first");
+  sample.slice(SliceKind::other, sample.thread, 4, 15, "second");
+  const auto& timeline = sample.sorted();
+  std::map<std::string, std::int64_t> self;
+  for (const auto& one : timeline::operator_times(timeline)) self[timeline.names.text(one.name)] = one.host_self_ns;
+  EXPECT_EQ(self.at("first"), 4);
+  EXPECT_EQ(self.at("second"), 11);
+}
+
 TEST(OperatorCalls, are_those_that_launch) {
   Sample sample;
   sample.slice(SliceKind::other, sample.thread, 0, 500, "aten::linear");
