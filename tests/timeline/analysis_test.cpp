@@ -42,7 +42,7 @@ TEST(Analysis, AllReturnTablesOfWholeRowsWithNamesOfTheirOwn) {
 
 TEST(Analysis, WhatHasNothingToShowSaysSo) {
   const timeline::Timeline empty;
-  testing::Sample kernel_alone;
+  Sample kernel_alone;
   kernel_alone.slice(timeline::SliceKind::kernel, kernel_alone.stream, 10, 20, "a");
   for (const timeline::Timeline* const timeline : {&empty, &kernel_alone.sorted()})
     for (const timeline::Analysis* const one : timeline::analyses()) {
