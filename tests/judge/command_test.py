@@ -334,7 +334,7 @@ def get_inputs():
 
     def test_a_pipe_that_closes_is_no_error(self):
         page = self.folder / "page.html"
-        words = [os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", f"--out={page}", *QUICK]
+        words = [os.environ["GPUBENCH"], "judge", str(MATMUL), str(SAME), "--json", "--quiet", f"--out={page}", *QUICK]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         process.stdout.close()
         self.assertEqual(process.stderr.read(), f"wrote {page}\n")
