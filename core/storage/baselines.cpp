@@ -166,7 +166,7 @@ std::vector<BaselineEntry> BaselineStore::newest_of_each() const {
 
 std::filesystem::path BaselineStore::add(BaselineEntry& entry) {
   const auto folder = folder_ / folder_name(entry.fingerprint);
-  check_writable(folder / "000001.json.probe");  // makes the folders
+  check_writable(folder / "new-entry.json");  // makes the folders
   const Lock lock(folder_ / ".lock");
   const auto files = files_in(folder);
   entry.number = files.empty() ? 1 : files.rbegin()->first + 1;

@@ -20,6 +20,7 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/model/resources.h"
 #include "core/model/run.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/baselines.h"
@@ -188,6 +189,9 @@ void bind_comparison(nb::module_& module) {
         return printable({bytes.c_str(), bytes.size()});
       },
       "text"_a, "On one line, with nothing that a terminal obeys.");
+  module.def(
+      "label_of", [](const std::string& resource) { return std::string(label_of(resource)); }, "resource"_a,
+      "What to call it in a sentence.");
   module.def("student_quantile", &statistics::student_quantile, "tail"_a, "degrees"_a,
              "The t with P(T > t) = tail, of Student's distribution.");
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());

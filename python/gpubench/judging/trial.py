@@ -508,7 +508,7 @@ class Trial:
             result.floor_share = least.seconds / result.seconds
             gross = min(float(each.batches("candidate").min()) for each in times.rounds)
             if least.least is not None and gross < least.least:
-                needs = f"{least.limiter} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis})"
+                needs = f"{_core.label_of(least.limiter)} of this device needs at least {least.seconds * 1e6:.4g} us for it ({least.basis})"
                 raise Trouble("floor", f"A call takes {gross * 1e6:.4g} us, but {needs}.")
         if least.least is not None and recorded is not None and recorded < 0.9 * least.least:
             raise Trouble("tampering", f"Its activity records show {recorded * 1e6:.4g} us of work for a call, less than the device can do it in: "
