@@ -194,6 +194,9 @@ void bind_comparison(nb::module_& module) {
       "What to call it in a sentence.");
   module.def("student_quantile", &statistics::student_quantile, "tail"_a, "degrees"_a,
              "The t with P(T > t) = tail, of Student's distribution.");
+  module.def(
+      "write_file", [](const std::string& file, const std::string& text) { storage::write_file(file, text); }, "file"_a,
+      "text"_a, "Whole or not at all. Throws WriteError.", Release());
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());
   module.def("add_to_store", &add_to_store, "store"_a, "run"_a, "label"_a = "", Release());
 }

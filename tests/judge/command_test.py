@@ -20,6 +20,7 @@ except ImportError:
     print(f"skipped: {sys.executable} has no numpy")
     sys.exit(77)
 
+from gpubench import WriteError
 from gpubench.judging import Settings
 from gpubench.judging.__main__ import main as command
 from gpubench.judging.adapters import benchmark_program, kernelbench, problem_of
@@ -348,16 +349,17 @@ def get_inputs():
             result = subprocess.run([os.environ["GPUBENCH"], "judge", MATMUL, SAME, "--json", "--quiet", f"--out={page}", *QUICK], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(result.returncode, 64, result.stderr)
         self.assertRegex(result.stderr, f"^wrote {page}\ngpubench: Standard output cannot be written: [^\n]+\n$")
-        said, fail = io.StringIO(), mock.Mock(side_effect=[OSError(28, "No space left on device"), None])
-        with mock.patch("gpubench.judging.store.os.replace", fail), contextlib.redirect_stderr(said):
-            code = command(["--quiet", f"--out={self.folder}/lost.json", f"--out={page}", *QUICK, str(MATMUL), str(SAME)])
+        pipe, said = self.folder / "pipe.json", io.StringIO()
+        os.mkfifo(pipe)
+        with contextlib.redirect_stderr(said):
+            code = command(["--quiet", f"--out={pipe}", f"--out={page}", *QUICK, str(MATMUL), str(SAME)])
         self.assertEqual(code, 64)
-        self.assertEqual(said.getvalue(), f"gpubench: {self.folder}/lost.json cannot be written: No space left on device.\nwrote {page}\n")
-        self.assertEqual([each for each in self.folder.iterdir() if each.suffix == ".json"], [])
+        self.assertRegex(said.getvalue(), f"^gpubench: {pipe}: cannot be written: it is not a regular file[^\n]+\nwrote {page}\n$")
+        self.assertTrue(pipe.is_fifo(), "it is not replaced")
         self.refused(judge(MATMUL, SAME, "--calibration=nothing.json", *QUICK), "nothing.json")
 
     def test_verdicts_that_cannot_be_kept_are_told_all_the_same(self):
-        with mock.patch("gpubench.judging.store.os.replace", side_effect=OSError(28, "No space left on device")):
+        with mock.patch("gpubench.judging.store._core.write_file", side_effect=WriteError("No space left on device.")):
             judge = Judge(problem_of(MATMUL), Settings(time_budget=0.1, rounds=1, cold=False), Store(self.folder))
             results = list(judge.results([SAME, ZEROS]))
         self.assertEqual([each.verdict for each in results], ["right", "wrong"])

@@ -15,7 +15,7 @@ from .adapters import benchmark_program, problem_of
 from .contest import Judge, candidates_of, rank, refuse_names_of_modules
 from .page import lines_of, page_of
 from .process import Limits
-from .store import Store, write
+from .store import Store
 from .trial import Settings
 from .verdict import Result
 
@@ -110,7 +110,7 @@ def _run(chosen: Any) -> int:
     code = _FINE if all(each.verdict == "right" for each in results) else _NOT_RIGHT
     for file in chosen.out:
         try:
-            write(Path(file), _text(file, ordered, notes()))
+            _core.write_file(file, _text(file, ordered, notes()))
             print(f"wrote {file}", file=sys.stderr)
         except _core.WriteError as error:
             print(f"gpubench: {error}", file=sys.stderr)

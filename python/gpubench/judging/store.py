@@ -2,10 +2,7 @@
 """Verdicts kept by content, so that a run that was interrupted goes on, and nothing is judged twice."""
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
 from pathlib import Path
 
 from .. import _core
@@ -31,17 +28,5 @@ class Store:
             return None
 
     def keep(self, result: Result) -> None:
-        """Several judges may share the folder. Throws WriteError."""
-        write(self._folder / f"{result.key}.json", json.dumps(result.to_dict()))
-
-
-def write(file: Path, text: str) -> None:
-    """Whole or not at all. Throws WriteError."""
-    part = file.parent / f".{secrets.token_hex(8)}.part"
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, file)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise _core.WriteError(f"{file} cannot be written: {error.strerror}.") from None
+        """Whole or not at all: several judges may share the folder. Throws WriteError."""
+        _core.write_file(str(self._folder / f"{result.key}.json"), json.dumps(result.to_dict()))
