@@ -115,11 +115,11 @@ void ProcessRecording::note(const std::string& sentence) {
   recording_->flush();
 }
 
-void ProcessRecording::property(std::string_view key, std::string_view value) {
+void ProcessRecording::property(std::string_view key, std::string_view value, std::uint8_t device) {
   if (value.empty()) return;
   const auto lock = recording_->lock();
   const std::uint32_t key_number = recording_->name(key);
-  recording_->add(PropertyRecord{.key = key_number, .value = recording_->name(value)});
+  recording_->add(PropertyRecord{.device = device, .key = key_number, .value = recording_->name(value)});
 }
 
 /// Asked of the driver, once it is initialised: CUPTI has records of GPUs, but none where it is attached later than
@@ -128,15 +128,10 @@ void ProcessRecording::write_gpus() {
   if (has_gpus_) return;
   const std::vector<VisibleGpu> gpus = visible_gpus();
   if (gpus.empty() || has_gpus_.exchange(true)) return;
-  const auto lock = recording_->lock();
   for (const VisibleGpu& gpu : gpus) {
-    const auto put = [&](std::string_view key, std::string_view value) {
-      const std::uint32_t key_number = recording_->name(key);
-      recording_->add(PropertyRecord{.device = gpu.number, .key = key_number, .value = recording_->name(value)});
-    };
-    put("name", gpu.name);
-    put("uuid", bench::uuid_text(gpu.uuid.data()));
-    put("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));
+    property("name", gpu.name, gpu.number);
+    property("uuid", bench::uuid_text(gpu.uuid.data()), gpu.number);
+    property("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor), gpu.number);
     for (const auto& [key, value] : std::to_array<std::pair<std::string_view, std::int64_t>>(
              {{"multiprocessors", gpu.multiprocessors},
               {"memory bytes", gpu.memory_bytes},
@@ -145,7 +140,7 @@ void ProcessRecording::write_gpus() {
               {"max blocks", gpu.max_blocks},
               {"registers", gpu.max_registers},
               {"shared bytes", gpu.max_shared_bytes}}))
-      put(key, fmt::format("{}", value));
+      property(key, fmt::format("{}", value), gpu.number);
   }
 }
 

@@ -56,7 +56,8 @@ class ProcessRecording {
   bool take_all();
   void write_end();
   void note(const std::string& sentence);
-  void property(std::string_view key, std::string_view value);
+  /// Without a device one of the process.
+  void property(std::string_view key, std::string_view value, std::uint8_t device = PropertyRecord{}.device);
   void write_gpus();
   void take_cupti();
   void subscribe();
