@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -126,21 +125,11 @@ void ProcessRecording::property(std::string_view key, std::string_view value, st
 /// that.
 void ProcessRecording::write_gpus() {
   if (has_gpus_) return;
-  const std::vector<VisibleGpu> gpus = visible_gpus();
+  const std::vector<GpuProperties> gpus = visible_gpus();
   if (gpus.empty() || has_gpus_.exchange(true)) return;
-  for (const VisibleGpu& gpu : gpus) {
-    property("name", gpu.name, gpu.number);
-    property("uuid", bench::uuid_text(gpu.uuid.data()), gpu.number);
-    property("architecture", fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor), gpu.number);
-    for (const auto& [key, value] : std::to_array<std::pair<std::string_view, std::int64_t>>(
-             {{"multiprocessors", gpu.multiprocessors},
-              {"memory bytes", gpu.memory_bytes},
-              {"l2 bytes", gpu.l2_bytes},
-              {"max warps", gpu.max_threads / std::max(gpu.threads_of_a_warp, 1)},
-              {"max blocks", gpu.max_blocks},
-              {"registers", gpu.max_registers},
-              {"shared bytes", gpu.max_shared_bytes}}))
-      property(key, fmt::format("{}", value), gpu.number);
+  for (std::uint8_t number = 0; const GpuProperties& gpu : gpus) {
+    for (const auto& [key, value] : gpu) property(key, value, number);
+    ++number;
   }
 }
 
