@@ -14,8 +14,9 @@
 
 namespace gpubench {
 
-/// Each test has a folder of its own, which goes with it.
-class InFolder : public ::testing::Test {
+/// Each test has a folder of its own, which goes with it. `Fixture`: what it has besides.
+template <class Fixture>
+class InFolderBeside : public Fixture {
  private:
   const PrivateFolder private_;
 
@@ -32,5 +33,6 @@ class InFolder : public ::testing::Test {
 
   const std::filesystem::path folder_ = private_.path();
 };
+using InFolder = InFolderBeside<::testing::Test>;
 
 }  // namespace gpubench

@@ -12,6 +12,7 @@
 #include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
@@ -20,15 +21,12 @@ extern "C" void played_gpu_works(bool on);
 namespace gpubench::profile {
 namespace {
 
-class LaunchCounting : public bench::FakeCuptiTest {
+class LaunchCounting : public InFolderBeside<bench::FakeCuptiTest> {
  protected:
   void SetUp() override {
-    FakeCuptiTest::SetUp();
+    InFolderBeside::SetUp();
     played_gpu_works(false);
-    std::string name = testing::TempDir() + "countingXXXXXX";
-    folder_ = ::mkdtemp(name.data());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static Launch launch_of(std::uint32_t correlation, std::uint32_t kernel, std::uint32_t step,
                           std::uintptr_t context = 1) {
@@ -77,7 +75,6 @@ class LaunchCounting : public bench::FakeCuptiTest {
     return result;
   }
 
-  std::filesystem::path folder_;
   std::vector<std::string> notes_;
   std::size_t with_values_ = 0;  ///< launches
   std::ptrdiff_t held_up_ = 0;   ///< launches that were not counted

@@ -10,6 +10,7 @@
 #include "profile/injection/process_recording.h"
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
@@ -23,14 +24,8 @@ void played_gpu_works(bool on);
 namespace gpubench::profile {
 namespace {
 
-class OtherUsers : public bench::FakeCuptiTest {
+class OtherUsers : public InFolderBeside<bench::FakeCuptiTest> {
  protected:
-  void SetUp() override {
-    FakeCuptiTest::SetUp();
-    std::string name = testing::TempDir() + "otherXXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   /// `start`, `end`: nanoseconds since the test began, as a recording takes times far from its own for damage.
   void kernel(const char* name, std::uint64_t start, std::uint64_t end) {
     function<void(const char*, std::uint64_t, std::uint64_t)>("fake_cupti_runs_kernel")(name, begin_ns_ + start,
@@ -41,7 +36,6 @@ class OtherUsers : public bench::FakeCuptiTest {
     std::string note;   ///< why CUPTI stays
   };
   Leaving leaving(const std::function<void()>& meanwhile = [] {});
-  std::filesystem::path folder_;
   const std::uint64_t begin_ns_ =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 };

@@ -3,29 +3,19 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <string>
 
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/in_folder.h"
 
 extern "C" void played_gpus(int count);
 
 namespace gpubench::profile {
 namespace {
 
-class AProcessRecording : public bench::FakeCuptiTest {
+class AProcessRecording : public InFolderBeside<bench::FakeCuptiTest> {
  protected:
-  void SetUp() override {
-    FakeCuptiTest::SetUp();
-    std::string name = testing::TempDir() + "processXXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override {
-    played_gpus(0);
-    std::filesystem::remove_all(folder_);
-  }
-  std::filesystem::path folder_;
+  void TearDown() override { played_gpus(0); }
 };
 
 TEST_F(AProcessRecording, has_the_gpus_of_the_driver_once_it_is_initialised) {

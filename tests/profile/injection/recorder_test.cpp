@@ -4,6 +4,7 @@
 
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
+#include "tests/in_folder.h"
 #include "tests/matchers.h"
 #include "tests/profile/a_recording.h"
 
@@ -12,15 +13,8 @@ namespace {
 
 using timeline::SliceKind;
 
-class RecorderTest : public bench::FakeCuptiTest {
+class RecorderTest : public InFolderBeside<bench::FakeCuptiTest> {
  protected:
-  void SetUp() override {
-    FakeCuptiTest::SetUp();
-    std::string name = testing::TempDir() + "recorderXXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   /// What is read back of what `run` has the GPU do.
   template <class Run>
   Recordings recorded(const Run& run) {
@@ -41,8 +35,6 @@ class RecorderTest : public bench::FakeCuptiTest {
   void call(std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
     function<void(std::uint32_t, std::uint64_t, std::uint64_t)>("fake_cupti_calls_api")(correlation, start, end);
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(RecorderTest, KeepsKernelsCopiesMemsetsCallsAndMemory) {
