@@ -372,15 +372,18 @@ class Comparing {
     }
     // One operation of one process a side is held against others, which drift alike.
     const bool drifts = one_after_the_other_ && base.size() + next.size() > 2 && kind_of(device) == DeviceKind::cpu;
-    const double drift = drifts ? host_drift_deviation * host_drift_deviation : 0.0;
+    const Spread drift = drifts ? host_drift : Spread{};
+    std::vector<double> loads;  // of each point
+    for (const std::size_t point : points) loads.push_back(sides_of(point).load_variance);
     const auto add = [&](const std::vector<std::size_t>& of_point, const std::vector<std::string>& of) {
-      std::vector<double> load(of.size(), 0.0), count(of.size(), 0.0);
-      for (std::size_t i = 0; i < points.size(); ++i)
-        load[of_point[i]] += sides_of(points[i]).load_variance, count[of_point[i]] += 1.0;
+      std::vector<double> load(of.size()), count(of.size());
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        load[of_point[i]] += loads[i];
+        ++count[of_point[i]];
+      }
       std::vector<Spread> beside;
       for (std::size_t k = 0; k < of.size(); ++k)
-        beside.push_back(
-            sum_of({drift, host_drift_degrees}, {load[k] / count[k], std::numeric_limits<double>::infinity()}));
+        beside.push_back(sum_of(drift, {load[k] / count[k], std::numeric_limits<double>::infinity()}));
       for (auto& each : judged_operations(base, next, of_point, of, device, options_.min_effect, beside))
         if (each.points > 1) result_.operations.push_back(std::move(each));
     };

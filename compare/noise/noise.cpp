@@ -247,7 +247,7 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   const double share = variance / (spread.variance * parts);
   const Spread own{variance, apart ? spread.degrees * share * share : spread.degrees};
   const bool drifts = sides.one_after_the_other && !apart && kind == DeviceKind::cpu;
-  Spread all = drifts ? sum_of(own, {host_drift_deviation * host_drift_deviation, host_drift_degrees}) : own;
+  Spread all = drifts ? sum_of(own, host_drift) : own;
   if (sides.other_card && source != NoiseSource::given)
     all = sum_of(all, {2.0 * card_deviation * card_deviation, card_degrees});
   judged.difference = {mean_of(sides.next) - mean_of(sides.base), std::sqrt(all.variance), all.degrees};

@@ -99,7 +99,7 @@ inline constexpr double program_deviation = 0.01;
 /// What a CPU's times change by from one series of processes to the next some minutes later (standard deviation, and
 /// its degrees of freedom; docs/results/host/gate.md). Processes of one series do not show it.
 inline constexpr double host_drift_deviation = 0.08;
-inline constexpr double host_drift_degrees = 9.0;
+inline constexpr Spread host_drift = {host_drift_deviation * host_drift_deviation, 9.0};
 
 /// What two cards of one model differ by (standard deviation, and its degrees of freedom), where nothing shows it: of
 /// the H200s of docs/results/h200/README.md the L2 differs by 6 %, the latency of DRAM by 4 %, its rate by 2 %.

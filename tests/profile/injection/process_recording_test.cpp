@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-
 #include "profile/recording_reader.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
 #include "tests/in_folder.h"
