@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The way of a GPU through the judge, on a fake one: memory that is shared, outputs that are looked at in time, clocks that must agree."""
+import contextlib
 import os
 import sys
 import tempfile
@@ -88,13 +89,39 @@ class Judged(unittest.TestCase):
         self.assertEqual(result.verdict, "right", result.text)
         self.assertEqual(order, ["warm_up", "warm_up", "time"])
 
-    def test_what_is_faster_while_it_is_not_recorded(self):
+    @staticmethod
+    @contextlib.contextmanager
+    def recorded():
+        """Each batch as one kernel."""
         summed_up = records.summed_up
 
-        def of_whole_windows(work, windows, *words):  # as of one kernel each
+        def of_whole_windows(work, windows, *words):
             return summed_up([Work(*each, "kernel") for each in windows], windows, *words)
 
         with mock.patch.object(records, "library", lambda: "/nowhere.so"), mock.patch.object(records, "summed_up", of_whole_windows):
+            yield
+
+    def test_the_devices_time_is_without_what_starting_kernels_takes_the_reference(self):
+        with self.recorded():
+            result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n", rounds=2)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertGreaterEqual(result.device_overhead_seconds, 0.0, self.notes)
+        self.assertGreater(result.device_seconds, result.reference_device_seconds)
+        self.assertNotIn("starting kernels", " ".join(self.notes))
+
+    def test_a_reference_that_the_harness_cannot_measure(self):
+        class Unmeasured(FakeDevice):
+            def harness_options(self, call_bytes):
+                return {"device": "cuda:7", "time": "device"}
+
+        with self.recorded():
+            result = self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Unmeasured, rounds=2)
+        self.assertEqual(result.verdict, "right", result.text)
+        self.assertIsNone(result.device_overhead_seconds)
+        self.assertIn("hold what starting kernels takes", " ".join(self.notes))
+
+    def test_what_is_faster_while_it_is_not_recorded(self):
+        with self.recorded():
             self.refused("clocks", "faster while it is not recorded", (HERE / "exploits" / "cuda_slower_when_watched.py").read_text().replace("import torch", "import time").replace(
                 "torch.cuda._sleep(200_000)", "time.sleep(0.0005)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
             result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n")
@@ -393,6 +420,13 @@ class Records(unittest.TestCase):
         self.assertEqual(records.device_seconds(found, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records", "and much longer")
         without = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True)
         self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records")
+
+    def test_starting_kernels_takes_no_longer_than_the_references(self):
+        overhead = records.Overhead(270e-6, 2.0)
+        self.assertAlmostEqual(overhead.of(276e-6, 2.0), 6e-6)
+        self.assertAlmostEqual(overhead.of(276e-6, 1.0), 3e-6)
+        self.assertAlmostEqual(overhead.of(276e-6, 50.0), 6e-6)
+        self.assertEqual(overhead.of(269e-6, 2.0), 0.0, "a clock that shows less than the harness adds nothing")
 
     def test_one_batch_that_is_held_up_says_nothing(self):
         found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)

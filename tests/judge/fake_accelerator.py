@@ -69,6 +69,9 @@ else:
         def __init__(self):
             self.accelerator = Accelerator()
 
+        def harness_options(self, call_bytes):
+            return {"device": "cpu", "time": None}
+
         def left_out(self):
             return {}
 

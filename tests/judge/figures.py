@@ -3,7 +3,7 @@
 """Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20]
 [--out=FILE], and figures.py table FILE...
 
-regime: the device's time of softmax and matmul beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
+regime: the device's time of some operations beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, 20 times. Both time as the judge does, in five processes of each
 side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
@@ -247,25 +247,41 @@ def _states(device):
             "one input, one output, after a read of 256 MiB": call(0, 0, before=lambda: scratch.view(torch.int32).max())}
 
 
+#: Shapes of the arguments, and what is called.
+_OPERATIONS = {"softmax": ([(8192, 8192)], "torch.softmax(x, dim=1)"), "softmax of 1024": ([(1024, 1024)], "torch.softmax(x, dim=1)"),
+               "gelu": ([(16 << 20,)], "torch.nn.functional.gelu(x)"), "layer norm": ([(8192, 4096)], "torch.nn.functional.layer_norm(x, (4096,))"),
+               "two steps": ([(4096, 8192)], "torch.exp(torch.sin(x))"), "sum of columns": ([(16384, 2048)], "x.sum(0)"),
+               "matmul of 1024": ([(1024, 1024)] * 2, "x @ y"), "matmul of 2048": ([(2048, 2048)] * 2, "x @ y"), "matmul": ([(4096, 4096)] * 2, "x @ y"),
+               "convolution": ([(32, 64, 56, 56), (64, 64, 3, 3)], "torch.nn.functional.conv2d(x, y, padding=1)")}
+
+
 def regime(words):
     import torch
     from gpubench.regime import GPUProfiler
     profiler = GPUProfiler(verbose=False)
-    problems = {"softmax": (SOFTMAX, SLOWER.format(""), lambda: (torch.randn(8192, 8192, device="cuda"),), lambda x: torch.softmax(x, dim=1)),
-                "matmul": (SOFTMAX.replace("(x)", "(x, y)").replace("torch.softmax(x, dim=1)", "x @ y").replace("8192", "4096").replace(
-                    "    return torch.randn", "    make = lambda: torch.randn").rstrip() + "\n    return make(), make()\n",
-                    "def candidate(x, y):\n    return x @ y\n", lambda: tuple(torch.randn(4096, 4096, device="cuda") for _ in range(2)), torch.matmul)}
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (text, candidate, arguments, operation) in problems.items():
-            (Path(folder) / f"{name}.py").write_text(text)
-            (Path(folder) / "same.py").write_text(candidate)
-            result, = Judge(problem_of(Path(folder) / f"{name}.py"), Settings(time_budget=0.5)).results([Path(folder) / "same.py"])
-            print(f"{name}: {line(result)}", flush=True)
-            given = arguments()
-            found = profiler.profile_operation(operation, *given)
-            say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, judge_call=result.seconds, basis=result.device_basis,
-                regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3, method=found["method"][:120],
-                harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
+    for name, (shapes, expression) in _OPERATIONS.items():
+        names = "x, y"[:3 * len(shapes) - 2]
+        made = ", ".join(f"torch.randn({shape}, generator=generator, device='cuda')" for shape in shapes)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "same.py").write_text(f"import torch\n\ndef candidate({names}):\n    return {expression}\n")
+            (Path(folder) / "problem.py").write_text(f"""import torch
+
+def reference({names}):
+    return {expression}
+
+def inputs(random):
+    generator = torch.Generator("cuda").manual_seed(int(random.integers(1 << 31)))
+    return {made},
+""")
+            judge = Judge(problem_of(Path(folder) / "problem.py"), Settings(time_budget=0.5))
+            result, = judge.results([Path(folder) / "same.py"])
+        print(f"{name}: {line(result)} {judge.notes}", flush=True)
+        operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
+        given = [torch.randn(shape, device="cuda") for shape in shapes]
+        found = profiler.profile_operation(operation, *given)
+        say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, overhead=result.device_overhead_seconds,
+            judge_call=result.seconds, basis=result.device_basis, regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3,
+            method=found["method"][:120], harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
 
 
 def states(words):

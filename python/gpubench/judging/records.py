@@ -82,6 +82,11 @@ class Recorded:
     idle: float | None = None  #: seconds of the judge's clock around a window in which the GPU did not work
 
     @property
+    def kernels(self) -> float:
+        """Of one call, and what else it does on the GPU."""
+        return (self.found - self.copies) / self.calls
+
+    @property
     def device_seconds(self) -> float | None:
         """Of one call, as of calls that follow each other without copies."""
         return self.alone / self.calls if self.found > self.copies and self.alone > 0.0 else None
@@ -145,6 +150,19 @@ def device_seconds(recorded: Recorded, calls_of_batch: int, call_seconds: float,
         if min(recorded.whole / recorded.calls, call - gaps) > _KEPT_BUSY * call and call - gaps > copy_seconds:
             return max(call - gaps - copy_seconds, recorded.device_seconds - kernel_seconds * recorded.found / recorded.calls), "events"
     return recorded.device_seconds, "records"
+
+
+@dataclass
+class Overhead:
+    """What clocks of calls in a row show of the reference beyond its device time by gpubench's harness, which leaves out what starting a kernel takes."""
+
+    device_seconds: float  #: of a call of the reference, by the harness
+    kernels: float  #: in such a call
+
+    def of(self, reference_seconds: float, kernels: float) -> float:
+        """Of a call with so many kernels; `reference_seconds`: of the reference by the same clock. No more than the reference has: of what a candidate's kernels
+        would take beyond that nothing is known."""
+        return max(0.0, reference_seconds - self.device_seconds) * min(1.0, kernels / self.kernels)
 
 
 def disagreement(recorded: Recorded, call_seconds: float, batch_seconds: float, reference: Recorded, reference_seconds: float) -> Trouble | None:

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -31,6 +32,7 @@ _SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a 
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 5
+_HARNESS_SECONDS = 0.1  #: of sampling the reference by gpubench's own harness
 _LOOKS = 4  #: more, of each round, before clocks that disagree are believed
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
@@ -96,6 +98,7 @@ class Trial:
         self.turns = Turns(self.gpu.turns_of if self.gpu is not None else self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
+        self._overhead: records.Overhead | None = None
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -350,6 +353,31 @@ class Trial:
         if self._recorded is None or not self._recorded.found:
             self._injection = self._recorded = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
+        elif self._recorded.kernels > 0.0:
+            self._overhead = self._overhead_of(self._recorded)
+
+    def _overhead_of(self, recorded: records.Recorded) -> records.Overhead | None:
+        """By gpubench's own harness in a process of the reference. One in which that fails is given up: who knows what it left there."""
+        assert self.gpu is not None
+        side, probe = self.references[-1], self.probes[0]
+        if not side.loaded:
+            return None
+        with self.turns.alone():
+            try:
+                side.place(probe.skeleton, probe.specs, probe.outputs, 1)
+                side.fill(0, self._fresh().arrays)
+                self.gpu.synchronize()
+                found = side.process.ask("harness_seconds", path=str(Path(__file__).parents[2]),
+                                         options={"time_budget": _HARNESS_SECONDS, **self.gpu.harness_options(self._call_bytes(probe))})
+            except Trouble as trouble:
+                found = trouble.text
+                side.close()
+                self.references[-1] = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False)
+                self._trusted[self._trusted.index(side)] = self.references[-1]
+        if not isinstance(found, str):
+            return records.Overhead(float(found), recorded.kernels)
+        self.notes.append(f"Times on the device hold what starting kernels takes, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
+        return None
 
     def _recorded_batches(self, side: Side, calls: int) -> list[Timed]:
         """Of a recorded process."""
@@ -388,7 +416,15 @@ class Trial:
         cost = records.recording_cost(self._recorded, usual)
         told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy, cost)
                 for name, one in (("candidate", found), ("reference", self._recorded))}
-        (result.device_seconds, result.device_basis), (result.reference_device_seconds, _) = told["candidate"], told["reference"]
+        (result.device_seconds, result.device_basis), (result.reference_device_seconds, basis) = told["candidate"], told["reference"]
+        if self._overhead is not None and result.device_seconds is not None:
+            # By the clock of the candidate
+            usual = self._recorded.device_seconds if result.device_basis == "records" else result.reference_device_seconds if basis == "events" else None
+            overhead = None if usual is None else self._overhead.of(usual, found.kernels)
+            if overhead is not None and overhead < result.device_seconds:
+                result.device_overhead_seconds = overhead
+                result.device_seconds -= overhead
+            result.reference_device_seconds = self._overhead.device_seconds
         return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:

@@ -129,6 +129,14 @@ class Cell:
         """What the candidate has replaced in this process."""
         return [*(["the harness.plan"] if self.plan is not self.prepared else []), *audit.changes(self.before, self.hooks_before)][:10]
 
+    def harness_seconds(self, request: dict[str, Any]) -> float | str:
+        """Of the first call, by gpubench's own harness, or why there are none. Only the reference is asked this."""
+        sys.path.append(request["path"])
+        from gpubench.harness import Benchmark, run
+        arguments, options = self.plan[0][0], request["options"]
+        point = run(Benchmark(lambda state: state.measure(lambda: self.function(*arguments)), "reference", {}, None), drift_check=False, progress=False, **options)[0]
+        return point.seconds(options["time"]) or point.why_absent(options["time"])
+
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
         arguments = self.plan[0][0]
