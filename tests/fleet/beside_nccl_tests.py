@@ -8,6 +8,7 @@ NCCL_TESTS_BUILD: where `make MPI=1` of github.com/NVIDIA/nccl-tests left its pr
 processes reach each other's memory in another way than threads of one do, and each rank on an equal share of the processors: two that meet
 on a core slow each other down. Each start times one collective. Every other turn begins with nccl-tests.
 Both tell the mean of a row of iterations, by the host's clock, over the ranks; a start's figure is the median of three rows. Out of place.
+nccl-tests checks its results: without that nobody has written its buffers, and NCCL moves such memory sooner than data.
 The figure of a program is the median of its starts. nccl-tests beside itself is the median of its even starts over that of its odd ones:
 what differs by as much cannot be told from noise.
 """
@@ -50,7 +51,7 @@ def of_gpubench(options, collective, low, high, iterations):
 
 
 def of_nccl_tests(options, collective, low, high, iterations):
-    text = started(options, [options.nccl_tests / PROGRAMS[collective], "-b", low, "-e", high, "-f", 2, "-g", 1, "-n", iterations, "-N", ROWS, "-w", WARM_UP, "-c", 0, "-d", "float"])
+    text = started(options, [options.nccl_tests / PROGRAMS[collective], "-b", low, "-e", high, "-f", 2, "-g", 1, "-n", iterations, "-N", ROWS, "-w", WARM_UP, "-c", 1, "-d", "float"])
     rows = {}
     for line in text.splitlines():
         words = line.split()

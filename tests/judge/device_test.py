@@ -21,7 +21,7 @@ from gpubench.judging import Settings, records, timing, trial
 from gpubench.judging.adapters import problem_of
 from gpubench.judging.cell import accelerator, layout
 from gpubench.judging.contest import Judge
-from gpubench.judging.device import Block, asks_beyond_the_gpu, is_broken, trouble_of
+from gpubench.judging.device import Block, Device, asks_beyond_the_gpu, is_broken, trouble_of
 from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
 from gpubench.judging.store import Store
@@ -126,6 +126,22 @@ class Judged(unittest.TestCase):
                 "torch.cuda._sleep(200_000)", "time.sleep(0.0005)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
             result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n")
         self.assertEqual((result.verdict, result.device_basis), ("right", "events"), result.text)
+
+    def test_a_copy_is_of_what_was_just_written(self):
+        clock = 0.0
+
+        class Place:
+            is_fresh = False
+
+            def copy_(self, source):
+                nonlocal clock
+                clock += 0.25 if source.is_fresh else 1.0
+                self.is_fresh = True
+
+        device = mock.Mock(_nap_cycles=1, mark=lambda: clock, seconds_between=lambda first, last: last - first)
+        self.assertAlmostEqual(Device.copy_seconds(device, [Place(), Place()], [[Place(), Place()] for _ in range(4)]), 0.5)
+        self.assertAlmostEqual(Device.copy_seconds(device, [Place()], [[Place()]]), 1.0, msg="one call, whose outputs are large")
+        self.assertEqual(Device.copy_seconds(device, [Place()], []), 0.0)
 
     def test_judges_take_turns_by_the_gpu_that_they_see_as_their_first(self):
         class Second(FakeDevice):

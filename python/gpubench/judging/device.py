@@ -61,9 +61,9 @@ class Device:
         Block(self, 1).close()
 
     def harness_options(self, call_bytes: int) -> Mapping[str, Any]:
-        """Of gpubench.run, for calls that find their inputs as the judge's do: in memory. What is far larger than the cache needs no flush for that."""
+        """Of gpubench.run, for calls that find their inputs as the judge's do: in memory. Inputs or outputs that are larger than the cache need no flush for that."""
         cache = self._torch.cuda.get_device_properties(0).L2_cache_size
-        return {"device": self.name, "time": "device", "cache": "warm" if call_bytes > 4 * cache else "cold"}
+        return {"device": self.name, "time": "device", "cache": "warm" if call_bytes > cache else "cold"}
 
     def left_out(self) -> dict[str, str]:
         """Parts of the shutting in, without which alone CUDA starts in a candidate's process."""
@@ -108,16 +108,22 @@ class Device:
         return longest
 
     def copy_seconds(self, sources: Sequence[Any], targets: Sequence[Sequence[Any]]) -> float:
-        """What copying the outputs of a call takes the GPU, one after the other without a gap."""
-        times = []
-        for _ in range(3):
-            self._torch.cuda._sleep(self._nap_cycles * (1 + len(targets) // 64))
+        """What copying the outputs of a call takes the GPU, one after the other without a gap. They have just been written, so the cache has a part of them: into
+        the first target, where there are several, and what that takes alone is subtracted."""
+        def row(written: Sequence[Any], copied: Sequence[Sequence[Any]], copies: bool) -> float:
+            self._torch.cuda._sleep(self._nap_cycles * (1 + len(copied) // 32))
             start = self.mark()
-            for each in targets:
-                for target, source in zip(each, sources):
-                    target.copy_(source)
-            times.append(self.seconds_between(start, self.mark()) / max(len(targets), 1))
-        return float(np.median(times))
+            for each in copied:
+                for place, source in zip(written, sources):
+                    place.copy_(source)
+                for target, place in zip(each, written or sources) if copies else ():
+                    target.copy_(place)
+            return self.seconds_between(start, self.mark()) / len(copied)
+
+        if len(targets) < 2:
+            return float(np.median([row((), targets, True) for _ in range(3)])) if targets else 0.0
+        first, *others = targets
+        return max(0.0, float(np.median([row(first, others, True) - row(first, others, False) for _ in range(5)])))
 
 
 def trouble_of(error: Exception) -> Trouble | None:

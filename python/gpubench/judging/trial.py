@@ -416,12 +416,13 @@ class Trial:
         cost = records.recording_cost(self._recorded, usual)
         told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy, cost)
                 for name, one in (("candidate", found), ("reference", self._recorded))}
-        (result.device_seconds, result.device_basis), (result.reference_device_seconds, basis) = told["candidate"], told["reference"]
-        if self._overhead is not None and result.device_seconds is not None:
-            # By the clock of the candidate
-            usual = self._recorded.device_seconds if result.device_basis == "records" else result.reference_device_seconds if basis == "events" else None
-            overhead = None if usual is None else self._overhead.of(usual, found.kernels)
-            if overhead is not None and overhead < result.device_seconds:
+        if told["candidate"][1] != told["reference"][1]:  # one clock for both
+            told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
+        (result.device_seconds, result.device_basis), (usual, _) = told["candidate"], told["reference"]
+        result.reference_device_seconds = usual
+        if self._overhead is not None and result.device_seconds is not None and usual is not None:
+            overhead = self._overhead.of(usual, found.kernels)
+            if overhead < result.device_seconds:
                 result.device_overhead_seconds = overhead
                 result.device_seconds -= overhead
             result.reference_device_seconds = self._overhead.device_seconds
