@@ -34,7 +34,7 @@ SCHEDULING = {"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE": "1"}
 
 def started(options, words):
     share = len(os.sched_getaffinity(0)) // options.ranks
-    bound = [] if options.unbound or share < 1 else ["sh", "-c", f'first=$((OMPI_COMM_WORLD_LOCAL_RANK * {share})); exec taskset -c $first-$((first + {share - 1})) "$@"', "sh"]
+    bound = [] if options.unbound or share < 1 else ["sh", "-c", f'first=$((OMPI_COMM_WORLD_LOCAL_RANK * {share})); exec taskset -c $first-$((first + {min(share, options.processors) - 1})) "$@"', "sh"]
     rank = ["mpirun", "-n", str(options.ranks), "--bind-to", "none", *bound, *map(str, words)]
     done = subprocess.run(rank, capture_output=True, text=True, env={**os.environ, **SCHEDULING, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     if done.returncode:
@@ -112,6 +112,7 @@ def main():
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--max-seconds", type=float, default=1e5, help="what would take longer by what came before is not begun")
     parser.add_argument("--collectives", type=lambda text: text.split(","), default=["all-reduce", "all-gather", "reduce-scatter", "all-to-all"])
+    parser.add_argument("--processors", type=int, default=1 << 20, help="that a rank has, of its equal share")
     parser.add_argument("--unbound", action="store_true", help="leave ranks where the system puts them")
     parser.add_argument("--out", type=pathlib.Path, help="what was measured, as JSON; written after each start")
     parser.add_argument("--tables", type=pathlib.Path, nargs="+", metavar="FILE", help="only the table, of such files")

@@ -101,11 +101,11 @@ class Judged(unittest.TestCase):
         with mock.patch.object(records, "library", lambda: "/nowhere.so"), mock.patch.object(records, "summed_up", of_whole_windows):
             yield
 
-    def test_the_devices_time_is_without_what_starting_kernels_takes_the_reference(self):
+    def test_the_devices_time_is_that_of_the_harness(self):
         with self.recorded():
             result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n", rounds=2)
         self.assertEqual(result.verdict, "right", result.text)
-        self.assertGreaterEqual(result.device_overhead_seconds, 0.0, self.notes)
+        self.assertIsNotNone(result.device_excess_seconds, self.notes)
         self.assertGreater(result.device_seconds, result.reference_device_seconds)
         self.assertNotIn("starting kernels", " ".join(self.notes))
 
@@ -117,7 +117,7 @@ class Judged(unittest.TestCase):
         with self.recorded():
             result = self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Unmeasured, rounds=2)
         self.assertEqual(result.verdict, "right", result.text)
-        self.assertIsNone(result.device_overhead_seconds)
+        self.assertIsNone(result.device_excess_seconds)
         self.assertIn("hold what starting kernels takes", " ".join(self.notes))
 
     def test_what_is_faster_while_it_is_not_recorded(self):
@@ -437,12 +437,12 @@ class Records(unittest.TestCase):
         without = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True)
         self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records")
 
-    def test_starting_kernels_takes_no_longer_than_the_references(self):
-        overhead = records.Overhead(270e-6, 2.0)
-        self.assertAlmostEqual(overhead.of(276e-6, 2.0), 6e-6)
-        self.assertAlmostEqual(overhead.of(276e-6, 1.0), 3e-6)
-        self.assertAlmostEqual(overhead.of(276e-6, 50.0), 6e-6)
-        self.assertEqual(overhead.of(269e-6, 2.0), 0.0, "a clock that shows less than the harness adds nothing")
+    def test_what_a_clock_shows_beyond_the_harness(self):
+        harness = records.Harness(270e-6, 2.0)
+        self.assertAlmostEqual(harness.beyond(276e-6, 2.0), 6e-6)
+        self.assertAlmostEqual(harness.beyond(276e-6, 1.0), 3e-6, msg="half as many kernels are started")
+        self.assertAlmostEqual(harness.beyond(276e-6, 50.0), 6e-6)
+        self.assertAlmostEqual(harness.beyond(269e-6, 1.0), -1e-6, msg="it shows less: that is no matter of kernels")
 
     def test_one_batch_that_is_held_up_says_nothing(self):
         found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)

@@ -279,7 +279,7 @@ def inputs(random):
         operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
         given = [torch.randn(shape, device="cuda") for shape in shapes]
         found = profiler.profile_operation(operation, *given)
-        say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, overhead=result.device_overhead_seconds,
+        say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, excess=result.device_excess_seconds,
             judge_call=result.seconds, basis=result.device_basis, regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3,
             method=found["method"][:120], harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
 

@@ -153,16 +153,18 @@ def device_seconds(recorded: Recorded, calls_of_batch: int, call_seconds: float,
 
 
 @dataclass
-class Overhead:
-    """What clocks of calls in a row show of the reference beyond its device time by gpubench's harness, which leaves out what starting a kernel takes."""
+class Harness:
+    """The reference by gpubench's own harness. Clocks of calls in a row show more, as they hold what starting a kernel takes; or less, as the copy of a result
+    leaves the cache in another state."""
 
-    device_seconds: float  #: of a call of the reference, by the harness
+    device_seconds: float  #: of a call
     kernels: float  #: in such a call
 
-    def of(self, reference_seconds: float, kernels: float) -> float:
-        """Of a call with so many kernels; `reference_seconds`: of the reference by the same clock. No more than the reference has: of what a candidate's kernels
-        would take beyond that nothing is known."""
-        return max(0.0, reference_seconds - self.device_seconds) * min(1.0, kernels / self.kernels)
+    def beyond(self, reference_seconds: float, kernels: float) -> float:
+        """What a clock by which the reference takes so long shows too much of a call with so many kernels. No more than of the reference: what other kernels would
+        take is not known."""
+        found = reference_seconds - self.device_seconds
+        return found * min(1.0, kernels / self.kernels) if found > 0.0 else found
 
 
 def disagreement(recorded: Recorded, call_seconds: float, batch_seconds: float, reference: Recorded, reference_seconds: float) -> Trouble | None:

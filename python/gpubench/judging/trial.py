@@ -98,7 +98,7 @@ class Trial:
         self.turns = Turns(self.gpu.turns_of if self.gpu is not None else self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._recorded: records.Recorded | None = None  # the reference
-        self._overhead: records.Overhead | None = None
+        self._harness: records.Harness | None = None
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -354,10 +354,10 @@ class Trial:
             self._injection = self._recorded = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
         elif self._recorded.kernels > 0.0:
-            self._overhead = self._overhead_of(self._recorded)
+            self._harness = self._measured_by_harness(self._recorded)
 
-    def _overhead_of(self, recorded: records.Recorded) -> records.Overhead | None:
-        """By gpubench's own harness in a process of the reference. One in which that fails is given up: who knows what it left there."""
+    def _measured_by_harness(self, recorded: records.Recorded) -> records.Harness | None:
+        """The reference, in one of its processes. One in which that fails is given up: who knows what it left there."""
         assert self.gpu is not None
         side, probe = self.references[-1], self.probes[0]
         if not side.loaded:
@@ -375,7 +375,7 @@ class Trial:
                 self.references[-1] = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False)
                 self._trusted[self._trusted.index(side)] = self.references[-1]
         if not isinstance(found, str):
-            return records.Overhead(float(found), recorded.kernels)
+            return records.Harness(float(found), recorded.kernels)
         self.notes.append(f"Times on the device hold what starting kernels takes, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
         return None
 
@@ -420,12 +420,12 @@ class Trial:
             told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
         (result.device_seconds, result.device_basis), (usual, _) = told["candidate"], told["reference"]
         result.reference_device_seconds = usual
-        if self._overhead is not None and result.device_seconds is not None and usual is not None:
-            overhead = self._overhead.of(usual, found.kernels)
-            if overhead < result.device_seconds:
-                result.device_overhead_seconds = overhead
-                result.device_seconds -= overhead
-            result.reference_device_seconds = self._overhead.device_seconds
+        if self._harness is not None and result.device_seconds is not None and usual is not None:
+            beyond = self._harness.beyond(usual, found.kernels)
+            if beyond < result.device_seconds:
+                result.device_excess_seconds = beyond
+                result.device_seconds -= beyond
+            result.reference_device_seconds = self._harness.device_seconds
         return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:

@@ -76,7 +76,7 @@ class Result:
     device_seconds: float | None = None  #: in which the GPU works for one call
     reference_device_seconds: float | None = None
     device_basis: str = ""  #: "events" around calls that are not recorded, or "records" where these do not keep the GPU busy
-    device_overhead_seconds: float | None = None  #: taken off it; None where it is not known
+    device_excess_seconds: float | None = None  #: taken off it: what the judge's clock shows of the reference beyond gpubench's own harness; None: not known
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
     limiter: str | None = None
