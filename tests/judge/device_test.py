@@ -424,18 +424,37 @@ class Records(unittest.TestCase):
         work = [each for i in range(4) for each in (kernel(5.24 * i, 5.24 * i + 4.1), kernel(5.24 * i + 4.12, 5.24 * i + 5.22, "copy", 64))]
         found = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True, [10.98e-3, 10.98e-3])
         self.assertAlmostEqual(found.device_seconds, 4.1e-3)
-        seconds, basis = records.device_seconds(found, 2, 5.04e-3 + 0.25e-3, 0.25e-3, 1e-3, 1e-4)
+
+        def told(recorded, calls, call, empty):
+            return records.device_seconds(recorded, records.gap_of(recorded, recorded, calls * empty), call, empty, 1e-3, 1e-4)
+
+        seconds, basis = told(found, 2, 5.04e-3 + 0.25e-3, 0.25e-3)
         self.assertEqual(basis, "events")
         self.assertAlmostEqual(seconds, 4e-3)
-        seconds, basis = records.device_seconds(found, 5, 5.04e-3 + 0.1e-3, 0.1e-3, 1e-3, 1e-4)
+        seconds, basis = told(found, 5, 5.04e-3 + 0.1e-3, 0.1e-3)
         self.assertAlmostEqual(seconds, 4e-3, msg="of batches of five")
-        self.assertEqual(records.device_seconds(found, 2, 7e-3, 0.25e-3, 1e-3, 1e-4), (found.device_seconds, "records"), "the GPU rests")
+        self.assertEqual(told(found, 2, 7e-3, 0.25e-3), (found.device_seconds, "records"), "the GPU rests")
         found.idle += 2 * 0.3e-3
-        self.assertAlmostEqual(records.device_seconds(found, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[0], 3.9e-3, msg="it rests longer while it is recorded")
+        self.assertAlmostEqual(told(found, 2, 5.29e-3, 0.25e-3)[0], 3.9e-3, msg="it rests longer while it is recorded")
         found.idle += 2 * 0.3e-3
-        self.assertEqual(records.device_seconds(found, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records", "and much longer")
+        self.assertEqual(told(found, 2, 5.29e-3, 0.25e-3)[1], "records", "and much longer")
         without = records.summed_up(work, [window(0, 10.48), window(10.48, 21)], 2, [64], True)
-        self.assertEqual(records.device_seconds(without, 2, 5.29e-3, 0.25e-3, 1e-3, 1e-4)[1], "records")
+        self.assertEqual(told(without, 2, 5.29e-3, 0.25e-3)[1], "records")
+
+    def test_a_gap_that_differs_by_noise_is_that_of_the_reference(self):
+        def rests(*milliseconds):
+            windows = [window(10 * i, 10 * i + 8) for i in range(5)]
+            work = [kernel(10 * i + 1, 10 * i + 5) for i in range(5)]
+            return records.summed_up(work, windows, 2, [64], True, [4e-3 + 1e-3 * each for each in milliseconds])
+
+        usual = rests(0.9, 1.0, 1.0, 1.1, 1.0)
+        self.assertAlmostEqual(usual.gap(0.4e-3)[0], 0.3e-3)
+        self.assertAlmostEqual(usual.gap(0.4e-3)[1], 0.0, msg="three of five agree")
+        noisy = rests(0.6, 0.8, 1.2, 1.3, 1.6)
+        self.assertAlmostEqual(noisy.gap(0.4e-3)[0], 0.4e-3)
+        self.assertAlmostEqual(records.gap_of(noisy, usual, 0.4e-3), 0.3e-3)
+        longer = rests(2.0, 2.1, 2.2, 2.1, 2.1)
+        self.assertAlmostEqual(records.gap_of(longer, usual, 0.4e-3), 0.85e-3)
 
     def test_what_a_clock_shows_beyond_the_harness(self):
         harness = records.Harness(270e-6, 2.0)

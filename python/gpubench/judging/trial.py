@@ -414,7 +414,8 @@ class Trial:
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
         cost = records.recording_cost(self._recorded, usual)
-        told = {name: records.device_seconds(one, plan.calls, times.on_gpu(name), empty, 0.0 if name in times.in_place else copy, cost)
+        told = {name: records.device_seconds(one, records.gap_of(one, self._recorded, empty * plan.calls), times.on_gpu(name), empty,
+                                             0.0 if name in times.in_place else copy, cost)
                 for name, one in (("candidate", found), ("reference", self._recorded))}
         if told["candidate"][1] != told["reference"][1]:  # one clock for both
             told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
