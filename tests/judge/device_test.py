@@ -491,6 +491,9 @@ class Costs(unittest.TestCase):
         self.assertAlmostEqual(timing.Summary(rounds, frozenset(["candidate"])).seconds("candidate"), 19e-6)
         self.assertAlmostEqual(timing.Summary(rounds, gpu_copy={"candidate": 2e-6}).seconds("candidate"), 17e-6)
         self.assertAlmostEqual(timing.Summary(rounds, gpu_copy={"candidate": 9e-6}).seconds("candidate"), 14e-6)
+        self.assertAlmostEqual(timing.Summary(rounds, device_seconds={"candidate": 16e-6}).seconds("candidate"), 16e-6, msg="no call is shorter than its work")
+        self.assertAlmostEqual(timing.Summary(rounds, device_seconds={"candidate": 12e-6}).seconds("candidate"), 14e-6)
+        self.assertAlmostEqual(timing.Summary(rounds, device_seconds={"candidate": 30e-6}).seconds("candidate"), 19e-6, msg="nor longer than its batch")
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ class Summary:
     in_place: frozenset[str] = frozenset()  #: sides that write into the judge's memory themselves: nothing is copied for them
     #: What copying the outputs of a call takes the GPU, for the sides whose calls keep it busy: their host copies in time that costs nothing.
     gpu_copy: dict[str, float] = field(default_factory=dict)
+    device_seconds: dict[str, float] = field(default_factory=dict)  #: in which the GPU works for a call
 
     def gross(self, side: str, quantile: float = _QUANTILE) -> float:
         """Seconds of one call of a side, with what the judge's asking takes."""
@@ -86,8 +87,12 @@ class Summary:
         return float(np.quantile(np.concatenate([each.on_gpu[side] for each in self.rounds]), quantile))
 
     def seconds(self, side: str) -> float | None:
-        """The same less the call that does nothing; None where that is not told from nothing."""
-        net = self.gross(side) - self._cost(side, {each: self.gross(each) for each in ("nothing", "empty")})
+        """The same less the call that does nothing; None where that is not told from nothing. While the host asks for copies of results the GPU works, so no less
+        than it works: that has one process of a side, so it is no part of speed-ups."""
+        gross = {each: self.gross(each) for each in (side, "nothing", "empty")}
+        net = gross[side] - self._cost(side, gross)
+        if side not in self.gpu_copy:
+            net = max(net, min(self.device_seconds.get(side, 0.0), gross[side] - gross["empty"]))
         return net if net > 0.0 else None
 
     def _cost(self, side: str, gross: Mapping[str, float]) -> float:

@@ -427,6 +427,9 @@ class Trial:
                 result.device_excess_seconds = beyond
                 result.device_seconds -= beyond
             result.reference_device_seconds = self._harness.device_seconds
+        for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds)):
+            if seconds is not None:
+                times.device_seconds[name] = seconds
         return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
@@ -505,7 +508,7 @@ class Trial:
 
     def _classify(self, times: timing.Summary, probe: Probe, moved: float, flops: Mapping[str, float], result: Result) -> None:
         """Regime and advice, where the device's ceilings are known."""
-        seconds = [each for each in (timing.Summary([one]).seconds("candidate") for one in times.rounds) if each is not None]
+        seconds = [each for each in (replace(times, rounds=[one]).seconds("candidate") for one in times.rounds) if each is not None]
         if self._calibration is None or not seconds:
             return
         written = min(moved, float(floor.bytes_of(probe.expected)))
