@@ -27,7 +27,8 @@ constexpr double wasteful_beyond = 1.2815515655446004;  // standard deviations
 constexpr std::array wastes = {2.0, 4.0, max_waste};
 
 /// Of latency that nothing but the lack of another limit speaks for: 52 of 75 such verdicts of the suites are right
-/// without counters, 67 to 75 % when one family is left out (docs/results/h200/library.md).
+/// without counters, 67 to 75 % when one family is left out (docs/results/h200/library.md). Bytes that were counted
+/// change little: what hides there are units, such as those for bank conflicts and atomics.
 constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
@@ -362,7 +363,10 @@ double lowered(double probability, const PointAnalysis& it) {
         std::max(never_certain, statistics::normal_below(std::log(*it.figures.busy / busy_suspect) / model_sigma)));
   if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
-  if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
+  if (is_doubtful_latency(it)) {
+    const bool saw_units = it.figures.busy || it.machine.kind != DeviceKind::gpu;
+    probability = std::min(probability, saw_units ? never_certain : uncounted_latency);
+  }
   // Links are not counted.
   if (it.cause.limiter == resource::remote_memory ||
       ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))

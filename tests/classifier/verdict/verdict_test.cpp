@@ -341,6 +341,11 @@ TEST(Classify, LatencyBesideAUnitThatWasNotSeenIsNotCertain) {
   const auto verdict = classify(point, gpu());
   EXPECT_EQ(verdict.regime, Regime::latency);
   EXPECT_EQ(verdict.certainty, Certainty::likely);
+  point.absent_counters.clear();
+  point.counters = {{"dram_read_bytes", 40e6, "byte", "test"}, {"dram_write_bytes", 40e6, "byte", "test"}};
+  const auto of_bytes = classify(point, gpu());
+  EXPECT_EQ(of_bytes.regime, Regime::latency);
+  EXPECT_DOUBLE_EQ(of_bytes.confidence, 0.7) << "bytes alone show no unit";
 }
 
 TEST(Classify, StartingBlocksBesideUncountedBytesIsNotCertain) {
