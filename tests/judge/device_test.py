@@ -115,7 +115,7 @@ class Judged(unittest.TestCase):
                 return {"device": "cuda:7", "time": "device"}
 
         with self.recorded():
-            result = self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Unmeasured, rounds=2)
+            result = self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Unmeasured)
         self.assertEqual(result.verdict, "right", result.text)
         self.assertIsNone(result.device_excess_seconds)
         self.assertIn("hold what starting kernels takes", " ".join(self.notes))

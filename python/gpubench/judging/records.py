@@ -165,8 +165,8 @@ def device_seconds(recorded: Recorded, gap_seconds: float | None, call_seconds: 
                    kernel_seconds: float) -> tuple[float | None, str]:
     """In which the GPU works for one call, and by which clock. Records make what they measure longer, so they only say how long the GPU rests in a batch: where
     calls keep it busy, the rest of a batch that is not recorded is their work. No less than the records without their cost, `kernel_seconds`: who rests only
-    while it is recorded gains nothing. `gap_seconds`: how long it rests in a call, `call_seconds`: of a call by the judge's events around such a batch, `empty_seconds`: of that without calls;
-    `copy_seconds`: of copying a call's outputs."""
+    while it is recorded gains nothing. `gap_seconds`: how long it rests in a call, `call_seconds`: of a call by the judge's events around such a batch,
+    `empty_seconds`: of that without calls; `copy_seconds`: of copying a call's outputs."""
     if gap_seconds is not None and recorded.device_seconds is not None:
         call = call_seconds - empty_seconds
         if min(recorded.whole / recorded.calls, call - gap_seconds) > _KEPT_BUSY * call and call - gap_seconds > copy_seconds:

@@ -372,8 +372,10 @@ class Trial:
             except Trouble as trouble:
                 found = trouble.text
                 side.close()
-                self.references[-1] = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False)
-                self._trusted[self._trusted.index(side)] = self.references[-1]
+                fresh = self.side(self.problem.adapter, self.problem.file, self.problem.reference_facts, hidden=False)
+                self._trusted[self._trusted.index(side)] = self.references[-1] = fresh
+                fresh.start(*self._sizes, self._memory)
+                self.reference = self.references[0]
         if not isinstance(found, str):
             return records.Harness(float(found), recorded.kernels)
         self.notes.append(f"Times on the device hold what starting kernels takes, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
@@ -413,11 +415,17 @@ class Trial:
         for name, one in (("candidate", found), ("reference", self._recorded)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
-        cost = records.recording_cost(self._recorded, usual)
+        self._tell_device_seconds(found, copy, plan, times, result, records.recording_cost(self._recorded, usual))
+        return found.busy / found.calls if result.device_seconds is not None else None
+
+    def _tell_device_seconds(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result, cost: float) -> None:
+        """Of both sides, by one clock, as gpubench's own harness means it. `cost`: of recording a kernel."""
+        assert self._recorded is not None
+        empty = times.on_gpu("empty")
         told = {name: records.device_seconds(one, records.gap_of(one, self._recorded, empty * plan.calls), times.on_gpu(name), empty,
                                              0.0 if name in times.in_place else copy, cost)
                 for name, one in (("candidate", found), ("reference", self._recorded))}
-        if told["candidate"][1] != told["reference"][1]:  # one clock for both
+        if told["candidate"][1] != told["reference"][1]:
             told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
         (result.device_seconds, result.device_basis), (usual, _) = told["candidate"], told["reference"]
         result.reference_device_seconds = usual
@@ -430,7 +438,6 @@ class Trial:
         for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds)):
             if seconds is not None:
                 times.device_seconds[name] = seconds
-        return found.busy / found.calls if result.device_seconds is not None else None
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
         """What copying the outputs of one call takes the GPU."""
