@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds a function any bytes. Built once for each READER, in one file; with clang and GPUBENCH_FUZZ by libFuzzer, else
-// with a main that tries each file of a corpus and some hundred changes of it.
+// Feeds functions any bytes: with clang and GPUBENCH_FUZZ by libFuzzer, one program for each, else by a main that tries
+// each file of a corpus and some hundred changes of it.
 #pragma once
 
 #include <unistd.h>
@@ -13,23 +13,34 @@
 #include <iostream>
 #include <iterator>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
-/// The function, and the error by which it may refuse its input, with a sentence.
-#define FUZZ_TARGET(function, Refusal)                                                \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { \
-    try {                                                                             \
-      function(std::string_view(reinterpret_cast<const char*>(data), size));          \
-    } catch (const Refusal&) { /* with a sentence */                                  \
-    }                                                                                 \
-    return 0;                                                                         \
-  }
-
 namespace {
+
+struct Target {
+  std::string_view name;
+  void (*takes)(std::string_view);
+};
+/// Of one source, which defines it.
+std::span<const Target> targets();
+
+/// The function, which may refuse its input by this error, with a sentence.
+template <auto function, class Refusal>
+void refusing(std::string_view text) {
+  try {
+    function(text);
+  } catch (const Refusal&) {
+  }
+}
+
+const Target* target_named(std::string_view name) {
+  for (const Target& each : targets())
+    if (each.name == name) return &each;
+  return nullptr;
+}
 
 [[maybe_unused]] void require(bool holds) {
   if (!holds) std::abort();
@@ -53,7 +64,12 @@ struct File {
 
 }  // namespace
 
-#ifndef GPUBENCH_LIBFUZZER
+#ifdef GPUBENCH_FUZZED
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  target_named(GPUBENCH_FUZZED)->takes(std::string_view(reinterpret_cast<const char*>(data), size));
+  return 0;
+}
+#else
 namespace {
 
 /// One of the changes that break files: a byte, a cut, a doubled piece, or a number that is out of all range.
@@ -78,15 +94,15 @@ std::string changed(std::string text, std::mt19937& random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 64;  // CORPUS CHANGES
+  const Target* const target = argc == 4 ? target_named(argv[1]) : nullptr;  // NAME CORPUS CHANGES
+  if (target == nullptr) return 64;
   std::mt19937 random(1);
   std::size_t tried = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
+  for (const auto& entry : std::filesystem::directory_iterator(argv[2])) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
-    for (int i = 0; i < std::atoi(argv[2]) && !text.empty(); ++i, ++tried) {
-      const std::string input = i == 0 ? text : changed(text, random);
-      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+    for (int i = 0; i < std::atoi(argv[3]) && !text.empty(); ++i, ++tried) {
+      target->takes(i == 0 ? text : changed(text, random));
     }
   }
   std::cout << tried << " inputs\n";

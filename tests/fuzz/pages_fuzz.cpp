@@ -22,7 +22,7 @@ namespace {
 using namespace gpubench;
 
 /// Every chart, as the specification that is drawn.
-[[maybe_unused]] void run_pictures(std::string_view text) {
+void run_pictures(std::string_view text) {
   Run run = storage::run_from_json(text, "input");
   classifier::classify(run);
   std::istringstream names(reports::known_charts());
@@ -33,7 +33,7 @@ using namespace gpubench;
 }
 
 /// A run and the same one, faster and without its first point.
-[[maybe_unused]] void comparison(std::string_view text) {
+void comparison(std::string_view text) {
   const Run base = storage::run_from_json(text, "input");
   Run next = base;
   if (!next.points.empty()) next.points.erase(next.points.begin());
@@ -71,7 +71,7 @@ using namespace gpubench;
   fuzz::plain(reports::markdown(bisected));
 }
 
-[[maybe_unused]] void trace_pages(std::string_view text) {
+void trace_pages(std::string_view text) {
   const timeline::Timeline timeline = timeline::chrome_json(text, "input");
   const timeline::Linked linked(timeline);
   const reports::AboutTrace about{fuzz::hostile, "0", timeline.warnings};
@@ -95,6 +95,9 @@ using namespace gpubench;
   }
 }
 
-}  // namespace
+constexpr Target all[] = {{"run_pictures", refusing<run_pictures, storage::ReadError>},
+                          {"comparison", refusing<comparison, storage::ReadError>},
+                          {"trace_pages", refusing<trace_pages, storage::ReadError>}};
+std::span<const Target> targets() { return all; }
 
-FUZZ_TARGET(READER, gpubench::storage::ReadError)
+}  // namespace

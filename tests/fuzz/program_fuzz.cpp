@@ -18,7 +18,7 @@ namespace {
 using namespace gpubench;
 
 /// A word a line.
-[[maybe_unused]] void command_line(std::string_view text) {
+void command_line(std::string_view text) {
   std::vector<std::string> words = {"gpubench"};
   for (std::size_t end = 0; !text.empty() && words.size() < 64; text.remove_prefix(std::min(end + 1, text.size()))) {
     end = std::min(text.find('\n'), text.size());
@@ -39,7 +39,7 @@ using namespace gpubench;
   }
 }
 
-[[maybe_unused]] void job(std::string_view text) {
+void job(std::string_view text) {
   const std::string options = profile::to_text(profile::options_from(std::string(text)));
   require(profile::to_text(profile::options_from(options)) == options);
   const std::string once = job_to_json(job_from_json(std::string(text)));
@@ -47,7 +47,7 @@ using namespace gpubench;
 }
 
 /// A process's result, which joins what is kept, and a run that is gone on with.
-[[maybe_unused]] void checkpoint(std::string_view text) {
+void checkpoint(std::string_view text) {
   const Run earlier = storage::run_from_json(text, "input");
   Plan plan;
   for (const Point& point : earlier.points)
@@ -66,7 +66,7 @@ using namespace gpubench;
 }
 
 /// A program's file, whose kernels' code is hashed.
-[[maybe_unused]] void device_code(std::string_view text) {
+void device_code(std::string_view text) {
   bench::KernelCode code("sm_90");
   code.add_device_code(text);
   code.add_file(File(text, "program").path);
@@ -74,16 +74,17 @@ using namespace gpubench;
 }
 
 /// What `serve` tells of a file in its folder, and the name that a request asks for.
-[[maybe_unused]] void served(std::string_view text) {
+void served(std::string_view text) {
   (void)serve::is_own_host(std::string(text));
   const File file(text, "a.json");
   for (const serve::ServedFile& one : serve::ServedFolder(file.folder).files()) require(one.path == "a.json");
 }
 
-}  // namespace
+constexpr Target all[] = {{"command_line", refusing<command_line, UsageError>},
+                          {"job", refusing<job, storage::ReadError>},
+                          {"checkpoint", refusing<checkpoint, storage::ReadError>},
+                          {"device_code", refusing<device_code, storage::ReadError>},
+                          {"served", refusing<served, storage::ReadError>}};
+std::span<const Target> targets() { return all; }
 
-#ifdef READER_OF_WORDS
-FUZZ_TARGET(READER, gpubench::UsageError)
-#else
-FUZZ_TARGET(READER, gpubench::storage::ReadError)
-#endif
+}  // namespace

@@ -17,14 +17,14 @@ namespace {
 
 using namespace gpubench;
 
-[[maybe_unused]] void run(std::string_view text) {
+void run(std::string_view text) {
   Run read = storage::run_from_json(text, "input");
   require(storage::run_from_json(storage::to_json(read), "again") == read);
   (void)storage::slim_run_from_json(std::string(text), "input");
   fuzz::write_all(std::move(read));
 }
 
-[[maybe_unused]] void calibration(std::string_view text) {
+void calibration(std::string_view text) {
   const Calibration read = storage::calibration_from_json(text, "input");
   require(storage::calibration_from_json(storage::to_json(read), "again") == read);
   require(storage::calibrations_from_json(text, "input") == std::vector{read});
@@ -35,7 +35,7 @@ using namespace gpubench;
   fuzz::write_all(std::move(run));
 }
 
-[[maybe_unused]] void baseline(std::string_view text) {
+void baseline(std::string_view text) {
   const storage::BaselineEntry read = storage::baseline_from_json(text, "input");
   (void)storage::baseline_times_from_json(text, "input");
   require(storage::baseline_from_json(storage::to_json(read), "again") == read);
@@ -60,7 +60,7 @@ using namespace gpubench;
   fuzz::page(reports::html(history, {{fuzz::hostile, fuzz::hostile}}));
 }
 
-[[maybe_unused]] void fleet_rank(std::string_view text) {
+void fleet_rank(std::string_view text) {
   const fleet::RankResult read = fleet::rank_from_json_lines(text, "input");
   fleet::RankResult again = fleet::rank_from_json_lines(fleet::to_json_lines(read), "again");
   again.damage = read.damage;
@@ -86,6 +86,10 @@ using namespace gpubench;
   fuzz::write_all(fleet::tables_of(history.take(0.01)));
 }
 
-}  // namespace
+constexpr Target all[] = {{"run", refusing<run, storage::ReadError>},
+                          {"calibration", refusing<calibration, storage::ReadError>},
+                          {"baseline", refusing<baseline, storage::ReadError>},
+                          {"fleet_rank", refusing<fleet_rank, storage::ReadError>}};
+std::span<const Target> targets() { return all; }
 
-FUZZ_TARGET(READER, gpubench::storage::ReadError)
+}  // namespace

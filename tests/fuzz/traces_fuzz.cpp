@@ -40,7 +40,7 @@ void check(const timeline::Timeline& timeline) {
     require(timeline::perfetto_trace(*timeline::bytes_of(perfetto), "again").slices.size() == timeline.slices.size());
 }
 
-[[maybe_unused]] void trace(std::string_view text) {
+void trace(std::string_view text) {
   const timeline::Timeline timeline = timeline::chrome_json(text, "input");
   check(timeline);
   const auto bytes = timeline::bytes_of(text);
@@ -49,20 +49,18 @@ void check(const timeline::Timeline& timeline) {
   require(!timeline.warnings.empty() || again.slices.size() == timeline.slices.size());
 }
 
-[[maybe_unused]] void perfetto_trace(std::string_view text) {
-  check(timeline::perfetto_trace(*timeline::bytes_of(text), "input"));
-}
+void perfetto_trace(std::string_view text) { check(timeline::perfetto_trace(*timeline::bytes_of(text), "input")); }
 
-[[maybe_unused]] void nsight_trace(std::string_view text) { check(timeline::read_nsight(File(text, "a.sqlite").path)); }
+void nsight_trace(std::string_view text) { check(timeline::read_nsight(File(text, "a.sqlite").path)); }
 
 /// Of whatever format: XLA's, ROCm's, or packed.
-[[maybe_unused]] void other_trace(std::string_view text) { check(timeline::read_timeline(File(text, "a.trace").path)); }
+void other_trace(std::string_view text) { check(timeline::read_timeline(File(text, "a.trace").path)); }
 
 [[maybe_unused]] profile::Recordings recordings_in(std::string_view text) {
   return profile::read_recordings(std::vector{File(text, "a.gprec").path});
 }
 
-[[maybe_unused]] void recording(std::string_view text) try {
+void recording(std::string_view text) try {
   const profile::Recordings recordings = recordings_in(text);
   for (const profile::CountedLaunch& launch : recordings.counted)
     require(launch.process < recordings.timeline.processes.size());
@@ -71,7 +69,7 @@ void check(const timeline::Timeline& timeline) {
 }
 
 /// The report of a recording, which is a run, and those of its ranges.
-[[maybe_unused]] void profiled_program(std::string_view text) try {
+void profiled_program(std::string_view text) try {
   const profile::Recordings recordings = recordings_in(text);
   Run program;
   program.devices = profile::devices_of(recordings, {});
@@ -86,7 +84,7 @@ void check(const timeline::Timeline& timeline) {
 }
 
 /// What kernels wrote to a buffer.
-[[maybe_unused]] void kernel_events(std::string_view text) try {
+void kernel_events(std::string_view text) try {
   const auto events = kernel_trace::decode(std::as_bytes(std::span(text)), {{fuzz::hostile}, {fuzz::hostile}, {}, {}});
   const kernel_trace::Statistics statistics = kernel_trace::statistics_of(events);
   fuzz::plain(kernel_trace::statistics_table(statistics));
@@ -96,6 +94,13 @@ void check(const timeline::Timeline& timeline) {
 } catch (const std::invalid_argument&) {  // no buffer, with a sentence
 }
 
-}  // namespace
+constexpr Target all[] = {{"trace", refusing<trace, storage::ReadError>},
+                          {"perfetto_trace", refusing<perfetto_trace, storage::ReadError>},
+                          {"nsight_trace", refusing<nsight_trace, storage::ReadError>},
+                          {"other_trace", refusing<other_trace, storage::ReadError>},
+                          {"recording", refusing<recording, storage::ReadError>},
+                          {"profiled_program", refusing<profiled_program, storage::ReadError>},
+                          {"kernel_events", refusing<kernel_events, storage::ReadError>}};
+std::span<const Target> targets() { return all; }
 
-FUZZ_TARGET(READER, gpubench::storage::ReadError)
+}  // namespace
