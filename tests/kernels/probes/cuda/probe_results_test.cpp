@@ -61,7 +61,9 @@ class ProbeResults : public CudaTest {
     }
     // Of one block, which cannot be faster than its multiprocessor: two may not fit on one at once, or start apart.
     const double rate = often.work / often.clock_readings / static_cast<double>(max_cycles);
-    if (limit > 0) EXPECT_LE(rate, 1.03 * limit);
+    if (limit > 0) {
+      EXPECT_LE(rate, 1.03 * limit);
+    }
     RecordProperty("per_clock", std::to_string(rate));
   }
 
