@@ -20,45 +20,15 @@
 #include "gpu/memory/memory.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
+#include "tests/gpu/cuda/kernels.h"
 #include "tests/matchers.h"
+#include "tests/truth/spin.h"
 
 namespace gpubench::bench {
 namespace {
 
 constexpr std::size_t count = std::size_t{1}
                               << 29;  // 2 GiB a vector of floats: what the L2 still holds dirty at the end is below 1 %
-constexpr unsigned threads = 256;
-
-// 16 bytes a thread: sectors are moved whole, and nothing is read twice.
-__global__ void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  to[i] = from[i];
-}
-__global__ void triad_kernel(const float4* __restrict__ b, const float4* __restrict__ c, float4* __restrict__ a) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const float4 x = b[i];
-  const float4 y = c[i];
-  a[i] = {x.x + 2.0F * y.x, x.y + 2.0F * y.y, x.z + 2.0F * y.z, x.w + 2.0F * y.w};
-}
-constexpr int chain = 512;
-__global__ void fma_kernel(float* out, float factor) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  float value = static_cast<float>(threadIdx.x);
-#pragma unroll
-  for (int k = 0; k < chain; ++k) value = __fmaf_rn(value, factor, 1.0F);
-  out[i] = value;
-}
-
-__global__ void spin_kernel(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
-}
-
-__global__ void add_one_kernel(int* values, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) ++values[i];
-}
 
 class Counters : public testing::Test {
  protected:
@@ -106,10 +76,8 @@ constexpr double bytes = 4.0 * count;
 TEST_F(Counters, ACopyMovesItsBytes) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
-  const auto measurement = counted("core", [&](cudaStream_t stream) {
-    copy_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const float4*>(from.data()),
-                                                reinterpret_cast<float4*>(to.data()));
-  });
+  const auto measurement =
+      counted("core", [&](cudaStream_t stream) { launch_copy(blocks, from.data(), to.data(), stream); });
   expect_near(value(measurement, "dram_read_bytes"), bytes, "read");
   expect_near(value(measurement, "dram_write_bytes"), bytes, "written");
   EXPECT_GE(value(measurement, "l2_bytes"), 1.9 * bytes);
@@ -124,11 +92,8 @@ TEST_F(Counters, ATriadMovesItsBytes) {
   const DeviceVector<float> b(count);
   const DeviceVector<float> c(count);
   DeviceVector<float> a(count);
-  const auto measurement = counted("core,flops_fp32", [&](cudaStream_t stream) {
-    triad_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const float4*>(b.data()),
-                                                 reinterpret_cast<const float4*>(c.data()),
-                                                 reinterpret_cast<float4*>(a.data()));
-  });
+  const auto measurement = counted(
+      "core,flops_fp32", [&](cudaStream_t stream) { launch_triad(blocks, b.data(), c.data(), a.data(), stream); });
   expect_near(value(measurement, "dram_read_bytes"), 2.0 * bytes, "read");
   expect_near(value(measurement, "dram_write_bytes"), bytes, "written");
   expect_near(value(measurement, "flops_fp32"), 2.0 * count, "FLOPs");
@@ -136,8 +101,7 @@ TEST_F(Counters, ATriadMovesItsBytes) {
 
 TEST_F(Counters, AChainOfFmasDoesItsFlops) {
   DeviceVector<float> out(count / 4);
-  const auto measurement =
-      counted("flops", [&](cudaStream_t stream) { fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F); });
+  const auto measurement = counted("flops", [&](cudaStream_t stream) { launch_fma(blocks, out.data(), stream); });
   expect_near(value(measurement, "flops_fp32"), 2.0 * chain * (count / 4), "fp32");
   EXPECT_EQ(value(measurement, "flops_fp64"), 0.0);
 }
@@ -145,16 +109,15 @@ TEST_F(Counters, AChainOfFmasDoesItsFlops) {
 TEST_F(Counters, AllKernelsOfAnOperationAddUp) {
   DeviceVector<float> out(count / 4);
   const auto measurement = counted("flops_fp32", [&](cudaStream_t stream) {
-    for (int i = 0; i < 3; ++i) fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
+    for (int i = 0; i < 3; ++i) launch_fma(blocks, out.data(), stream);
   });
   expect_near(value(measurement, "flops_fp32"), 3 * 2.0 * chain * (count / 4), "fp32");
 }
 
 TEST_F(Counters, ANameOfTheChipIsCountedAndAWrongOneSpoilsNothing) {
   DeviceVector<float> out(count / 4);
-  const auto measurement = counted("no__such_metric.sum,smsp__inst_executed.sum", [&](cudaStream_t stream) {
-    fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
-  });
+  const auto measurement = counted("no__such_metric.sum,smsp__inst_executed.sum",
+                                   [&](cudaStream_t stream) { launch_fma(blocks, out.data(), stream); });
   EXPECT_GT(value(measurement, "smsp__inst_executed.sum"), 0.0);
   ASSERT_EQ(measurement.absent_counters.size(), 1U);
   EXPECT_EQ(measurement.absent_counters[0].name, "no__such_metric.sum");
@@ -167,10 +130,7 @@ TEST_F(Counters, SharesOfElapsedTimeAreThoseOfTheKernelsAlone) {
   DeviceVector<float> to(count);
   // A range around the operation would hold an idle device for longer than this kernel works.
   constexpr unsigned part = blocks / 32;
-  const auto launch = [&](cudaStream_t stream) {
-    copy_kernel<<<part, threads, 0, stream>>>(reinterpret_cast<const float4*>(from.data()),
-                                              reinterpret_cast<float4*>(to.data()));
-  };
+  const auto launch = [&](cudaStream_t stream) { launch_copy(part, from.data(), to.data(), stream); };
   const auto names = std::string(memory_share) + ",gpu__time_duration.sum";
   const auto one = counted(names, launch);
   EXPECT_GT(value(one, memory_share), 60.0);
@@ -184,15 +144,15 @@ TEST_F(Counters, SharesOfElapsedTimeAreThoseOfTheKernelsAlone) {
 
 TEST_F(Counters, CountersByInstructionSeeAllInstructions) {
   DeviceVector<float> out(count / 4);
-  const auto measurement = counted("core,flops,smsp__sass_inst_executed.sum", [&](cudaStream_t stream) {
-    fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
-  });
+  const auto measurement = counted("core,flops,smsp__sass_inst_executed.sum",
+                                   [&](cudaStream_t stream) { launch_fma(blocks, out.data(), stream); });
   EXPECT_NEAR(value(measurement, "smsp__sass_inst_executed.sum") / value(measurement, "instructions"), 1.0, 0.05);
 }
 
 TEST_F(Counters, AKernelThatWaitsForAClockHasItsZeros) {
-  const auto measurement = counted("core,flops,smsp__sass_inst_executed.sum",
-                                   [&](cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(100'000); });
+  const auto measurement = counted("core,flops,smsp__sass_inst_executed.sum", [&](cudaStream_t stream) {
+    GPUBENCH_CUDA_CHECK(truth::launch_spin(100'000, 1, stream));
+  });
   EXPECT_EQ(value(measurement, "flops_fp32"), 0.0);
   std::cout << "of its instructions, those told apart: "
             << value(measurement, "smsp__sass_inst_executed.sum") / value(measurement, "instructions") << "\n";
@@ -201,7 +161,7 @@ TEST_F(Counters, AKernelThatWaitsForAClockHasItsZeros) {
 
 TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNextPointHas) {
   DeviceVector<float> out(count / 4);
-  const auto launch = [&](cudaStream_t stream) { fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F); };
+  const auto launch = [&](cudaStream_t stream) { launch_fma(blocks, out.data(), stream); };
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t graph_exec = nullptr;
   GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(gpu_->stream(), cudaStreamCaptureModeThreadLocal));
@@ -260,8 +220,7 @@ TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
   phase.begin(0);
   for (std::size_t point = 0; point < points.size(); ++point) {
     const auto once = [&] {
-      copy_kernel<<<part_of(point), threads, 0, gpu_->stream()>>>(reinterpret_cast<const float4*>(from.data()),
-                                                                  reinterpret_cast<float4*>(to.data()));
+      launch_copy(part_of(point), from.data(), to.data(), gpu_->stream());
       gpu_->synchronize();
     };
     Replay replay = {once, once};
@@ -288,7 +247,7 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
   for (unsigned point = 0; point < 6; ++point) {
     const unsigned part = blocks / 4 / (1 + point);
     const auto once = [&] {
-      fma_kernel<<<part, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
+      launch_fma(part, out.data(), gpu_->stream());
       gpu_->synchronize();
     };
     Measurement measurement;
@@ -303,7 +262,7 @@ TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
   DeviceVector<float> out(count / 4);
   Watched watched("flops_fp32");
   const auto once = [&] {
-    fma_kernel<<<1, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
+    launch_fma(1, out.data(), gpu_->stream());
     gpu_->synchronize();
   };
   Measurement measurement;
@@ -320,7 +279,7 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
   DeviceVector<int> left_alone(100'003);
   detail::draw_device(changed.data(), detail::ElementKind::integer, detail::Filling::uniform, 4, changed.size(), 1);
   const auto once = [&] {
-    add_one_kernel<<<1000, threads, 0, gpu->stream()>>>(changed.data(), changed.size());
+    launch_add_one(changed.data(), changed.size(), gpu->stream());
     gpu->synchronize();
   };
   std::vector<std::size_t> copied;

@@ -12,16 +12,10 @@
 #include "bench/point_runner.h"
 #include "gpu/devices.h"
 #include "gpu/memory/memory.h"
+#include "tests/gpu/cuda/kernels.h"
 
 namespace gpubench::bench {
 namespace {
-
-__global__ void count_down_kernel(int n, unsigned* left, unsigned* dirty_starts, unsigned start) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i >= n) return;
-  if (left[i] != start) atomicAdd(dirty_starts, 1U);
-  while (left[i] > 0) *static_cast<volatile unsigned*>(left + i) = left[i] - 1;
-}
 
 constexpr unsigned start = 20000;
 constexpr int count = 32 * 132;
@@ -39,9 +33,8 @@ void counts_down(State& state) {
     state.reset([&](cudaStream_t stream) {
       cudaMemcpyAsync(left.data(), input.data(), left.bytes(), cudaMemcpyDeviceToDevice, stream);
     });
-  state.measure([&](cudaStream_t stream) {
-    count_down_kernel<<<132, 32, 0, stream>>>(count, left.data(), dirty_starts.data(), start);
-  });
+  state.measure(
+      [&](cudaStream_t stream) { launch_count_down(count, left.data(), dirty_starts.data(), start, stream); });
   dirty = dirty_starts.to_host();
 }
 GPU_BENCHMARK(counts_down)->ArgName("with_reset")->Arg(0)->Arg(1);

@@ -19,32 +19,13 @@
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/devices.h"
 #include "tests/bench/go_over.h"
+#include "tests/gpu/cuda/kernels.h"
 #include "tests/matchers.h"
 
 namespace gpubench::bench {
 namespace {
 
 constexpr std::int64_t eight_mib = 8 << 20;
-constexpr unsigned threads = 256;
-
-__global__ void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  to[i] = from[i];
-}
-__global__ void read_kernel(const float4* __restrict__ from, float* to) {
-  const float4 value = from[std::size_t{blockIdx.x} * blockDim.x + threadIdx.x];
-  if (value.x == 1e30F && value.y == value.z) *to = value.w;
-}
-__global__ void write_kernel(float4* to) {
-  to[std::size_t{blockIdx.x} * blockDim.x + threadIdx.x] = {1.0F, 2.0F, 3.0F, 4.0F};
-}
-unsigned blocks_for(std::int64_t bytes) { return static_cast<unsigned>(bytes / 16 / threads); }
-
-void launch_copy(const float* from, float* to, std::int64_t bytes, cudaStream_t stream) {
-  copy_kernel<<<blocks_for(bytes), threads, 0, stream>>>(reinterpret_cast<const float4*>(from),
-                                                         reinterpret_cast<float4*>(to));
-  check_launch("copy");
-}
 
 void cold_copy(State& state) {
   const std::int64_t bytes = state.range(0);
@@ -53,7 +34,7 @@ void cold_copy(State& state) {
   state.reads(bytes);
   state.writes(bytes);
   state.verify([&] { return Check(x.to_host() == y.to_host(), "not equal"); });
-  state.measure([&](cudaStream_t stream) { launch_copy(x.data(), y.data(), bytes, stream); });
+  state.measure([&](cudaStream_t stream) { launch_copy(blocks_for(bytes), x.data(), y.data(), stream); });
 }
 GPU_BENCHMARK(cold_copy)->Arg(64 << 10)->Arg(eight_mib)->Arg(512 << 20);
 
@@ -66,7 +47,7 @@ void stubborn_copy(State& state) {
   state.writes(bytes);
   const float* const from = x.data();
   float* const to = y.data();
-  state.measure([&](cudaStream_t stream) { launch_copy(from, to, bytes, stream); });
+  state.measure([&](cudaStream_t stream) { launch_copy(blocks_for(bytes), from, to, stream); });
 }
 GPU_BENCHMARK(stubborn_copy)->Arg(64 << 10)->Arg(eight_mib);
 
@@ -79,7 +60,7 @@ void uncapturable_copy(State& state) {
     void* memory = nullptr;
     GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
     pinned.push_back(memory);
-    launch_copy(x.data(), y.data(), eight_mib, stream);
+    launch_copy(blocks_for(eight_mib), x.data(), y.data(), stream);
   });
   for (void* const memory : pinned) GPUBENCH_CUDA_CHECK(cudaFreeHost(memory));
 }
@@ -227,9 +208,7 @@ constexpr double eight = eight_mib;
 TEST_F(ColdTraffic, AFlushEvictsWhatWasRead) {
   const DeviceVector<float> x(eight_mib / 4);
   DeviceVector<float> sink(1);
-  const auto read = [&](cudaStream_t stream) {
-    read_kernel<<<blocks_for(eight_mib), threads, 0, stream>>>(reinterpret_cast<const float4*>(x.data()), sink.data());
-  };
+  const auto read = [&](cudaStream_t stream) { launch_read(blocks_for(eight_mib), x.data(), sink.data(), stream); };
   const auto flush = [&](cudaStream_t stream) {
     read(stream);
     gpu_->flush_cache();
@@ -243,13 +222,10 @@ TEST_F(ColdTraffic, AFlushLeavesLittleToBeWrittenBack) {
   const DeviceVector<float> x(4 * eight_mib / 4);
   DeviceVector<float> sink(1);
   const auto flush_dirt = [&](cudaStream_t stream) {
-    write_kernel<<<blocks_for(4 * eight_mib), threads, 0, stream>>>(reinterpret_cast<float4*>(dirty.data()));
+    launch_write(blocks_for(4 * eight_mib), dirty.data(), stream);
     gpu_->flush_cache();
   };
-  const auto read = [&](cudaStream_t stream) {
-    read_kernel<<<blocks_for(4 * eight_mib), threads, 0, stream>>>(reinterpret_cast<const float4*>(x.data()),
-                                                                   sink.data());
-  };
+  const auto read = [&](cudaStream_t stream) { launch_read(blocks_for(4 * eight_mib), x.data(), sink.data(), stream); };
   // The L2 does not replace its oldest lines strictly: on an H200 a seventh of them outlives reads of four times its
   // size.
   EXPECT_LT(value(counted(flush_dirt, read), "dram_write_bytes"), 0.2 * 4 * eight);

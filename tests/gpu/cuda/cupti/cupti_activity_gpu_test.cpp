@@ -13,19 +13,13 @@
 #include "gpu/cuda/handles.h"
 #include "gpu/devices.h"
 #include "gpubench/vectors.h"
+#include "tests/gpu/cuda/kernels.h"
 #include "tests/matchers.h"
 #include "tests/truth/activity/agreement.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::bench {
 namespace {
-
-constexpr unsigned threads = 256;
-
-__global__ void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  to[i] = from[i];
-}
 
 class Activities : public testing::Test {
  protected:
@@ -76,10 +70,8 @@ TEST_F(Activities, ACopyOf64MebibytesAgrees) {
   constexpr auto blocks = static_cast<unsigned>(count / 4 / threads);
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
-  const auto measurement = checked("copy of 64 MiB", [&](cudaStream_t stream) {
-    copy_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const float4*>(from.data()),
-                                                reinterpret_cast<float4*>(to.data()));
-  });
+  const auto measurement =
+      checked("copy of 64 MiB", [&](cudaStream_t stream) { launch_copy(blocks, from.data(), to.data(), stream); });
   const ActivityCheck& check = *measurement.activity;
   EXPECT_EQ(check.agreement, Agreement::agrees) << check.reason;
   EXPECT_GE(check.executions, 20);
