@@ -148,6 +148,27 @@ def check_implementation(data, output):
         problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")
 
+    def test_a_reference_whose_shapes_depend_on_contents(self):
+        problem = self.put("problem.py", "def reference(x):\n    return x[x > 0.5]\n\ndef inputs(random):\n    return random.random(1000)\n")
+        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: the shapes of its results depend on the contents of inputs")
+
+    def test_a_reference_that_fails_for_some_inputs_is_not_held_against_candidates(self):
+        problem = self.put("problem.py", "import itertools\n\ncalls = itertools.count()\n\ndef reference(x):\n    if next(calls) > 100:\n        raise ValueError('singular')\n    return x + 1\n\n"
+                           "def inputs(random):\n    return random.random(1000)\n")
+        (result,), _ = quickly(problem, self.put("mine.py", "def candidate(x):\n    return x + 1\n"))
+        self.assertEqual((result.verdict, result.reason), ("refused", "unchecked"), result.text)
+        self.assertIn("ValueError: singular", result.text)
+
+    def test_one_of_numpys_numbers_is_an_input(self):
+        problem = self.put("problem.py", "import numpy as np\n\ndef reference(x, factor):\n    return x * factor\n\ndef inputs(random):\n    return random.random(1000), np.float64(random.random())\n")
+        (right, wrong), _ = quickly(problem, self.put("right.py", "def candidate(x, factor):\n    return factor * x\n"), self.put("wrong.py", "def candidate(x, factor):\n    return x * 0.5\n"))
+        self.assertEqual((right.verdict, wrong.verdict), ("right", "wrong"), right.text)
+
+    def test_a_wrong_one_of_several_outputs_is_named(self):
+        problem = self.put("problem.py", "def reference(x):\n    return {'sum': x + 1, 'double': x * 2}\n\ndef inputs(random):\n    return random.random(1000)\n")
+        (result,), _ = quickly(problem, self.put("mine.py", "def candidate(x):\n    return {'double': x * 2, 'sum': x + 2}\n"))
+        self.assertRegex(result.text, "^Output 1: Element ")
+
     def test_a_reference_that_draws_random_numbers(self):
         problem = self.put("problem.py", "def reference(x):\n    import numpy as np\n    return x + np.random.rand(5)\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "other results for the same inputs", "`compare`")

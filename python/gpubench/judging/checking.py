@@ -117,7 +117,8 @@ class Checker:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.precision)
             if found:
-                raise checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
+                trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
+                raise Trouble(trouble.code, f"Output {which}: {trouble.text}") if len(specs) > 1 else trouble
             if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be
                 left = side.unwritten(slot, which, output)
             else:

@@ -2,6 +2,7 @@
 """Contents of inputs that a problem does not show: each makes another array of the same type and shape, or gives back the same where it means nothing."""
 from __future__ import annotations
 
+import math
 import secrets
 from typing import Any, Callable
 
@@ -27,7 +28,7 @@ def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
 
 
 def _copy(array: Any) -> Any:
-    return array.clone() if layout.framework_of(array) == "torch" else array.copy()
+    return array.clone() if layout.framework_of(array) == "torch" else np.array(array)  # one of NumPy's numbers, too
 
 
 def _scaled(factors: dict[str, float]) -> Callable[[Any, str], Any]:
@@ -40,7 +41,7 @@ def _zeros(array: Any, name: str) -> Any:
 
 def _equal(array: Any, name: str) -> Any:
     made = _copy(array)
-    made[...] = made.reshape(-1)[made.size // 2 if isinstance(made, np.ndarray) else made.numel() // 2]
+    made[...] = made.reshape(-1)[math.prod(made.shape) // 2]
     return made
 
 

@@ -68,6 +68,8 @@ class ProbeMaker:
         probes = []
         for case in shown:
             probes.append(self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)))
+        if any(each.outputs != probes[0].outputs for each in probes[:SHOWN_PROBES]):
+            raise Trouble("shape", "the shapes of its results depend on the contents of inputs. Return arrays of one shape, and say with `compare` what counts in them")
         if problem.compare is None and self._is_random(probes[0]):
             raise RandomReference
         self._look_for_rounding_alone(probes)
