@@ -88,6 +88,7 @@ struct ShortName {
 };
 std::optional<ShortName> short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
+  if (name.find("): ") != std::string_view::npos) return std::nullopt;  // Python's "adam.py(215): step"
   ShortName result;  // since the last blank or "::" outside of all brackets
   int angles = 0;
   std::size_t opened = 0;

@@ -22,6 +22,8 @@ TEST(ShortKernelName, LeavesOutWhatPeopleDoNotRead) {
             "std::enable_if<(1 > 0), void>::type f<int>(int)");
   EXPECT_EQ(short_kernel_name("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
   EXPECT_EQ(short_kernel_name("a kernel without a name"), "a kernel without a name");
+  EXPECT_EQ(short_kernel_name("torch/optim/adam.py(215): step"), "torch/optim/adam.py(215): step");
+  EXPECT_EQ(short_kernel_name("train.py(16): <module>"), "train.py(16): <module>");
   for (const char* const odd : {"", "(", "<", ">", "a<b", "a>b", "::", " ", "void (int)"})
     EXPECT_EQ(short_kernel_name(odd), odd);
 }
