@@ -52,6 +52,19 @@ TEST(Analysis, WhatHasNothingToShowSaysSo) {
     }
 }
 
+TEST(Analysis, NoMomentOfATrackCountsTwiceAndNoneIsLost) {
+  Sample sample;
+  sample.slice(timeline::SliceKind::kernel, sample.stream, 0, 100, "k1");
+  sample.slice(timeline::SliceKind::kernel, sample.stream, 70, 170, "k2");
+  for (int i = 0; i < 130; ++i) sample.slice(timeline::SliceKind::other, sample.thread, i, 1000 - i, "deep");
+  sample.slice(timeline::SliceKind::other, sample.thread, 950, 1050, "crosses");
+  const ResultTable tracks = timeline::tables_of(sample.sorted(), "timeline").front();
+  ASSERT_EQ(tracks.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(std::get<double>(tracks.rows[0][3]), 1050e-9);
+  EXPECT_DOUBLE_EQ(std::get<double>(tracks.rows[1][3]), 170e-9);
+  EXPECT_THAT(tracks.notes, testing::ElementsAre("2 slices nested too deeply to show."));
+}
+
 TEST(Analysis, OthersAreRefused) {
   EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "none"), std::invalid_argument);
   EXPECT_THROW(timeline::tables_of(timeline::Timeline(), "kernels", "colour"), std::invalid_argument);

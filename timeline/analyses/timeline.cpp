@@ -20,20 +20,21 @@ std::vector<ResultTable> timeline_tables(const Linked& linked, std::string_view 
   slices.shown = 0;
   tracks.none = "The trace has no tracks.";
   const Rows all = rows(linked, {.max_bars = max_bars});
-  std::int64_t levels = 0, count = 0, busy = 0;
+  std::int64_t levels = 0, count = 0;
   for (std::size_t i = 0; i < all.rows.size(); ++i) {
     const BarRow& row = all.rows[i];
-    if (row.level == 0) levels = count = busy = 0;
+    if (row.level == 0) levels = count = 0;
     ++levels;
     for (const Bar& bar : row.bars) {
       slices.add({row.name, std::int64_t{row.level}, linked.timeline.names.text(bar.name),
                   std::string(name_of(bar.kind)), us(bar.start_ns), us(bar.end_ns - bar.start_ns),
                   std::int64_t{bar.count}});
       count += bar.count;
-      if (row.level == 0) busy += bar.busy_ns;
     }
-    if (i + 1 == all.rows.size() || all.rows[i + 1].level == 0) tracks.add({row.name, levels, count, seconds_of(busy)});
+    if (i + 1 == all.rows.size() || all.rows[i + 1].level == 0)
+      tracks.add({row.name, levels, count, seconds_of(row.track_busy_ns)});
   }
+  if (all.left_out > 0) tracks.notes.push_back(plural(all.left_out, "slice") + " nested too deeply to show.");
   const Activity active = activity(linked.timeline);
   ResultTable facts{
       "", columns_of("total_time_us; cpu_active_time_us; gpu_active_time_us; overlap_time_us; joined_below_us")};

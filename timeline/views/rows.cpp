@@ -81,12 +81,15 @@ Rows rows(const Linked& linked, const RowOptions& options) {
   using Key = std::tuple<std::uint32_t, int, std::size_t, std::uint32_t, std::uint32_t>;
   std::vector<std::size_t> turn(home.size(), 0);
   std::size_t turns = 0;
+  std::vector<std::int64_t> busy_ns(home.size(), 0), busy_until(home.size(), timeline.slices.front().start_ns);
   std::map<Key, std::vector<Bar>> bars;
   result.start_ns = timeline.slices.front().start_ns;
   result.end_ns = result.start_ns;
   for (const Slice& slice : timeline.slices) {
     const std::uint32_t track = home[slice.track];
     const TrackKind kind = timeline.tracks[track].kind;
+    busy_ns[track] += std::max<std::int64_t>(0, slice.end_ns() - std::max(slice.start_ns, busy_until[track]));
+    busy_until[track] = std::max(busy_until[track], slice.end_ns());
     const std::uint32_t level = levels[track].place(slice, links.thread_of_track[track] != none, options.max_levels);
     if (level == none) {
       ++result.left_out;
@@ -119,7 +122,7 @@ Rows rows(const Linked& linked, const RowOptions& options) {
     const auto& [process, order, first, track, level] = key;
     const bool of_all = timeline.tracks[track].kind == TrackKind::path;  // it goes through all processes
     const std::string label = labels[process].empty() || of_all ? "" : labels[process] + " ";
-    result.rows.push_back({track, level, label + track_name(timeline.tracks[track]), std::move(list)});
+    result.rows.push_back({track, level, label + track_name(timeline.tracks[track]), std::move(list), busy_ns[track]});
   }
   return result;
 }

@@ -24,8 +24,9 @@ struct Bar {
 struct BarRow {
   std::uint32_t track = 0;
   std::uint32_t level = 0;
-  std::string name;       ///< "python3 (rank 1) cuda:0 stream 7"
-  std::vector<Bar> bars;  ///< by time
+  std::string name;                ///< "python3 (rank 1) cuda:0 stream 7"
+  std::vector<Bar> bars;           ///< by time
+  std::int64_t track_busy_ns = 0;  ///< of all rows of its track: no moment counts twice
 };
 
 struct RowOptions {
