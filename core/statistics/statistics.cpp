@@ -221,6 +221,7 @@ Interval median_ci95(std::span<const double> samples, std::span<const std::int64
 Summary summarize(std::span<const double> samples, std::span<const std::int64_t> block_sizes) {
   Summary summary = summarize(samples);
   summary.median_ci95 = median_ci95(samples, block_sizes);
+  if (summary.minimum >= 0.0) summary.median_ci95.low = std::max(summary.median_ci95.low, 0.0);  // as times are
   return summary;
 }
 

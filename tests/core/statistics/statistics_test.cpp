@@ -274,6 +274,12 @@ TEST(BlockInterval, KnownAnswers) {
   EXPECT_GT(summary.median_ci95.high, 5.0);
 }
 
+TEST(BlockInterval, OfTimesIsNeverBelowZero) {
+  const auto of = [](std::vector<double> samples) { return summarize(samples, equal_blocks(3, 1)).median_ci95; };
+  EXPECT_EQ(of({0.35, 0.0003, 0.351}).low, 0.0);
+  EXPECT_LT(of({0.35, -0.0003, 0.351}).low, -0.0003);
+}
+
 TEST(BlockInterval, OfSingleSamplesItIsThatOfAllResamples) {
   for (std::size_t n = 3; n <= 6; ++n) {
     // All n^n resamples: how often the median (of two middle ones the lower) is the smallest of all samples.
