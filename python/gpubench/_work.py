@@ -183,6 +183,8 @@ def _watcher() -> Any:
             work.bytes_read += read
             work.bytes_written += written
             flops, matrix = _flops_of(torch, operator, operator._overloadpacket, args, keywords, result)
+            if matrix and outputs[0].is_complex():
+                flops *= 4  # PyTorch counts a complex multiplication as a real one
             if flops:
                 floating = next((each for each in [*inputs, *outputs] if each.is_floating_point()), outputs[0])
                 pipe = _matrix_pipe(torch, floating.dtype, name, outputs[0].is_cuda) if matrix else pipe_of(floating.dtype)

@@ -181,6 +181,10 @@ class TestWork:
         work = self.of(lambda: a @ a.T)
         assert work.flops == {"fp64": 2 * 30 * 40 * 30} and work.bytes_read == 2 * 8 * 1200
 
+    def test_a_product_of_complex_numbers_is_four_of_real_ones(self):
+        a = self.torch.ones(30, 40, dtype=self.torch.complex64)
+        assert self.of(lambda: a @ a.T).flops == {"fp32": 8 * 30 * 40 * 30}
+
     def test_broadcast_counts_what_is_there(self):
         a, b = self.torch.ones(1000, 1000), self.torch.ones(1000)
         assert self.of(lambda: a + b.expand(1000, 1000)).bytes_read == 4_000_000 + 4_000
