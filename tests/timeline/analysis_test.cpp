@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "tests/timeline/sample_timeline.h"
+#include "timeline/readers.h"
 
 namespace gpubench {
 namespace {
@@ -63,6 +64,19 @@ TEST(Analysis, NoMomentOfATrackCountsTwiceAndNoneIsLost) {
   EXPECT_DOUBLE_EQ(std::get<double>(tracks.rows[0][3]), 1050e-9);
   EXPECT_DOUBLE_EQ(std::get<double>(tracks.rows[1][3]), 170e-9);
   EXPECT_THAT(tracks.notes, testing::ElementsAre("2 slices nested too deeply to show."));
+}
+
+TEST(Analysis, MemoryThatWasTakenBeforeTheRecordingIsTold) {
+  const auto notes = [](const std::string& total) {
+    const std::string text =
+        R"({"traceEvents":[{"ph":"i","s":"t","name":"[memory]","pid":1,"tid":1,"ts":5,"args":{"Device Type":1,"Device Id":0,)"
+        R"("Addr":64,"Bytes":1048576,"Total Allocated":)" +
+        total + "}}]}";
+    return timeline::tables_of(timeline::chrome_json(text, "made"), "memory").front().notes;
+  };
+  EXPECT_THAT(notes("5242880"), testing::ElementsAre("Counted since the recording began. With what it had before, "
+                                                     "PyTorch's allocator had handed out 5 MiB in all at its peak."));
+  EXPECT_THAT(notes("1048576"), testing::IsEmpty());
 }
 
 TEST(Analysis, OthersAreRefused) {

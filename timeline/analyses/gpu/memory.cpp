@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/analyses/gpu/memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/base/units.h"
 #include "timeline/analysis.h"
 #include "timeline/program/program.h"
 
 namespace gpubench::timeline {
 
-std::vector<ResultTable> memory_tables(const Program& program) {
+std::vector<ResultTable> memory_tables(const Timeline& timeline, const Program& program) {
   const bool many = std::ranges::any_of(program.memory, [](const auto& one) { return !one.process.empty(); });
   ResultTable memory{"memory",
                      columns_of(std::string(many ? "process=process" : "process") +
@@ -17,11 +20,18 @@ std::vector<ResultTable> memory_tables(const Program& program) {
   memory.none = "The trace tells nothing of a GPU's memory. PyTorch's profiler does with profile_memory=True.";
   ResultTable curve{"memory_over_time", columns_of("process; kind; time_seconds; bytes")};
   curve.shown = 0;
+  double recorded = 0.0;
   for (const ProgramMemory& one : program.memory) {
+    recorded += static_cast<double>(one.peak_bytes);
     memory.add({one.process, one.kind, one.peak_bytes, one.peak_seconds, one.allocations, one.never_freed_bytes});
     for (std::size_t i = 0; i < one.curve_seconds.size(); ++i)
       curve.add({one.process, one.kind, one.curve_seconds[i], one.curve_bytes[i]});
   }
+  if (const auto peak = allocator_of(timeline).peak; peak && *peak > recorded)
+    memory.notes.push_back(fmt::format(
+        "Counted since the recording began. With what it had before, PyTorch's allocator had handed out {} in all "
+        "at its peak.",
+        format_bytes(*peak)));
   ResultTable left{"never_freed", columns_of("source=never freed, by its source|not known by whom; kind=memory; "
                                              "allocations:count=allocations; bytes=bytes")};
   left.shown = 8;
@@ -47,7 +57,7 @@ Allocator allocator_of(const Timeline& timeline) {
 namespace {
 
 std::vector<ResultTable> tables(const Linked& linked, std::string_view /*by*/) {
-  std::vector<ResultTable> all = memory_tables(analyze(linked));
+  std::vector<ResultTable> all = memory_tables(linked.timeline, analyze(linked));
   const Allocator allocator = allocator_of(linked.timeline);
   all.push_back({"", columns_of("peak_bytes; allocated_bytes; reserved_bytes")});
   all.back().add({or_absent(allocator.peak, no_allocator), or_absent(allocator.allocated, no_allocator),

@@ -13,7 +13,7 @@
 namespace gpubench::timeline {
 
 /// Of each kind of memory its peak; what was never freed, by its source; what is live over time, for files.
-std::vector<ResultTable> memory_tables(const Program& program);
+std::vector<ResultTable> memory_tables(const Timeline& timeline, const Program& program);
 
 /// What PyTorch's allocator said last, and the most, of all processes and GPUs together: bytes; absent where the trace
 /// tells nothing of it.
