@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that CUDA loads into the profiled program (CUDA_INJECTION64_PATH), and NVTX (NVTX_INJECTION64_PATH).
 // Nothing in here may end or change the program: what fails is noted in the recording, and the program runs on.
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -155,9 +156,11 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   return 1;
 }
 
-/// NVTX calls this at its first use. CUPTI records the ranges.
+/// NVTX calls this at its first use. CUPTI records the ranges. Where there is no driver nothing is recorded, and CUPTI
+/// is not asked: that of CUDA 13.2 then calls itself without end.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_export_table) {
   using namespace gpubench::profile;
+  if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr) return 0;
   begin_once();
   if (injection == nullptr) return 0;
   injection->nvtx.add(get_export_table);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gpubench profile as its user meets it, where there is no GPU: programs keep their output and exit codes, and a kept recording is judged."""
+import ctypes
 import json
 import os
 import pathlib
@@ -75,6 +76,19 @@ class OfAnyProgram(unittest.TestCase):
             alone = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
             result = gpubench("--", sys.executable, "-c", program)
             self.assertEqual((result.returncode, result.stdout), (code, alone.stdout), program)
+
+    def test_ranges_where_there_is_no_driver_are_left_alone(self):
+        """CUPTI 13.2 calls itself without end where it finds no driver."""
+        try:
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("there is a driver")
+        except OSError:
+            pass
+        program = ("import ctypes, os\ntable = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(lambda number: None)\n"
+                   "print(ctypes.CDLL(os.environ['NVTX_INJECTION64_PATH']).InitializeInjectionNvtx2(table))")
+        result = gpubench("--", sys.executable, "-c", program)
+        self.assertEqual((result.returncode, result.stdout), (0, "0\n"), result.stderr)
+        self.assertIn("did not use CUDA", result.stderr)
 
     def test_a_program_that_is_not_there(self):
         result = gpubench("--", "no-such-program-anywhere")
