@@ -154,6 +154,8 @@ struct Flow {
   std::uint32_t name = 0;
 };
 
+/// Chrome's JSON knows threads alone: what gpubench writes there of a track that is none.
+inline constexpr std::string_view no_thread = "gpubench_no_thread";
 /// How flows are called from the call that made a node of a graph to the work that the node launched.
 inline constexpr std::string_view capture_flow = "captured";
 

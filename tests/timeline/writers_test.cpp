@@ -327,6 +327,18 @@ TEST(Writers, write_what_is_read_again_alike) {
   EXPECT_EQ(from_perfetto.base_ns + from_perfetto.slices[0].start_ns, timeline.base_ns + timeline.slices[0].start_ns);
 }
 
+TEST(Writers, keep_what_is_no_threads_from_the_host) {
+  Sample kept;
+  kept.slice(SliceKind::other, kept.thread, 0, 10'000, "aten::mm");
+  kept.slice(SliceKind::other, kept.track(TrackKind::other, -1, 0, "stream 7"), 5000, 90'000, "nccl:all_reduce");
+  for (const Timeline& again : {timeline::chrome_json(chrome(kept.sorted()), "input"),
+                                timeline::perfetto_trace(*timeline::bytes_of(perfetto(kept.sorted())), "input")}) {
+    ASSERT_EQ(again.slices.size(), 2U);
+    EXPECT_EQ(again.tracks[again.slices[0].track].kind, TrackKind::thread);
+    EXPECT_EQ(again.tracks[again.slices[1].track].kind, TrackKind::other);
+  }
+}
+
 TEST(Writers, lose_no_slice_however_slices_overlap) {
   std::mt19937_64 random(7);
   Sample any;

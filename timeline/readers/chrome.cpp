@@ -321,6 +321,7 @@ class ChromeReader {
   }
 
   void metadata() {
+    if (event_.name == no_thread) threads_[thread_of(thread_key())].is_thread = false;
     if (event_.given_name.empty()) return;
     const std::string name = printable(event_.given_name.substr(0, max_name_bytes));
     const ThreadKey key = thread_key();
@@ -350,6 +351,7 @@ class ChromeReader {
     ThreadKey key;
     std::array<std::uint32_t, 6> tracks = {none, none, none, none, none, none};  // by TrackKind
     std::string name;
+    bool is_thread = true;
     std::vector<std::uint32_t> open;  // slices
   };
 
@@ -384,6 +386,7 @@ class ChromeReader {
                            : kind == SliceKind::other && event_.stream ? TrackKind::other
                            : of_nobody || kind == SliceKind::overhead  ? TrackKind::other
                            : (key.texts & 4U) != 0                     ? TrackKind::other
+                           : !threads_[thread].is_thread               ? TrackKind::other
                                                                        : TrackKind::thread;
     std::uint32_t& place = threads_[thread].tracks[static_cast<std::size_t>(type)];
     if (place != none) return place;

@@ -110,6 +110,7 @@ class ChromeWriter {
     const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
     put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args,
         storage::json_string(track_name(here, lane)));
+    if (here.kind == TrackKind::other) put(",\n{{\"ph\":\"M\",\"name\":\"{}\",{}{{}}}}", no_thread, args);
     put(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",{}{{\"sort_index\":{}}}}}", args,
         std::size_t{track} * 100 + std::min<std::size_t>(lane, 99));
     return number;
