@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "main/cli/command.h"
 
@@ -66,6 +67,17 @@ complete -c PROGRAM -a '(__gpubench)'
 complete -c PROGRAM -f -n 'string match -q -- "-*" (commandline -ct) && count (__gpubench) >/dev/null'
 )";
 
+/// The plain words among what a value may be: cpu, cuda and all of "cpu|cuda:N|all".
+std::vector<std::string> words_among(std::string_view value) {
+  std::vector<std::string> words;
+  std::istringstream parts{std::string(value)};
+  for (std::string part; std::getline(parts, part, '|');) {
+    std::string word = part.substr(0, part.find_first_of(":,."));
+    if (!word.empty() && std::islower(static_cast<unsigned char>(word.front())) != 0) words.push_back(std::move(word));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string completion_script(std::string program, std::string_view shell) {
@@ -96,8 +108,11 @@ std::string completions(const std::vector<std::string>& words) {
   for (const OptionRow& row : command.options) {
     if (equals == std::string::npos)
       text += fmt::format("{}{}\t{}\n", row.flag, row.value.empty() ? "" : "=", meaning(row.help));
-    else if (current.substr(0, equals) == row.flag)
-      for (const std::string& choice : choices_of(row.value)) text += fmt::format("{}={}\t\n", row.flag, choice);
+    else if (current.substr(0, equals) == row.flag) {
+      const auto start = row.value.ends_with(",...") ? current.find_last_of("=,") : equals;
+      for (const std::string& word : words_among(row.value))
+        text += fmt::format("{}{}\t\n", current.substr(0, start + 1), word);
+    }
   }
   return equals == std::string::npos ? text + "--help\tPrint help\n" : text;
 }

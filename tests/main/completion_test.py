@@ -60,6 +60,14 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("gpubench --resume=run"), ["run one.json"])
         self.assertEqual(self.complete("gpubench --time="), ["stream", "device", "latency", "call", "graph", "all"])
         self.assertEqual(self.complete("gpubench gate check --time="), ["device", "stream", "latency", "call", "graph"])
+        self.assertEqual(self.complete("gpubench --time=stream,l"), ["stream,latency"])
+        self.assertEqual(self.complete("gpubench --check="), ["ncu-rule"])
+
+    def test_words_among_other_values(self):
+        self.assertEqual(self.complete("gpubench --device="), ["cpu", "cuda", "all"])
+        self.assertEqual(self.complete("gpubench profile --metrics=co"), ["core"])
+        self.assertEqual(self.complete("gpubench --metrics=core,f"), ["core,flops"])
+        self.assertEqual(self.complete("gpubench --device=b"), [], "no file")
 
     def test_subcommands_and_files(self):
         self.assertEqual(self.complete("gpubench rep"), ["report"])
@@ -106,6 +114,7 @@ class OtherShells(unittest.TestCase):
         # The '=' that it adds is taken back where no value follows.
         self.assertEqual(self.zsh("gpubench gate check --summ", "--summary"), "gate check --summary")
         self.assertEqual(self.zsh("gpubench compare --time=dev", "--time=device"), "compare --time=device")
+        self.assertEqual(self.zsh("gpubench --metrics=core,fl", "--metrics=core,flops"), "--metrics=core,flops")
 
     def zsh(self, line, completed):
         """What a zsh at a terminal makes of a line and the tabulator: its words, printed by a function in the program's place."""
@@ -144,6 +153,7 @@ class OtherShells(unittest.TestCase):
         self.assertEqual(self.fish("gpubench --cal"), ["--calibrate=", "--calibration="])
         self.assertEqual(self.fish("gpubench gate che"), ["check"])
         self.assertEqual(self.fish("gpubench compare --time="), ["--time=call", "--time=device", "--time=graph", "--time=latency", "--time=stream"])
+        self.assertEqual(self.fish("gpubench --device="), ["--device=all", "--device=cpu", "--device=cuda"])
         self.assertEqual(self.fish("gpubench compare --quie"), ["--quiet"])
 
     def fish(self, line):
