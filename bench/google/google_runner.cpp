@@ -286,35 +286,36 @@ std::vector<std::string> all_names() {
 
 /// All names: those of points of ours, and those of plain BENCHMARKs.
 struct Registered {
-  std::vector<std::string> ours;
-  std::vector<std::string> plain;
+  std::set<std::string, std::less<>> operations = {};
+  std::vector<std::string> ours = {};
+  std::vector<std::string> plain = {};
 };
 Registered registered_names() {
-  std::set<std::string, std::less<>> operations;
-  for (const Registration* const one : registrations()) operations.insert(registered_name(*one));
-  const bool unnamed = operations.contains("");  // its points are called by their arguments alone
   Registered all;
+  for (const Registration* const one : registrations()) all.operations.insert(registered_name(*one));
+  const bool unnamed = all.operations.contains("");  // its points are called by their arguments alone
   for (std::string& name : all_names()) {
     bool ours = unnamed && name.ends_with("/manual_time");
     for (std::size_t end = 0; end != std::string::npos && !ours;) {
       end = name.find('/', end + 1);
-      ours = operations.contains(std::string_view(name).substr(0, end));
+      ours = all.operations.contains(std::string_view(name).substr(0, end));
     }
     (ours ? all.ours : all.plain).push_back(std::move(name));
   }
   return all;
 }
 
-/// A filter of Google Benchmark's that chooses these alone.
-std::string filter_of(const std::vector<std::string>& names) {
+/// A filter of Google Benchmark's that chooses these alone, or what begins with one of them and `end`.
+template <class Names>
+std::string filter_of(const Names& names, std::string_view end = "$") {
   std::string filter = "^(";
   for (const std::string& name : names) {
-    for (const char c : name)
-      (filter += std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos ? "\\" : "") += c;
+    for (const char c : name)  // a ']' or '}' alone stands for itself, and may not be escaped
+      (filter += std::string_view("^$\\.*+?()[{|").find(c) != std::string_view::npos ? "\\" : "") += c;
     filter += '|';
   }
   filter.back() = names.empty() ? '^' : ')';  // no name begins twice
-  return filter + "$";
+  return filter.append(end);
 }
 
 /// The names that a filter chooses, found in a time that grows slowly with them.
@@ -336,11 +337,13 @@ std::string filter_for_google(const std::string& filter) {
   if (filter.size() > max_filter_length)  // matching may take memory for each of its characters
     throw GoogleFlagError(
         fmt::format("The filter has {} characters; it may have {}.", filter.size(), max_filter_length));
-  auto names = registered_names();
-  if (names.plain.empty() && filter.empty()) return ".";
-  if (names.plain.empty() && !may_take_forever(filter)) return with_loose_end(filter);
+  const Registered names = registered_names();
   try {
-    return filter_of(chosen_of(std::move(names.ours), filter));
+    // A list of names may be more than Google Benchmark takes, so it comes last.
+    if (!may_take_forever(filter) && chosen_of(names.plain, filter).empty())
+      return filter.empty() ? "." : with_loose_end(filter);
+    if (filter.empty() && !names.operations.contains("")) return filter_of(names.operations, "(/|$)");
+    return filter_of(chosen_of(names.ours, filter));
   } catch (const std::invalid_argument&) {
     throw GoogleFlagError(no_expression(filter));
   }
@@ -355,7 +358,12 @@ void run_caught(Reporter& reporter, const std::string& filter) {
   reporter.SetOutputStream(&messages);
   const std::string chosen = filter_for_google(filter);
   benchmark::RunSpecifiedBenchmarks(&reporter, chosen);
-  if (messages.str().find("Could not compile") != std::string::npos) throw GoogleFlagError(no_expression(filter));
+  if (messages.str().find("Could not compile") == std::string::npos) return;
+  throw GoogleFlagError(chosen == filter || chosen == with_loose_end(filter)
+                            ? no_expression(filter)
+                            : fmt::format("The filter '{}' chooses too many points, in a way that Google Benchmark "
+                                          "cannot search for. Choose fewer, or no plain BENCHMARKs.",
+                                          filter));
 }
 
 }  // namespace
@@ -439,6 +447,7 @@ void learn_registrations() {
   take_over_options();
   if (std::ranges::all_of(registrations(), [](const Registration* one) { return one->number_names.has_value(); }))
     return;
+  for (Registration* const one : registrations()) one->discovered_runs = 0;
   for (const PointName& point : name_points(std::nullopt, "")) {
     std::vector<std::string> names;
     for (const Argument& argument : point.arguments)
@@ -486,7 +495,8 @@ void run_plain_benchmarks(const std::vector<std::string>& names, const GoogleFla
   const char* const unit = min.ends_with('s') ? "s" : "";
   (void)set_google_flags(
       {fmt::format("--benchmark_min_time={}{}", flags.min_time_seconds.value_or(usual_seconds), unit)});
-  benchmark::RunSpecifiedBenchmarks(&reporter, filter_of(names));
+  const Registered all = registered_names();
+  benchmark::RunSpecifiedBenchmarks(&reporter, all.ours.empty() && names == all.plain ? "." : filter_of(names));
   (void)set_google_flags({"--benchmark_min_time=" + min});
 }
 

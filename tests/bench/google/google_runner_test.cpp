@@ -320,6 +320,12 @@ TEST(GoogleRunner, PlainBenchmarksAreGooglesAlone) {
   EXPECT_EQ(measure("captured/five").size(), 3U) << "flags are as before";
 }
 
+TEST(GoogleRunner, OperationsMayBeRegisteredAfterARun) {
+  EXPECT_FALSE(discover(host_device().kind, "").empty());
+  register_operation("late", DeviceKind::cpu, add_up)->Arg(64);
+  EXPECT_EQ(discover(host_device().kind, "^late").size(), 1U) << "without a crash of Google Benchmark";
+}
+
 TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
   const auto measured = measure("^ablated");
   ASSERT_EQ(measured.size(), 1U);
@@ -554,6 +560,18 @@ TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
 }
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device().kind, "["), GoogleFlagError); }
+
+TEST(GoogleRunner, ThousandsOfPointsAndOddNamesGoBesidePlainBenchmarks) {
+  register_operation("f<int[3]>{}", DeviceKind::cpu, add_up)->Arg(64);
+  register_operation("many", DeviceKind::cpu, add_up)->DenseRange(1, 5000);
+  const std::size_t all = discover(host_device().kind, "").size();
+  EXPECT_GT(all, 5000U);
+  EXPECT_EQ(discover(host_device().kind, "^many").size(), 5000U);
+  EXPECT_EQ(discover(host_device().kind, "^many|plain$").size(), 5000U);
+  EXPECT_EQ(discover(host_device().kind, "^f<|plain").size(), 1U);
+  EXPECT_THAT([] { discover(host_device().kind, "^many|plain"); },
+              ThrowsMessage<GoogleFlagError>(HasSubstr("too many points")));
+}
 
 TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
   std::ostringstream out;
