@@ -176,6 +176,7 @@ GoogleBenchmark* add_registration(Registration registration) {
   Registration& kept = *kept_registrations().emplace_back(std::make_unique<Registration>(std::move(registration)));
   std::string name = kept.operation;
   for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);
+  std::ranges::replace(name, '\n', ' ');  // Google Benchmark lists names line by line
   kept.google =
       benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) { Adapter::call(google, kept); });
   // Google Benchmark ends the program where ->UseRealTime comes after this. With a main of ours it can wait.

@@ -561,6 +561,13 @@ TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device().kind, "["), GoogleFlagError); }
 
+TEST(GoogleRunner, NamesAreOneLine) {
+  register_operation("two\nlines", DeviceKind::cpu, add_up)->Arg(64);
+  const auto names = discover(host_device().kind, "lines");
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_EQ(names[0].name, "two lines/64");
+}
+
 TEST(GoogleRunner, ThousandsOfPointsAndOddNamesGoBesidePlainBenchmarks) {
   register_operation("f<int[3]>{}", DeviceKind::cpu, add_up)->Arg(64);
   register_operation("many", DeviceKind::cpu, add_up)->DenseRange(1, 5000);
