@@ -39,7 +39,7 @@ namespace {
   progress.clear();
   kept.write();
   const std::string how_to_go_on =
-      kept.file().empty() ? std::string() : fmt::format("; to continue: --resume={}", kept.file());
+      kept.file().empty() || kept.count() == 0 ? "" : fmt::format("; to continue: --resume={}", kept.file());
   say(fmt::format("stopped after {} of {} points{}", kept.count(), kept.planned(), how_to_go_on));
   Interruption::end();
 }

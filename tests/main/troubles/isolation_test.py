@@ -302,6 +302,20 @@ class Isolation(FolderTest):
                 self.assertIn(f"stopped after {count} of 20 points; to continue: --resume={self.folder}/{name}.json", errors)
                 self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
+    def test_without_a_point_there_is_nothing_to_go_on_from(self):
+        hold = pathlib.Path(self.environment["GPUBENCH_TEST_HOLD"])
+        hold.touch()
+        out = self.folder / "nothing.json"
+        process = self.start(SLOW, "--isolate", "--filter=^sleeps/6$", f"--out={out}")
+        self.assertIn("device cpu", process.stderr.readline())
+        while not children_of(process.pid):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=300)
+        hold.unlink()
+        self.assertIn("stopped after 0 of 1 points\n", errors)
+        self.assertFalse(out.exists())
+
     def test_resume_measures_nothing_when_all_is_there(self):
         before = self.stored("crashed.json")
         for flags in ([], ["--isolate"]):
