@@ -124,7 +124,7 @@ class HostDriftSampler {
     if (const auto bytes = static_cast<double>(memory_->bytes()); bytes < std::min(wanted, 2.5 * cache)) {
       memory_.reset();
       throw NoDriftSamples(
-          fmt::format("only {:.0f} MiB of memory could be had in {} s, too few beside caches of {:.0f}",
+          fmt::format("only {:.0f} MiB of memory could be had in {} s, too few beside caches of {:.0f} MiB",
                       bytes / mebibyte, touch_seconds, cache / mebibyte));
     }
   }

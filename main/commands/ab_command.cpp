@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs in turn: base, new, new, base, base, new, ... so that what drifts evenly meets both alike.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <stdexcept>
+#include <system_error>
 
 #include "compare/noise/looks.h"
 #include "core/base/process.h"
@@ -188,6 +191,9 @@ class Alternation {
 };
 
 int run_ab(const AbOptions& options) {
+  for (const std::string& program : options.inputs)
+    if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) != 0)
+      throw UsageError(fmt::format("{} cannot be started: {}.", program, std::generic_category().message(errno)));
   for (const std::string& argument : options.program_arguments)
     if (argument.starts_with("--out"))
       throw UsageError(fmt::format(

@@ -88,7 +88,7 @@ class Commands(FolderTest):
     def test_ab_says_which_program_failed(self):
         crash = self.gpubench("ab", PLANTED, CRASHING, "--", "--device=cpu", "--drift-check=off", "--time-budget=0.01")
         self.assert_refused(crash, str(CRASHING), "was ended by SIG", code=2)
-        self.assert_refused(self.gpubench("ab", PLANTED, "/nowhere/program", *self.AB), "/nowhere/program", code=2)
+        self.assert_refused(self.gpubench("ab", PLANTED, "/nowhere/program", *self.AB), "/nowhere/program cannot be started: No such file")
         none = self.gpubench("ab", PLANTED, PLANTED, "--", "--device=cpu", "--filter=^nothing$")
         self.assert_refused(none, "exit code 64", "matches the filter", code=2)
         self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "wrote no result", "exec gpubench profile", code=2)
