@@ -8,10 +8,12 @@
 
 namespace gpubench {
 
-/// Seconds that a thread ran, and was ready while its core worked for others (Linux, scheduler/sched-stats.rst).
+/// Seconds that a thread ran, and was ready while its core worked for others, and how often it was given a core (Linux,
+/// scheduler/sched-stats.rst).
 struct ThreadTime {
   double ran = 0.0;
   double waited = 0.0;
+  double turns = 0.0;
 };
 
 /// At one moment since each thread, and the system, started.
@@ -28,7 +30,8 @@ LoadReading read_load();
 bool parse_processor_times(std::string_view line, LoadReading& reading);
 
 /// The share of the time in which it was ready to run that the worst-off thread ran, 0 to 1. Threads that did less than
-/// a tenth of what the busiest did do not count. Absent where the system does not tell.
+/// a tenth of what the busiest did do not count. Nor do those that had a core three times at most, but for the one that
+/// ran longest: threads of OpenMP spin for some milliseconds after their work. Absent where the system does not tell.
 std::optional<double> core_share(const LoadReading& before, const LoadReading& after);
 
 }  // namespace gpubench

@@ -7,11 +7,19 @@ namespace gpubench {
 namespace {
 
 TEST(CoreShare, IsThatOfTheWorstOffThreadThatWorks) {
-  const LoadReading before{{{1, {1.0, 0.0}}, {2, {0.0, 0.0}}, {3, {5.0, 5.0}}}, 0.0, 0.0};
-  LoadReading after{{{1, {2.0, 0.0}}, {2, {0.6, 0.4}}, {3, {5.0, 5.05}}}, 0.0, 0.0};
+  const LoadReading before{{{1, {1.0, 0.0}}, {2, {0.0, 0.0, 90}}, {3, {5.0, 5.0}}}, 0.0, 0.0};
+  LoadReading after{{{1, {2.0, 0.0}}, {2, {0.6, 0.4, 100}}, {3, {5.0, 5.05, 10}}}, 0.0, 0.0};
   EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.6);  // the third did next to nothing
-  after.threads[4] = {0.5, 0.5};
+  after.threads[4] = {0.5, 0.5, 10};
   EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.5);
+}
+
+TEST(CoreShare, IsNotThatOfAnOpenMpThreadThatStillSpinsForWork) {
+  const LoadReading before{{{1, {0.0, 0.0}}, {2, {1.0, 1.0, 70}}}, 0.0, 0.0};
+  LoadReading after{{{1, {0.1, 0.0, 9}}, {2, {1.004, 1.026, 73}}}, 0.0, 0.0};
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 1.0);
+  after.threads[2].turns = 80;  // it has work, and waits for its core again and again
+  EXPECT_NEAR(core_share(before, after).value(), 0.133, 0.001);
 }
 
 TEST(CoreShare, IsLessByWhatTheHostOfAVirtualMachineTook) {
