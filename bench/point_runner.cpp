@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <new>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <typeinfo>
 
@@ -263,6 +265,8 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   } else if (!call.refused.empty()) {
     fail(FailureKind::error, call.refused);
   } else {
+    std::error_code none;
+    const auto folder = std::filesystem::current_path(none);
     try {
       call.operation(state);
       if (has_error(call.google))
@@ -283,6 +287,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       fail(FailureKind::error, current_exception_text());
     }
     if (twice) fail(FailureKind::error, measured_twice);
+    std::filesystem::current_path(folder, none);  // the names of outputs are relative to it
   }
   measurement.skipped = declared.skipped;
   measurement.work = declared.work_with_footprint();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -560,6 +561,16 @@ TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
 }
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device().kind, "["), GoogleFlagError); }
+
+TEST(GoogleRunner, AnOperationThatChangesTheFolderLeavesItToItself) {
+  const auto folder = std::filesystem::current_path();
+  register_operation("moves", DeviceKind::cpu, [](State& state) {
+    std::filesystem::current_path("/");
+    add_up(state);
+  })->Arg(64);
+  EXPECT_EQ(measure("^moves").size(), 1U);
+  EXPECT_EQ(std::filesystem::current_path(), folder) << "reports of relative names are written there";
+}
 
 TEST(GoogleRunner, NamesAreOneLine) {
   register_operation("two\nlines", DeviceKind::cpu, add_up)->Arg(64);
