@@ -191,6 +191,9 @@ void State::phase(std::string name, double share, double mean_seconds, std::int6
 void State::label(std::string text) { declaration_.label = std::move(text); }
 void State::verify(std::function<Check()> check) {
   declaration_.refuse_after_measure("verify");
+  if (declaration_.check)
+    throw std::logic_error(
+        "the operation called state.verify twice, which would drop the first check; put both into one");
   declaration_.check = std::move(check);
 }
 void State::inputs(std::int64_t pool, std::function<void(std::int64_t)> fill) {

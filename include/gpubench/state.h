@@ -132,9 +132,9 @@ class State {
     set_grid(static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor));
   }
 
-  /// Checks the result after a first execution and before timing. Call it before `measure`. A point whose check does
-  /// not pass fails (exit code 2) and is not timed. With `inputs`, or --verify=every, it is checked after timing as
-  /// well: then a point whose check does not pass loses its times.
+  /// Checks the result after a first execution and before timing. Call it once, before `measure`. A point whose check
+  /// does not pass fails (exit code 2) and is not timed. With `inputs`, or --verify=every, it is checked after timing
+  /// as well: then a point whose check does not pass loses its times.
   void verify(std::function<Check()> check);
 
   /// How to change the operation's inputs: `fill(i)` puts set i of `pool` (at least 2) into its memory, untimed. Set 0
@@ -143,7 +143,7 @@ class State {
   /// pass. Needs `verify`. Call it before `measure`.
   ///
   ///   state.inputs(4, [&](std::int64_t i) { std::ranges::fill(x.span(), 1.0F + i); });
-  ///   state.verify([&] { return gpubench::all_close(y.span(), reference(x.span())); });
+  ///   state.verify([&] { return gpubench::all_close(y.span(), reference(x.span()), 1e-6); });
   void inputs(std::int64_t pool, std::function<void(std::int64_t)> fill);
 
   /// Runs before each execution, untimed: restores what an operation in place has changed. Call it before `measure`.

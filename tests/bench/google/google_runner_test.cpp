@@ -572,6 +572,18 @@ TEST(GoogleRunner, AnOperationThatChangesTheFolderLeavesItToItself) {
   EXPECT_EQ(std::filesystem::current_path(), folder) << "reports of relative names are written there";
 }
 
+TEST(GoogleRunner, ASecondCheckIsRefusedLestTheFirstBeLost) {
+  register_operation("verifies_twice", DeviceKind::cpu, [](State& state) {
+    state.verify([] { return Check(false, "wrong"); });
+    state.verify([] { return true; });
+    state.measure([] {});
+  });
+  const auto measured = measure("^verifies_twice");
+  ASSERT_EQ(measured.size(), 1U);
+  ASSERT_TRUE(measured[0].failure);
+  EXPECT_THAT(measured[0].failure->message, HasSubstr("state.verify twice"));
+}
+
 TEST(GoogleRunner, NamesAreOneLine) {
   register_operation("two\nlines", DeviceKind::cpu, add_up)->Arg(64);
   const auto names = discover(host_device().kind, "lines");
