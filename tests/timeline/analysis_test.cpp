@@ -53,6 +53,14 @@ TEST(Analysis, WhatHasNothingToShowSaysSo) {
     }
 }
 
+TEST(Analysis, FiguresOfHtaAreNoneWhereNoGpuWorked) {
+  Sample sample;
+  sample.slice(timeline::SliceKind::other, sample.thread, 0, 100, "aten::mm");
+  const auto tables = timeline::tables_of(sample.sorted(), "hta");
+  EXPECT_EQ(tables[0].shown, 0U);
+  EXPECT_EQ(tables[1].none, "No GPU worked while the trace was recorded.");
+}
+
 TEST(Analysis, NoMomentOfATrackCountsTwiceAndNoneIsLost) {
   Sample sample;
   sample.slice(timeline::SliceKind::kernel, sample.stream, 0, 100, "k1");

@@ -29,6 +29,7 @@ ResultTable facts(const Linked& linked, const Program& program) {
                      ":share=copies and fills; total_time_ms:count; cuda_time_ms:count; cpu_time_ms:count; "
                      "peak_memory_mb:count; allocated_memory_mb:count; reserved_memory_mb:count; total_time_us:count; "
                      "cpu_active_time_us:count; gpu_active_time_us:count; overlap_time_us:count")};
+  if (all.span_ns() <= 0) table.shown = 0;
   auto& row = table.add({});
   for (const std::int64_t part : {all.idle_ns(), all.compute_ns(), all.communication_ns(), all.memory_ns()})
     for (const double whole : {100.0, 1.0})
@@ -48,6 +49,7 @@ std::vector<ResultTable> hta_tables(const Linked& linked, std::string_view /*by*
   const Program program = analyze(linked);
   ResultTable kernels{"kernels", columns_of("name:kernel=kernel, copy or fill|(none); kind; cuda_time_us; time_us; "
                                             ":seconds=time; self_time_us; count=count; p50_us; p95_us; p99_us")};
+  kernels.none = "No GPU worked while the trace was recorded.";
   ResultTable top{"top_kernels", columns_of("name; time_us; count")};
   top.shown = 0;
   constexpr std::size_t top_kernels = 10;
