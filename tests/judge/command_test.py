@@ -21,7 +21,7 @@ except ImportError:
     sys.exit(77)
 
 from gpubench import WriteError
-from gpubench.judging import Settings
+from gpubench.judging import Settings, timing
 from gpubench.judging.__main__ import main as command
 from gpubench.judging.adapters import benchmark_program, kernelbench, problem_of
 from gpubench.judging.contest import Judge
@@ -159,10 +159,18 @@ def check_implementation(data, output):
         self.assertEqual((result.verdict, result.reason), ("refused", "unchecked"), result.text)
         self.assertIn("ValueError: singular", result.text)
 
+    def test_a_thread_that_never_rests_is_seen_at_rest(self):
+        problem = self.put("problem.py", "def reference(x):\n    return x + 1\n\ndef inputs(random):\n    return random.random(1000)\n")
+        busy = self.put("busy.py", "import threading\n\ndef work():\n    while True:\n        pass\n\nthreading.Thread(target=work, daemon=True).start()\n\ndef candidate(x):\n    return x + 1\n")
+        with mock.patch.object(timing, "clocks_agree", lambda rounds: None):
+            (result,), _ = quickly(problem, busy)
+        self.assertEqual((result.verdict, result.reason), ("refused", "idle-work"), result.text)
+        self.assertIn("while nothing is asked of it", result.text)
+
     def test_one_of_numpys_numbers_is_an_input(self):
         problem = self.put("problem.py", "import numpy as np\n\ndef reference(x, factor):\n    return x * factor\n\ndef inputs(random):\n    return random.random(1000), np.float64(random.random())\n")
-        (right, wrong), _ = quickly(problem, self.put("right.py", "def candidate(x, factor):\n    return factor * x\n"), self.put("wrong.py", "def candidate(x, factor):\n    return x * 0.5\n"))
-        self.assertEqual((right.verdict, wrong.verdict), ("right", "wrong"), right.text)
+        (right, wrong), _ = quickly(problem, self.put("right.py", "def candidate(x, factor):\n    return factor * x\n"), self.put("wrong.py", "def candidate(x, factor):\n    return x * 7\n"))
+        self.assertEqual((right.verdict, wrong.verdict), ("right", "wrong"), right.text + wrong.text)
 
     def test_a_wrong_one_of_several_outputs_is_named(self):
         problem = self.put("problem.py", "def reference(x):\n    return {'sum': x + 1, 'double': x * 2}\n\ndef inputs(random):\n    return random.random(1000)\n")

@@ -34,6 +34,8 @@ _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a m
 _RECORDED_BATCHES = 5
 _HARNESS_SECONDS = 0.1  #: of sampling the reference by gpubench's own harness
 _LOOKS = 4  #: more, of each round, before clocks that disagree are believed
+_REST_SECONDS = 0.05  #: longer than threads of OpenMP and of BLAS spin
+_RESTING = 0.1  #: of a processor's time, that is no work
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
 
@@ -259,8 +261,10 @@ class Trial:
             if self._injection is not None:
                 last = again()
                 batches, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
-            elif self.settings.cold and self.device == "cpu":
-                self._time_cold(side, result)
+            elif self.device == "cpu":
+                self._refuse_work_at_rest(side)
+                if self.settings.cold:
+                    self._time_cold(side, result)
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
         if self._injection is not None:
             with result.phase("records"):
@@ -297,6 +301,22 @@ class Trial:
         if trouble is not None:
             raise trouble
         return rounds
+
+    def _refuse_work_at_rest(self, side: Side) -> None:
+        """A process that is asked nothing sleeps, once its threads have stopped to spin for more work: by the quietest of some looks, and beside the reference.
+        Throws Trouble."""
+        quietest = 1.0
+        for _ in range(_LOOKS):
+            time.sleep(_REST_SECONDS)
+            begin, before = time.perf_counter(), [each.process.idle_cpu() for each in (side, self.reference)]
+            time.sleep(_REST_SECONDS)
+            after = [each.process.idle_cpu() for each in (side, self.reference)]
+            own, usual = ((now - then) / (time.perf_counter() - begin) for now, then in zip(after, before))
+            if own <= max(_RESTING, 3.0 * usual):
+                return
+            quietest = min(quietest, own)
+        raise Trouble("idle-work", f"The clocks disagree: its process takes {quietest:.0%} of a processor while nothing is asked of it. Work is done ahead of calls, or "
+                                   "after them.")
 
     def _quiet_wait(self, sides: Sequence[Side]) -> float:
         """How long the smallest work waits on the GPU while all processes of the candidate are held."""
