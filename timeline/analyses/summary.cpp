@@ -129,7 +129,7 @@ std::vector<ResultTable> summary_tables(const Linked& linked, std::string_view /
   tables.back().notes = {"Of all time recorded."};
   add("kernels", shown_kernels);
   for (const char* const analysis : {"copies", "iterations", "ranks"}) add(analysis, shown_lines);
-  std::vector<ResultTable> memory = memory_tables(timeline, program);
+  std::vector<ResultTable> memory = memory_tables(program, allocator_of(timeline));
   memory.front().none.clear();
   std::ranges::move(memory, std::back_inserter(tables));
   std::ranges::move(tables_of(linked, "launches"), std::back_inserter(tables));

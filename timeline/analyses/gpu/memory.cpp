@@ -11,7 +11,7 @@
 
 namespace gpubench::timeline {
 
-std::vector<ResultTable> memory_tables(const Timeline& timeline, const Program& program) {
+std::vector<ResultTable> memory_tables(const Program& program, const Allocator& allocator) {
   const bool many = std::ranges::any_of(program.memory, [](const auto& one) { return !one.process.empty(); });
   ResultTable memory{"memory",
                      columns_of(std::string(many ? "process=process" : "process") +
@@ -27,11 +27,11 @@ std::vector<ResultTable> memory_tables(const Timeline& timeline, const Program& 
     for (std::size_t i = 0; i < one.curve_seconds.size(); ++i)
       curve.add({one.process, one.kind, one.curve_seconds[i], one.curve_bytes[i]});
   }
-  if (const auto peak = allocator_of(timeline).peak; peak && *peak > recorded)
+  if (allocator.peak && *allocator.peak > recorded)
     memory.notes.push_back(fmt::format(
         "Counted since the recording began. With what it had before, PyTorch's allocator had handed out {} in all "
         "at its peak.",
-        format_bytes(*peak)));
+        format_bytes(*allocator.peak)));
   ResultTable left{"never_freed", columns_of("source=never freed, by its source|not known by whom; kind=memory; "
                                              "allocations:count=allocations; bytes=bytes")};
   left.shown = 8;
@@ -57,8 +57,8 @@ Allocator allocator_of(const Timeline& timeline) {
 namespace {
 
 std::vector<ResultTable> tables(const Linked& linked, std::string_view /*by*/) {
-  std::vector<ResultTable> all = memory_tables(linked.timeline, analyze(linked));
   const Allocator allocator = allocator_of(linked.timeline);
+  std::vector<ResultTable> all = memory_tables(analyze(linked), allocator);
   all.push_back({"", columns_of("peak_bytes; allocated_bytes; reserved_bytes")});
   all.back().add({or_absent(allocator.peak, no_allocator), or_absent(allocator.allocated, no_allocator),
                   or_absent(allocator.reserved, no_allocator)});

@@ -12,9 +12,6 @@
 
 namespace gpubench::timeline {
 
-/// Of each kind of memory its peak; what was never freed, by its source; what is live over time, for files.
-std::vector<ResultTable> memory_tables(const Timeline& timeline, const Program& program);
-
 /// What PyTorch's allocator said last, and the most, of all processes and GPUs together: bytes; absent where the trace
 /// tells nothing of it.
 struct Allocator {
@@ -23,5 +20,8 @@ struct Allocator {
 Allocator allocator_of(const Timeline& timeline);
 inline constexpr std::string_view no_allocator =
     "the trace tells nothing of the allocator: record with profile_memory=True";
+
+/// Of each kind of memory its peak; what was never freed, by its source; what is live over time, for files.
+std::vector<ResultTable> memory_tables(const Program& program, const Allocator& allocator);
 
 }  // namespace gpubench::timeline
