@@ -354,7 +354,8 @@ bool moves_as_long(const PointAnalysis& it) { return wastes.front() * it.memory_
 constexpr double of_whole_sectors = 0.8;
 
 double lowered(double probability, const PointAnalysis& it) {
-  const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::gpu;
+  const bool saw_units = it.figures.busy || it.machine.kind != DeviceKind::gpu;
+  const bool counted = saw_units || it.prediction.counted;
   if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
   // That multiprocessors work for a part of the time is never all that makes a unit the limit for sure.
   if (it.rests_on_unit && it.figures.suspect_from < busy_suspect && *it.figures.busy < busy_limiter)
@@ -363,10 +364,7 @@ double lowered(double probability, const PointAnalysis& it) {
         std::max(never_certain, statistics::normal_below(std::log(*it.figures.busy / busy_suspect) / model_sigma)));
   if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
-  if (is_doubtful_latency(it)) {
-    const bool saw_units = it.figures.busy || it.machine.kind != DeviceKind::gpu;
-    probability = std::min(probability, saw_units ? never_certain : uncounted_latency);
-  }
+  if (is_doubtful_latency(it)) probability = std::min(probability, saw_units ? never_certain : uncounted_latency);
   // Links are not counted.
   if (it.cause.limiter == resource::remote_memory ||
       ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))
