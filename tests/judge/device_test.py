@@ -124,7 +124,8 @@ class Judged(unittest.TestCase):
         with self.recorded():
             self.refused("clocks", "faster while it is not recorded", (HERE / "exploits" / "cuda_slower_when_watched.py").read_text().replace("import torch", "import time").replace(
                 "torch.cuda._sleep(200_000)", "time.sleep(0.0005)").replace("x * 3", "x * 3 + y").replace("(x)", "(x, y)"))
-            result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n")
+            result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n",
+                                 problem="import time\n" + PROBLEM.replace("    return x * 3", "    time.sleep(0.002)\n    return x * 3"))  # both keep the GPU busy
         self.assertEqual((result.verdict, result.device_basis), ("right", "events"), result.text)
 
     def test_a_copy_is_of_what_was_just_written(self):
