@@ -68,7 +68,7 @@ check() {
         --out="cache-$state.json" --out="cache-$state.md" ) || code=$?
   done
   step "regimes known by construction"
-  ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,flops --check=ncu-rule --out="$directory/regimes.json" || code=$?
+  ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,units,flops --check=ncu-rule --out="$directory/regimes.json" || code=$?
   ./build-gpu/tests/truth/regime_score "$directory/regimes.json" | tee "$directory/classifier.md"
   rm -rf "$XDG_CACHE_HOME"
   return "$code"

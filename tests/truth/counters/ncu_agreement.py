@@ -127,6 +127,18 @@ def profiled(run, points):
             yield measurement, points[measurement["name"]]
 
 
+def recording_cost(activity):
+    """What the records of an execution hold besides its work, in seconds: that of the harness's short kernel for each of its kernels, less
+    what they rest longer than that one between them. None where nothing was recorded of it."""
+    def value(name):
+        return activity[name]["value"]
+    kernels = sum(kernel["launches"] for kernel in activity.get("kernels", []))
+    if not kernels or "seconds" not in activity or "recording_seconds" not in activity:
+        return None
+    gaps = value("gap_seconds") - kernels * value("usual_gap_seconds") if {"gap_seconds", "usual_gap_seconds"} <= activity.keys() else 0.0
+    return kernels * value("recording_seconds") - gaps
+
+
 def rows(run, points):
     """(name, device, its fixed cost, activity, ncu, ncu's own cost, remark) in seconds, of each profiled point."""
     for measurement, executions in profiled(run, points):
@@ -134,11 +146,11 @@ def rows(run, points):
         activity = measurement.get("activity", {})
         ncu = statistics.median(sum(kernel[3] for kernel in kernels) for kernels, _ in executions)
         own = fixed_cost([idles for _, idles in executions])
-        if "expected_seconds" not in activity or own is None:
+        fixed = recording_cost(activity)
+        if fixed is None or own is None:
             yield name, None, None, None, ncu, None, activity.get("reason", "the run was made without --kernels")
             continue
         device, recorded = device_seconds(measurement), activity["seconds"]["value"]
-        fixed = activity["expected_seconds"]["value"] - device
         remark = "" if all(same_kernels(activity, kernels) for kernels, _ in executions) else "ncu saw other kernels"
         yield name, device, fixed, recorded, ncu, own, remark
 

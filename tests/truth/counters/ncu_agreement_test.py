@@ -26,7 +26,7 @@ COPY = "void <unnamed>::copy_kernel<float>(const T1 *, T1 *, long)"
 
 def measurement(name, expected=None, recorded=None, kernels=()):
     activity = {"reason": "no CUPTI"} if expected is None else {
-        "expected_seconds": {"value": expected}, "seconds": {"value": recorded},
+        "seconds": {"value": recorded}, "recording_seconds": {"value": 0.5e-6 / len(kernels)},
         "kernels": [{"name": kernel, "grid": [4096, 1, 1], "block": [256, 1, 1], "launches": 1} for kernel in kernels]}
     clocks = [] if expected is None else [{"clock": "device", "seconds": {"median": expected - 0.5e-6}}]
     return {"measurement": {"name": name + "/manual_time", "repetition": 0, "activity": activity, "timings": [{"clock": "stream"}, *clocks]}}
@@ -85,6 +85,12 @@ class Table(unittest.TestCase):
         self.assertEqual((name, activity, remark), ("copy/1", 5.05e-6, ""))
         for found, expected in ((fixed, 0.5e-6), (device, 4.5e-6), (ncu, 5.1e-6), (own, 1.2e-6)):
             self.assertAlmostEqual(found, expected, delta=1e-15)
+
+    def test_records_hold_less_where_kernels_rest_longer_between_them(self):
+        activity = measurement("copy/1", 5e-6, 5.05e-6, [COPY, COPY])["measurement"]["activity"]
+        activity.update(gap_seconds={"value": 0.9e-6}, usual_gap_seconds={"value": 0.3e-6})
+        self.assertAlmostEqual(agreement.recording_cost(activity), 0.5e-6 - 0.3e-6, delta=1e-15)
+        self.assertIsNone(agreement.recording_cost({"reason": "no CUPTI"}))
 
     def test_what_the_profiler_adds_comes_from_kernels_that_wait(self):
         idles = [self.execution(1e-6, idle=idle)[1] for idle in ((2.3e-6, 3.3e-6, 1.1e-6, 2e-6), (2.2e-6, 3.3e-6, 1e-6, 1.8e-6),
