@@ -110,37 +110,44 @@ std::vector<OperatorTime> operator_times(const Linked& linked) {
   const Timeline& timeline = linked.timeline;
   const Correlations& links = linked.links;
   const Operators found = operators(linked);
+  const auto& all = found.all;
   std::unordered_map<std::uint32_t, OperatorTime> times;  // by name
-  const auto name_of = [&](std::uint32_t operation) { return timeline.slices[found.all[operation].slice].name; };
-  const auto outermost = [&](std::uint32_t operation) {
-    const std::uint32_t name = name_of(operation);
-    for (std::uint32_t above = found.all[operation].parent; above != none; above = found.all[above].parent)
-      if (name_of(above) == name) return false;
-    return true;
-  };
-  for (std::uint32_t i = 0; i < found.all.size(); ++i) {
-    OperatorTime& time = times[name_of(i)];
-    ++time.count;
-    time.host_self_ns += found.all[i].self_ns;
-    const Slice& slice = timeline.slices[found.all[i].slice];
-    if (links.thread_of_track[slice.track] != none && outermost(i)) time.host_ns += slice.duration_ns;
-  }
-  std::vector<std::uint32_t> seen;
+  std::vector<std::int64_t> gpu_ns(all.size(), 0);        // with what is within
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     if (!linked.works(work)) continue;
     const std::uint32_t operation = found.of_work(links, i);
-    OperatorTime& own = times[operation == none ? 0 : name_of(operation)];
+    OperatorTime& own = times[operation == none ? 0 : timeline.slices[all[operation].slice].name];
     own.gpu_self_ns += work.duration_ns;
     ++own.works;
-    if (operation == none) own.gpu_ns += work.duration_ns;
-    seen.clear();
-    for (std::uint32_t above = operation; above != none; above = found.all[above].parent) {
-      const std::uint32_t name = name_of(above);
-      if (std::ranges::find(seen, name) != seen.end()) continue;
-      seen.push_back(name);
-      times[name].gpu_ns += work.duration_ns;
+    (operation == none ? own.gpu_ns : gpu_ns[operation]) += work.duration_ns;
+  }
+  // Each with what is within it in a row, so that one within another of its name is known by its place.
+  std::vector<std::uint32_t> size(all.size(), 1), next(all.size()), order(all.size());
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (const std::uint32_t parent = all[i].parent; parent != none) {
+      size[parent] += size[i];
+      gpu_ns[parent] += gpu_ns[i];
     }
+  std::uint32_t next_root = 0;
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    std::uint32_t& place = all[i].parent == none ? next_root : next[all[i].parent];
+    order[place] = i;
+    next[i] = place + 1;
+    place += size[i];
+  }
+  std::unordered_map<std::uint32_t, std::size_t> ends;  // of the last one of a name
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const Operators::One& one = all[order[place]];
+    const Slice& slice = timeline.slices[one.slice];
+    OperatorTime& time = times[slice.name];
+    ++time.count;
+    time.host_self_ns += one.self_ns;
+    std::size_t& end = ends[slice.name];
+    if (place < end) continue;
+    end = place + size[order[place]];
+    time.gpu_ns += gpu_ns[order[place]];
+    if (links.thread_of_track[slice.track] != none) time.host_ns += slice.duration_ns;
   }
   std::vector<OperatorTime> result;
   for (auto& [name, time] : times) {

@@ -47,6 +47,22 @@ TEST(Operators, that_cross_share_their_time) {
   EXPECT_EQ(self.at("second"), 11);
 }
 
+// Minutes of it, were each operator looked for among all that it lies in.
+TEST(Operators, may_be_nested_as_deeply_as_they_like) {
+  constexpr std::int64_t depth = 300'000;
+  Sample sample;
+  for (std::int64_t i = 0; i < depth; ++i)
+    sample.slice(SliceKind::other, sample.thread, i, 4 * depth - i, "operator " + std::to_string(i));
+  for (std::int64_t i = 0; i < 100; ++i) sample.kernel(depth + i, depth + i + 1, 4 * depth + i, 4 * depth + i + 1, "k");
+  std::int64_t gpu_ns = 0, host_self_ns = 0;
+  for (const auto& one : timeline::operator_times(sample.sorted())) {
+    gpu_ns += one.gpu_ns;
+    host_self_ns += one.host_self_ns;
+  }
+  EXPECT_EQ(gpu_ns, 100 * depth);
+  EXPECT_EQ(host_self_ns, 4 * depth - 100);
+}
+
 TEST(OperatorCalls, are_those_that_launch) {
   Sample sample;
   sample.slice(SliceKind::other, sample.thread, 0, 500, "aten::linear");
