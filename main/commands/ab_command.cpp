@@ -54,7 +54,7 @@ class Alternation {
       comparison = compare();
       if (options_.pairs ? pairs() >= static_cast<std::size_t>(*options_.pairs) : enough(*comparison, look)) break;
     }
-    if (Interruption::noted() != 0) return {};
+    if (Interruption::noted() != 0) return stopped();
     if (!comparison)
       throw UsageError(
           fmt::format("Fewer than two pairs of processes finished within {} s. Give more time with --total-budget, "
@@ -63,12 +63,20 @@ class Alternation {
     progress_.clear();
     if (!options_.quiet)
       say(fmt::format("{} pairs of processes in {} s: {}", pairs(), format_number(elapsed()), why_stopped_));
-    if (!explain(*comparison)) return {};
+    if (!explain(*comparison)) return stopped();
     return std::move(*comparison);
   }
 
  private:
-  [[nodiscard]] std::size_t pairs() const { return std::min(runs_[0].size(), runs_[1].size()); }
+  [[nodiscard]] std::size_t pairs() const { return runs_[0].size(); }
+  compare::Comparison stopped() {
+    progress_.clear();
+    say(fmt::format("stopped after {}.", plural(static_cast<long long>(pairs()), "pair")) +
+        (options_.keep_folder && pairs() > 1
+             ? fmt::format(" To compare them: gpubench compare {0}/base {0}/new --paired", *options_.keep_folder)
+             : ""));
+    return {};
+  }
   [[nodiscard]] bool wants_more(int look) const {
     if (options_.pairs) return pairs() < static_cast<std::size_t>(*options_.pairs);
     return pairs() < compare::pairs_due(look);
@@ -98,9 +106,7 @@ class Alternation {
   compare::Comparison compare() const {
     compare::CompareOptions wanted = options_;
     wanted.paired = true;
-    std::vector<Run> base(runs_[0].begin(), runs_[0].begin() + static_cast<std::ptrdiff_t>(pairs()));
-    std::vector<Run> next(runs_[1].begin(), runs_[1].begin() + static_cast<std::ptrdiff_t>(pairs()));
-    return compare::compare(base, next, wanted);
+    return compare::compare(runs_[0], runs_[1], wanted);
   }
 
   /// Every point narrow or decided.
@@ -121,14 +127,14 @@ class Alternation {
   /// The sides of pair i stand in the order base, new when i is even, else new, base.
   void add_pair() {
     const std::size_t first = pairs() % 2;
-    for (const std::size_t side : {first, 1 - first}) {
-      auto run = run_one(side);
-      if (!run) {
-        stopped_ = true;
-        return;
-      }
-      runs_[side].push_back(std::move(*run));
+    auto one = run_one(first), other = one ? run_one(1 - first) : std::nullopt;
+    if (!other) {
+      stopped_ = true;
+      std::filesystem::remove(file_of(first));  // pairs are kept, as compare --paired takes them
+      return;
     }
+    runs_[first].push_back(std::move(*one));
+    runs_[1 - first].push_back(std::move(*other));
     // What the last pair took, the next will.
     const double spent = elapsed();
     const double next = spent * static_cast<double>(pairs() + 1) / static_cast<double>(pairs());
@@ -138,12 +144,14 @@ class Alternation {
     }
   }
 
+  [[nodiscard]] std::filesystem::path file_of(std::size_t side, bool counted = false) const {
+    return (options_.keep_folder ? std::filesystem::path(*options_.keep_folder) : temporary_.path()) /
+           (counted ? fmt::format("{}-counted.json", side_names[side])
+                    : fmt::format("{}/run-{:04}.json", side_names[side], pairs() + 1));
+  }
+
   std::optional<Run> run_one(std::size_t side, const std::vector<std::string>& further = {}) {
-    const std::string name = further.empty()
-                                 ? fmt::format("{}/run-{:04}.json", side_names[side], runs_[side].size() + 1)
-                                 : fmt::format("{}-counted.json", side_names[side]);
-    const auto folder = options_.keep_folder ? std::filesystem::path(*options_.keep_folder) : temporary_.path();
-    const auto file = folder / name;
+    const auto file = file_of(side, !further.empty());
     const std::string& program = options_.inputs[side];
     std::error_code none;
     std::filesystem::create_directories(file.parent_path(), none);
@@ -163,9 +171,8 @@ class Alternation {
     how.keep_output = false;
     how.stop = [] { return Interruption::noted() != 0; };
     const ProgramResult result = run_program(words, how);
-    if (result.stopped) return std::nullopt;
-    if (result.timed_out) {
-      why_stopped_ = "the time budget is used up";
+    if (result.timed_out) why_stopped_ = "the time budget is used up";
+    if (result.timed_out || result.stopped) {
       std::filesystem::remove(file, none);
       return std::nullopt;
     }

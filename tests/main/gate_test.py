@@ -107,6 +107,21 @@ class Commands(FolderTest):
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
+    def test_ab_says_when_interrupted_how_to_compare_the_pairs_that_it_kept(self):
+        keep = self.folder / "kept-until-interrupted"
+        command = [str(GPUBENCH), "ab", str(PLANTED), str(PLANTED), "--pairs=1000", f"--keep={keep}", *self.AB]
+        process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 120
+        while not (keep / "new" / "run-0004.json").exists() and time.monotonic() < until:  # within a pair: new goes first
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=300)[1]
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        again = f"gpubench compare {keep}/base {keep}/new --paired"
+        self.assertIn(f"stopped after 3 pairs. To compare them: {again}\n", said)
+        self.assertEqual(*[len(list((keep / side).iterdir())) for side in ("base", "new")])
+        self.fine(*again.split()[1:], "--fail-on=never")
+
     def test_ab_takes_its_program_with_it_when_it_is_killed(self):
         note = self.folder / "started"
         note.unlink(missing_ok=True)
