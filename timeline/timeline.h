@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gpubench::timeline {
@@ -156,6 +157,8 @@ struct Flow {
 
 /// Chrome's JSON knows threads alone: what gpubench writes there of a track that is none.
 inline constexpr std::string_view no_thread = "gpubench_no_thread";
+/// What our writers call an operator's inputs and a launch's kernel.
+inline constexpr std::string_view operator_inputs = "inputs", launched_kernel = "kernel";
 /// How flows are called from the call that made a node of a graph to the work that the node launched.
 inline constexpr std::string_view capture_flow = "captured";
 
@@ -174,6 +177,13 @@ struct Message {
   std::int64_t elements_in = -1, elements_out = -1;   ///< of each rank; -1 where that is not known
   std::int64_t ranks = 0;                             ///< of the group; 0 where that is not known
 };
+/// What PyTorch calls them in its traces, and our writers too.
+inline constexpr std::pair<std::string_view, std::uint32_t Message::*> message_texts[] = {
+    {"Collective name", &Message::collective}, {"dtype", &Message::type}, {"Process Group Name", &Message::group}};
+inline constexpr std::pair<std::string_view, std::int64_t Message::*> message_numbers[] = {
+    {"In msg nelems", &Message::elements_in},
+    {"Out msg nelems", &Message::elements_out},
+    {"Group size", &Message::ranks}};
 
 /// What a GPU is called, "NVIDIA H200", where the source tells.
 struct GpuModel {

@@ -26,6 +26,7 @@
 #include "timeline/names.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
+#include "timeline/writers/common.h"
 
 namespace gpubench {
 namespace {
@@ -269,7 +270,7 @@ TEST(Writers, draw_flows_between_slices_and_marks) {
   EXPECT_THAT(times, ElementsAre(std::pair("f", 0.3), std::pair("i", 0.05), std::pair("s", 0.1)));
 }
 
-/// All that a timeline tells, but for memory, which the formats hold as counters.
+/// All that a timeline tells.
 std::vector<std::string> facts_of(const Timeline& timeline) {
   std::vector<std::string> facts;
   const auto put = [&](const auto&... values) {
@@ -288,6 +289,8 @@ std::vector<std::string> facts_of(const Timeline& timeline) {
       detail = fmt::format("{} {} {} {} {} {}", fmt::join(shape.grid, "x"), fmt::join(shape.block, "x"),
                            shape.registers, shape.static_shared_bytes, shape.dynamic_shared_bytes, shape.local_bytes);
     }
+    if ((slice.kind == SliceKind::other || slice.kind == SliceKind::launch) && slice.detail >= 0)
+      detail = timeline.names.text(static_cast<std::uint32_t>(slice.detail));
     put(track_of(slice.track), printable(timeline.names.text(slice.name)), slice.start_ns - timeline.slices[0].start_ns,
         slice.duration_ns, timeline::name_of(slice.kind), slice.correlation, slice.in_graph, slice.counted, detail);
   }
@@ -298,6 +301,15 @@ std::vector<std::string> facts_of(const Timeline& timeline) {
     if (!counter.name.ends_with(" memory"))
       for (const auto& one : counter.samples)
         put(counter.process, counter.name, counter.unit, one.time_ns - timeline.slices[0].start_ns, one.value);
+  for (const auto& one : timeline.memory)
+    put(one.time_ns - timeline.slices[0].start_ns, one.address, one.bytes, one.process, timeline.names.text(one.source),
+        one.device, static_cast<int>(one.kind));
+  for (const auto& one : timeline.messages) {
+    put(one.process, one.correlation);
+    for (const auto& [name, text] : timeline::message_texts) put(name, timeline.names.text(one.*text));
+    for (const auto& [name, number] : timeline::message_numbers) put(name, one.*number);
+  }
+  for (const auto& gpu : timeline.gpus) put(gpu.process, gpu.device, gpu.name);
   return facts;
 }
 
@@ -309,6 +321,27 @@ TEST(Writers, write_what_is_read_again_alike) {
   timeline.marks = {{2500, timeline.names.number("now"), kept.thread}};
   timeline.flows = {{2, 6, timeline.names.number("depends")}};
   timeline.tracks[kept.ranges].name = "ranges of thread 1";
+  timeline.memory.push_back({.time_ns = 300,
+                             .address = 0x7FFF'FFFF'FFFF,
+                             .bytes = std::int64_t{1} << 40,
+                             .source = timeline.names.number("PyTorch"),
+                             .device = 1,
+                             .kind = timeline::MemoryKind::pinned});
+  timeline.gpus.push_back({0, 0, "NVIDIA \"H200\""});
+  kept.slice(SliceKind::other, kept.thread, 50'000, 60'000, "aten::mm").detail =
+      timeline.names.number(R"([[8, 256], []]["float", ""])");
+  kept.slice(SliceKind::launch, kept.thread, 51'000, 52'000, "hipLaunchKernel", 60).detail =
+      timeline.names.number("gemm");
+  kept.slice(SliceKind::communication, kept.stream, 60'000, 70'000, "nccl", 60);
+  timeline.messages.push_back({.process = 0,
+                               .correlation = 60,
+                               .collective = timeline.names.number("allreduce"),
+                               .type = timeline.names.number("Float"),
+                               .group = timeline.names.number("0 [0, 1]"),
+                               .elements_in = 1 << 20,
+                               .elements_out = -1,
+                               .ranks = 2});
+  kept.sorted();
   const auto facts = facts_of(timeline);
   const Timeline from_chrome = timeline::chrome_json(chrome(timeline), "input");
   const Timeline from_perfetto = timeline::perfetto_trace(*timeline::bytes_of(perfetto(timeline)), "input");
@@ -337,6 +370,27 @@ TEST(Writers, keep_what_is_no_threads_from_the_host) {
     EXPECT_EQ(again.tracks[again.slices[0].track].kind, TrackKind::thread);
     EXPECT_EQ(again.tracks[again.slices[1].track].kind, TrackKind::other);
   }
+}
+
+TEST(Writers, keep_what_is_of_a_process_with_it) {
+  Sample kept;
+  kept.timeline.processes.push_back({.id = 101, .rank = 1, .local_rank = {}, .name = "python3 train.py"});
+  for (const std::uint32_t process : {0U, 1U}) {
+    kept.slice(SliceKind::launch, kept.track(TrackKind::thread, -1, 5, "thread 5", process), 0, 10, "cudaLaunchKernel");
+    kept.slice(SliceKind::overhead, kept.track(TrackKind::other, -1, 0, "overhead", process), 20, 30, "flush");
+    kept.timeline.memory.push_back({.time_ns = 40, .address = 1, .bytes = 64, .process = process});
+  }
+  const auto processes = [](const Timeline& timeline) {
+    std::vector<std::uint32_t> all;
+    for (const auto& slice : timeline.slices)
+      if (slice.kind == SliceKind::overhead) all.push_back(timeline.tracks[slice.track].process);
+    for (const auto& event : timeline.memory) all.push_back(event.process);
+    for (const auto& counter : timeline::counters_of(timeline)) all.push_back(counter.process);
+    return all;
+  };
+  for (const Timeline& again : {timeline::chrome_json(chrome(kept.sorted()), "input"),
+                                timeline::perfetto_trace(*timeline::bytes_of(perfetto(kept.sorted())), "input")})
+    EXPECT_THAT(processes(again), ElementsAre(0, 1, 0, 1, 0, 1));
 }
 
 TEST(Writers, lose_no_slice_however_slices_overlap) {

@@ -101,20 +101,17 @@ constexpr std::pair<std::string_view, std::optional<std::int64_t> ChromeEvent::*
     {"correlation_id", &ChromeEvent::correlation},
     {"Device Type", &ChromeEvent::device_type},
     {"Total Reserved", &ChromeEvent::reserved},
-    {"Total Allocated", &ChromeEvent::allocated},
-    {"In msg nelems", &ChromeEvent::elements_in},
-    {"Out msg nelems", &ChromeEvent::elements_out},
-    {"Group size", &ChromeEvent::group_size}};
+    {"Total Allocated", &ChromeEvent::allocated}};
 constexpr std::pair<std::string_view, std::uint32_t LaunchShape::*> shape_arguments[] = {
     {"shared memory", &LaunchShape::dynamic_shared_bytes},
     {"local B a thread", &LaunchShape::local_bytes},
     {"registers per thread", &LaunchShape::registers}};
 constexpr std::pair<std::string_view, std::string_view ChromeEvent::*> text_arguments[] = {
     {"name", &ChromeEvent::given_name},
-    {"kernel", &ChromeEvent::kernel},
-    {"Collective name", &ChromeEvent::collective},
-    {"dtype", &ChromeEvent::type},
-    {"Process Group Name", &ChromeEvent::group},
+    {launched_kernel, &ChromeEvent::kernel},
+    {operator_inputs, &ChromeEvent::inputs},
+    {"memory kind", &ChromeEvent::memory_kind},
+    {"library", &ChromeEvent::library},
     {"Process Group Ranks", &ChromeEvent::group_ranks},
     {"kernel_details", &ChromeEvent::kernel_details},
     {"memcpy_details", &ChromeEvent::copy},
@@ -336,6 +333,10 @@ class ChromeText {
       if (key == name) event.shape.*member = to_uint32(whole(value));
     for (const auto& [name, member] : text_arguments)
       if (key == name) event.*member = string_in(value);
+    for (std::size_t i = 0; i < std::size(message_texts); ++i)
+      if (key == message_texts[i].first) event.collective_texts[i] = string_in(value);
+    for (std::size_t i = 0; i < std::size(message_numbers); ++i)
+      if (key == message_numbers[i].first) event.collective_numbers[i] = whole(value);
     if (key == "Process Group Ranks" && event.group_ranks.empty()) event.group_ranks = array_text(value);
     if (key == "grid") event.has_shape = true;
     if (key == "grid" || key == "block")

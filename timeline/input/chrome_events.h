@@ -2,9 +2,11 @@
 // Chrome's JSON in parts: its events one by one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,13 +28,16 @@ struct ChromeEvent {
   std::optional<std::int64_t> time, length, process, thread;
   std::optional<std::int64_t> correlation, device, stream, bytes, address, device_type;
   std::optional<std::int64_t> allocated, reserved;
-  std::string_view input_dims, input_types, input_strides, input_values;  // of an operator, as written
-  std::string_view id, bind_id;                                           // as written
-  std::string_view given_name;                                            // args.name of metadata
-  std::string_view kernel_details, copy;                                  // of XLA
-  std::string_view kernel;                                                // that a call launches, as ROCm tells
-  std::string_view collective, type, group, group_ranks;                  // of communication, the last as written
-  std::optional<std::int64_t> elements_in, elements_out, group_size;
+  std::string_view input_dims, input_types, input_strides, input_values;    // of an operator, as written
+  std::string_view inputs;                                                  // all of these, as our writer tells
+  std::string_view id, bind_id;                                             // as written
+  std::string_view given_name;                                              // args.name of metadata
+  std::string_view kernel_details, copy;                                    // of XLA
+  std::string_view kernel;                                                  // that a call launches, as ROCm tells
+  std::string_view memory_kind, library;                                    // of memory, as our writer tells
+  std::array<std::string_view, std::size(message_texts)> collective_texts;  // of communication
+  std::string_view group_ranks;                                             // as written
+  std::array<std::optional<std::int64_t>, std::size(message_numbers)> collective_numbers;
   LaunchShape shape;
   std::uint32_t static_shared = 0;                           // of its shared memory
   std::vector<std::pair<std::string_view, double>> numbers;  // of its arguments, where it may be a counter

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t clocks = 1, primary = 2, id = 1, time = 2, increm
 }  // namespace snapshot
 namespace descriptor {
 inline constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8, static_name = 10,
-                               atrace_name = 13;
+                               atrace_name = 13, description = 14;
 inline constexpr std::uint32_t pid = 1, process_name = 6, tid = 2, thread_name = 5;  // of a process, of a thread
 inline constexpr std::uint32_t unit = 3, unit_size = 4, incremental = 5, unit_name = 6;
 inline constexpr std::uint64_t unit_ns = 1, unit_bytes = 3;
@@ -44,6 +44,8 @@ inline constexpr std::pair<std::string_view, std::uint32_t LaunchShape::*> numbe
     {"static shared bytes", &LaunchShape::static_shared_bytes},
     {"dynamic shared bytes", &LaunchShape::dynamic_shared_bytes},
     {"local bytes of a thread", &LaunchShape::local_bytes}};
+inline constexpr std::string_view memory = "[memory]", address = "address", bytes = "bytes", device = "device",
+                                  memory_kind = "memory kind", library = "library";
 }  // namespace annotation
 /// Texts that have numbers.
 namespace interned {

@@ -189,30 +189,31 @@ class ChromeReader {
       slice.detail = builder_.shape(event_.shape);
     else if (kind == SliceKind::other && !event_.input_dims.empty() && inputs_ < max_inputs)
       slice.detail = inputs_number();
+    else if (kind == SliceKind::other && fields_.own && !event_.inputs.empty())
+      slice.detail = timeline_.names.number(event_.inputs.substr(0, input_lists.size() * max_name_bytes));
     else if (kind == SliceKind::launch && !event_.kernel.empty())
       slice.detail = timeline_.names.number(event_.kernel.substr(0, max_name_bytes));
     else if (!is_kernel && occupies_gpu(kind))
       slice.detail = event_.bytes.value_or(-1);
-    if (kind == SliceKind::communication && !event_.collective.empty() && slice.correlation != 0) message();
+    if (kind == SliceKind::communication && !event_.collective_texts[0].empty() && slice.correlation != 0)
+      message(*track, slice.correlation);
     if (event_.name.empty()) ++unnamed_;
     last_ns_ = std::max(last_ns_, slice.end_ns());
     timeline_.slices.push_back(slice);
     return true;
   }
 
-  void message() {
-    const auto number = [&](std::string_view text) { return timeline_.names.number(text.substr(0, max_name_bytes)); };
-    std::string group(event_.group.substr(0, max_name_bytes));
-    if (!event_.group_ranks.empty())
-      group.append(group.empty() ? "" : " ").append(event_.group_ranks.substr(0, max_name_bytes));
-    timeline_.messages.push_back({.process = 0,
-                                  .correlation = to_uint32(event_.correlation),
-                                  .collective = number(event_.collective),
-                                  .type = number(event_.type),
-                                  .group = number(group),
-                                  .elements_in = event_.elements_in.value_or(-1),
-                                  .elements_out = event_.elements_out.value_or(-1),
-                                  .ranks = event_.group_size.value_or(0)});
+  void message(std::uint32_t track, std::uint32_t correlation) {
+    Message message{.process = track, .correlation = correlation};  // of that track, in the end
+    for (std::size_t i = 0; i < std::size(message_texts); ++i) {
+      std::string text(event_.collective_texts[i].substr(0, max_name_bytes));
+      if (message_texts[i].second == &Message::group && !event_.group_ranks.empty())
+        text.append(text.empty() ? "" : " ").append(event_.group_ranks.substr(0, max_name_bytes));
+      message.*message_texts[i].second = timeline_.names.number(text);
+    }
+    for (std::size_t i = 0; i < std::size(message_numbers); ++i)
+      if (event_.collective_numbers[i]) message.*message_numbers[i].second = *event_.collective_numbers[i];
+    timeline_.messages.push_back(message);
   }
 
   bool close(std::vector<std::uint32_t>& open, std::int64_t time) {
@@ -301,15 +302,17 @@ class ChromeReader {
     }
     constexpr std::int64_t cuda = 1;
     if (event_.device_type != cuda || !event_.time || !event_.bytes) return;
-    if (!memory_source_) memory_source_ = timeline_.names.number("PyTorch");
-    timeline_.memory.push_back({.time_ns = *event_.time,
-                                .address = static_cast<std::uint64_t>(event_.address.value_or(0)),
-                                .bytes = *event_.bytes,
-                                .process = process_of(thread_key()),
-                                .source = *memory_source_,
-                                .device = static_cast<std::int16_t>(std::clamp<std::int64_t>(
-                                    event_.device.value_or(-1), -1, std::numeric_limits<std::int16_t>::max())),
-                                .kind = MemoryKind::pool});
+    const auto kind = std::ranges::find(memory_kind_names, event_.memory_kind);  // PyTorch's own events have none
+    const bool own = kind != memory_kind_names.end();
+    timeline_.memory.push_back(
+        {.time_ns = *event_.time,
+         .address = static_cast<std::uint64_t>(event_.address.value_or(0)),
+         .bytes = *event_.bytes,
+         .process = process_of(thread_key()),
+         .source = timeline_.names.number(own ? event_.library : "PyTorch"),
+         .device = static_cast<std::int16_t>(
+             std::clamp<std::int64_t>(event_.device.value_or(-1), -1, std::numeric_limits<std::int16_t>::max())),
+         .kind = own ? static_cast<MemoryKind>(kind - memory_kind_names.begin()) : MemoryKind::pool});
     if (event_.allocated) allocator_says(allocated_counter, *event_.allocated);
     if (event_.reserved) allocator_says(reserved_counter, *event_.reserved);
   }
@@ -378,8 +381,8 @@ class ChromeReader {
   /// Kineto's events of a GPU have its number as their process; they belong to the one that launches most.
   std::optional<std::uint32_t> track_of(std::uint32_t thread, SliceKind kind) {
     const bool of_kineto = occupies_gpu(kind) && event_.stream;
-    const bool of_nobody = of_kineto || event_.category == "overhead" || event_.category == "gpu_user_annotation" ||
-                           event_.category == "cuda_sync";
+    const bool of_nobody = !fields_.own && (of_kineto || event_.category == "overhead" ||
+                                            event_.category == "gpu_user_annotation" || event_.category == "cuda_sync");
     const ThreadKey key = threads_[thread].key;
     const TrackKind type = occupies_gpu(kind)                          ? TrackKind::stream
                            : kind == SliceKind::range                  ? TrackKind::ranges
@@ -419,7 +422,7 @@ class ChromeReader {
     if (timeline_.processes.empty() && !timeline_.tracks.empty()) timeline_.processes.push_back({});
     const std::uint32_t main = gather();
     for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) name_track(timeline_.tracks[i], i, main);
-    for (Message& message : timeline_.messages) message.process = main;
+    for (Message& message : timeline_.messages) message.process = timeline_.tracks[message.process].process;
     tie_ranges(timeline_);
     note_gpus(timeline_, [&](std::int64_t, std::int64_t device) {
       const auto gpu = fields_.gpus.find(device);
@@ -539,7 +542,6 @@ class ChromeReader {
   ChromeFields fields_;
   ChromeEvent event_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
-  std::optional<std::uint32_t> memory_source_;
   StringPool texts_;  // that stand for processes, threads and categories
   std::vector<Thread> threads_;
   std::unordered_map<ThreadKey, std::uint32_t, HashThread> thread_numbers_;

@@ -189,9 +189,10 @@ class PerfettoReader {
     std::optional<std::int64_t> thread;
     bool incremental = false;
     std::int64_t unit_size = 1;
-    std::string unit;
+    std::string unit, description;
     std::uint32_t track = none;  // in Timeline::tracks
     std::vector<CounterSample> samples;
+    std::vector<MemoryEvent> memory;
     std::vector<std::uint32_t> open;
   };
 
@@ -203,13 +204,13 @@ class PerfettoReader {
 
   void describe(std::string_view bytes) {
     std::uint64_t uuid = 0, unit = 0;
-    std::string_view name, process, process_name, thread, thread_name, counter, unit_name;
+    std::string_view name, process, process_name, thread, thread_name, counter, unit_name, description;
     take_fields(bytes, descriptor::uuid, uuid);
     Described* const track = described(uuid);
     if (track == nullptr) return builder_.leave_out();
     take_fields(bytes, descriptor::name, name, descriptor::static_name, name, descriptor::atrace_name, name,
                 descriptor::parent, track->parent, descriptor::process, process, descriptor::thread, thread,
-                descriptor::counter, counter);
+                descriptor::counter, counter, descriptor::description, description);
     take_fields(process, descriptor::pid, track->process, descriptor::process_name, process_name);
     take_fields(thread, descriptor::pid, track->process, descriptor::tid, track->thread, descriptor::thread_name,
                 thread_name);
@@ -221,6 +222,7 @@ class PerfettoReader {
     if (unit_name.empty())
       unit_name = unit == descriptor::unit_ns ? "ns" : unit == descriptor::unit_bytes ? "bytes" : "";
     if (!unit_name.empty()) track->unit = short_text(unit_name);
+    if (!description.empty()) track->description = short_text(description);
   }
 
   /// False for what cannot stand.
@@ -229,10 +231,11 @@ class PerfettoReader {
     std::int64_t whole = 0;
     double value = 0.0;
     std::string_view own_name, own_category;
-    Slice slice;
-    LaunchShape shape;
+    Annotated all;
+    auto& [slice, shape, message, memory, text] = all;
+    memory.time_ns = now;
     std::vector<Point> points;
-    const auto annotate = [&](const MessageField& field) { annotation(field.bytes, sequence, slice, shape); };
+    const auto annotate = [&](const MessageField& field) { annotation(field.bytes, sequence, all); };
     const auto point = [&](const MessageField& field) {
       const bool ends = field.number == event::ending_flow || field.number == event::old_ending_flow;
       points.push_back({field.value, static_cast<std::uint32_t>(timeline_.slices.size()), ends});
@@ -244,6 +247,12 @@ class PerfettoReader {
     Described* const track = described(uuid);
     if (track == nullptr) return false;
     if (type == event::end) return close_slice(timeline_.slices, track->open, now);
+    slice.name = own_name.empty() ? sequence.text(interned::names, name)
+                                  : timeline_.names.number(own_name.substr(0, max_name_bytes));
+    if (type == event::instant && memory.bytes != 0 && timeline_.names.text(slice.name) == annotation::memory) {
+      track->memory.push_back(memory);
+      return true;
+    }
     if (type == event::value) return count(*track, now, value + static_cast<double>(whole));
     if (type == event::begin ? timeline_.slices.size() >= max_slices : type != event::instant) return false;
     if (track->track == none) {
@@ -251,8 +260,6 @@ class PerfettoReader {
       track->track = static_cast<std::uint32_t>(timeline_.tracks.size());
       timeline_.tracks.emplace_back();
     }
-    slice.name = own_name.empty() ? sequence.text(interned::names, name)
-                                  : timeline_.names.number(own_name.substr(0, max_name_bytes));
     if (type == event::instant) {
       timeline_.marks.push_back({now, slice.name, track->track});
       return true;
@@ -261,16 +268,31 @@ class PerfettoReader {
     slice.start_ns = now;
     slice.track = track->track;
     slice.kind = kind_of_category(own_category, timeline_.names.text(slice.name));
-    if (slice.kind != SliceKind::copy && slice.kind != SliceKind::fill)
-      slice.detail = slice.kind > SliceKind::communication || shape == LaunchShape{} ? -1 : builder_.shape(shape);
+    if (slice.kind <= SliceKind::communication)
+      slice.detail = shape == LaunchShape{} ? -1 : builder_.shape(shape);
+    else if (slice.kind > SliceKind::fill)
+      slice.detail = slice.kind == SliceKind::other || slice.kind == SliceKind::launch ? text : -1;
     points_.insert(points_.end(), points.begin(), points.end());
     timeline_.slices.push_back(slice);
+    if (slice.kind == SliceKind::communication && message.collective != 0 && slice.correlation != 0) {
+      message.process = slice.track;  // of that track, in the end
+      message.correlation = slice.correlation;
+      timeline_.messages.push_back(message);
+    }
     open_slice(timeline_.slices, track->open);
     return true;
   }
 
   /// Those that our own writer makes.
-  void annotation(std::string_view bytes, const Sequence& sequence, Slice& slice, LaunchShape& shape) const {
+  struct Annotated {
+    Slice slice;
+    LaunchShape shape;
+    Message message;
+    MemoryEvent memory;
+    std::int64_t text = -1;  ///< in Timeline::names
+  };
+  void annotation(std::string_view bytes, const Sequence& sequence, Annotated& to) {
+    auto& [slice, shape, message, memory, detail] = to;
     std::uint64_t number = 0;
     std::int64_t value = 0;
     std::string_view name, text;
@@ -287,7 +309,23 @@ class PerfettoReader {
     }
     for (const auto& [known, of] : annotation::numbers)
       if (name == known) shape.*of = to_uint32(value);
-    if (name == "bytes") slice.detail = std::max<std::int64_t>(value, -1);
+    for (const auto& [known, of] : message_texts)
+      if (name == known) message.*of = timeline_.names.number(text.substr(0, max_name_bytes));
+    for (const auto& [known, of] : message_numbers)
+      if (name == known) message.*of = value;
+    if (name == operator_inputs || name == launched_kernel)
+      detail = timeline_.names.number(text.substr(0, 4 * max_name_bytes));
+    if (name == annotation::address) memory.address = static_cast<std::uint64_t>(value);
+    if (name == annotation::device)
+      memory.device = static_cast<std::int16_t>(std::clamp<std::int64_t>(value, -1, INT16_MAX));
+    if (name == annotation::library) memory.source = timeline_.names.number(text.substr(0, max_name_bytes));
+    if (const auto kind = std::ranges::find(memory_kind_names, text);
+        name == annotation::memory_kind && kind != memory_kind_names.end())
+      memory.kind = static_cast<MemoryKind>(kind - memory_kind_names.begin());
+    if (name == annotation::bytes) {
+      memory.bytes = value;
+      slice.detail = std::max<std::int64_t>(value, -1);
+    }
     if (name == "correlation") slice.correlation = to_uint32(value);
     if (name == "counted") slice.counted = value != 0;
     if (name == "in graph") slice.in_graph = value != 0;
@@ -319,6 +357,10 @@ class PerfettoReader {
     for (auto& [uuid, track] : described_) {
       if (!track.samples.empty())
         timeline_.counters.push_back({process_of(&track), track.name, track.unit, std::move(track.samples)});
+      for (MemoryEvent& event : track.memory) {
+        event.process = process_of(&track);
+        timeline_.memory.push_back(event);
+      }
       if (track.track != none)
         timeline_.tracks[track.track] = {track.thread ? TrackKind::thread : TrackKind::other, process_of(&track), -1,
                                          track.thread.value_or(0), track.name};
@@ -337,6 +379,14 @@ class PerfettoReader {
     for (Slice& slice : timeline_.slices)
       if (slice.open) slice.duration_ns = last - slice.start_ns;
     for (Track& track : timeline_.tracks) name_stream(track);
+    for (Message& message : timeline_.messages) message.process = timeline_.tracks[message.process].process;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::string> models;
+    for (const auto& [uuid, described] : described_)
+      if (described.track != none && !described.description.empty()) {
+        const Track& track = timeline_.tracks[described.track];
+        models.emplace(std::pair(timeline_.processes[track.process].id, track.device), described.description);
+      }
+    note_gpus(timeline_, [&](std::int64_t process, std::int64_t device) { return models[{process, device}]; });
     tie_ranges(timeline_);
     join_lanes(timeline_, false);
     add_flows();

@@ -150,6 +150,17 @@ Correlations link(const Timeline& timeline) {
   return links;
 }
 
+Messages::Messages(const Timeline& timeline) : timeline_(timeline) {
+  for (const Message& message : timeline.messages)
+    messages_.emplace(joined_key(message.process, message.correlation), &message);
+}
+
+const Message* Messages::of(const Slice& slice) const {
+  if (slice.kind != SliceKind::communication) return nullptr;
+  const auto found = messages_.find(joined_key(timeline_.tracks[slice.track].process, slice.correlation));
+  return found == messages_.end() ? nullptr : found->second;
+}
+
 Linked::Linked(const Timeline& of) : timeline(of), links(link(of)) {}
 
 }  // namespace gpubench::timeline

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,18 @@ struct Correlations {
 };
 /// Throws std::invalid_argument for a timeline that is not sorted, or whose slices name tracks that it does not have.
 Correlations link(const Timeline& timeline);
+
+/// What collectives were given.
+class Messages {
+ public:
+  explicit Messages(const Timeline& timeline);
+  /// Null where it is not known.
+  [[nodiscard]] const Message* of(const Slice& slice) const;
+
+ private:
+  const Timeline& timeline_;
+  std::unordered_map<std::uint64_t, const Message*> messages_;  // by process and correlation
+};
 
 /// Groups of work whose fastest time on this GPU is known. A share of 0.4: at its roof the group takes 0.4 of its time.
 struct Roofs {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "timeline/names.h"
 #include "timeline/structure/correlations.h"
@@ -40,6 +41,7 @@ class ChromeWriter {
       : timeline_(timeline),
         sink_(sink),
         arrows_(timeline),
+        messages_(timeline),
         processes_(processes_of(timeline)),
         lanes_(timeline.tracks.size()),
         threads_(timeline.tracks.size()) {
@@ -49,9 +51,11 @@ class ChromeWriter {
 
   void write() {
     put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"writer\":\"gpubench\",\"base_ns\":\"{}\",\"dropped\":\"{}\"}},"
-        "\n"
+        "\n\"deviceProperties\":[{}],\n"
         "\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{{}}}}",
-        timeline_.base_ns, timeline_.dropped);
+        timeline_.base_ns, timeline_.dropped, joined(timeline_.gpus, ",", [](const GpuModel& gpu) {
+          return fmt::format("{{\"id\":{},\"name\":{}}}", gpu.device, storage::json_string(gpu.name));
+        }));
     for (const Process& process : processes_)
       put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", process.id,
           storage::json_string(process.name));
@@ -64,6 +68,14 @@ class ChromeWriter {
     for (const Instant& mark : timeline_.marks)
       event("i", processes_[timeline_.tracks[mark.track].process].id, thread_of(mark.track, 0), mark.time_ns,
             ",\"s\":\"t\",\"name\":{}", names_[mark.name]);
+    for (const MemoryEvent& one : timeline_.memory)
+      if (one.process < processes_.size())
+        event(
+            "i", processes_[one.process].id, 0, one.time_ns,
+            ",\"s\":\"p\",\"name\":\"[memory]\",\"args\":{{\"Device Type\":1,\"Device Id\":{},\"Addr\":{},\"Bytes\":{},"
+            "\"memory kind\":\"{}\",\"library\":{}}}",
+            one.device, static_cast<std::int64_t>(one.address), one.bytes,
+            memory_kind_names[static_cast<std::size_t>(one.kind)], names_[one.source]);
     put("\n]}}\n");
     sink_(text_);
   }
@@ -173,6 +185,12 @@ class ChromeWriter {
     } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
       add("bytes", slice.detail);
     }
+    if (const std::string_view name = detail_text(timeline_, slice); !name.empty())
+      add(name, names_[static_cast<std::size_t>(slice.detail)]);
+    if (const Message* const message = messages_.of(slice)) {
+      for (const auto& [name, of] : message_texts) add(name, names_[message->*of]);
+      for (const auto& [name, of] : message_numbers) add(name, message->*of);
+    }
     if (slice.in_graph) add("in graph", "true");
     if (slice.counted) add("counted", "true");
     if (any) text += '}';
@@ -181,6 +199,7 @@ class ChromeWriter {
   const Timeline& timeline_;
   const Sink& sink_;
   Arrows arrows_;
+  Messages messages_;
   std::vector<Process> processes_;
   std::vector<std::string> names_;
   std::vector<Lanes> lanes_;

@@ -40,10 +40,20 @@ std::vector<CounterTrack> counters_of(const Timeline& timeline) {
                       .name = fmt::format("{} memory", memory_kind_names[static_cast<std::size_t>(of.second)]),
                       .unit = "bytes",
                       .samples = std::move(live)});
-  std::ranges::copy(timeline.counters, std::back_inserter(result));
+  const std::vector<CounterTrack> of_memory = result;
+  std::ranges::copy_if(timeline.counters, std::back_inserter(result), [&](const CounterTrack& counter) {
+    return std::ranges::none_of(of_memory, [&](const CounterTrack& one) {  // of a trace that we wrote
+      return one.process == counter.process && one.name == counter.name;
+    });
+  });
   for (CounterTrack& counter : result)
     std::erase_if(counter.samples, [](const CounterSample& sample) { return !std::isfinite(sample.value); });
   return result;
+}
+
+std::string_view detail_text(const Timeline& timeline, const Slice& slice) {
+  if (slice.detail < 0 || static_cast<std::size_t>(slice.detail) >= timeline.names.size()) return {};
+  return slice.kind == SliceKind::other ? operator_inputs : slice.kind == SliceKind::launch ? launched_kernel : "";
 }
 
 }  // namespace gpubench::timeline

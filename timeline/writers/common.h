@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "timeline/structure/correlations.h"
@@ -81,5 +82,8 @@ std::vector<Process> processes_of(const Timeline& timeline);
 
 /// The live bytes of each kind of memory in each process, and the timeline's own, without what is not finite.
 std::vector<CounterTrack> counters_of(const Timeline& timeline);
+
+/// What the text is called that a slice's detail stands for; empty where it stands for none.
+std::string_view detail_text(const Timeline& timeline, const Slice& slice);
 
 }  // namespace gpubench::timeline

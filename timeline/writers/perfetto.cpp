@@ -93,7 +93,7 @@ class Sequence {
 class PerfettoWriter {
  public:
   PerfettoWriter(const Timeline& timeline, const Sink& sink)
-      : timeline_(timeline), sink_(sink), arrows_(timeline), processes_(processes_of(timeline)) {
+      : timeline_(timeline), sink_(sink), arrows_(timeline), messages_(timeline), processes_(processes_of(timeline)) {
     if (const std::int64_t first = first_time(timeline); first != std::numeric_limits<std::int64_t>::max())
       first_ = first;
   }
@@ -109,7 +109,20 @@ class PerfettoWriter {
       event.put(event::name, marks.number(interned::names, mark.name, timeline_.names.text(mark.name)));
       put(marks, event, mark.time_ns);
     }
-    std::uint64_t track = of_marks;
+    std::uint64_t track = of_marks + 1;
+    Sequence memory(track);
+    for (const MemoryEvent& one : timeline_.memory) {
+      if (one.process >= processes_.size()) continue;
+      Message event = event_of(event::instant, one.process + 1);
+      event.put(event::name, memory.number(interned::names, 0, annotation::memory));
+      std::uint32_t key = 0;
+      annotate(event, memory, ++key, annotation::address, static_cast<std::int64_t>(one.address));
+      annotate(event, memory, ++key, annotation::bytes, one.bytes);
+      annotate(event, memory, ++key, annotation::device, std::int64_t{one.device});
+      annotate(event, memory, ++key, annotation::memory_kind, memory_kind_names[static_cast<std::size_t>(one.kind)]);
+      annotate(event, memory, ++key, annotation::library, printable(timeline_.names.text(one.source)));
+      put(memory, event, one.time_ns);
+    }
     for (const CounterTrack& counter : counters_of(timeline_)) write(counter, ++track);
     sink_(text_);
   }
@@ -118,6 +131,19 @@ class PerfettoWriter {
   void put(Sequence& sequence, const Message& event, std::int64_t time) {
     sequence.put(text_, packet::track_event, event, time - first_);
     if (text_.size() >= part_bytes) sink_(std::exchange(text_, {}));
+  }
+
+  template <class Value>
+  static void annotate(Message& event, Sequence& sequence, std::uint32_t key, std::string_view name,
+                       const Value& value) {
+    Message annotated;
+    annotated.put(annotation::name, sequence.number(interned::annotations, key, name));
+    if constexpr (std::is_integral_v<Value>)
+      annotated.put(std::is_signed_v<Value> ? annotation::negative : annotation::whole,
+                    static_cast<std::uint64_t>(value));
+    else
+      annotated.put(annotation::words, value);
+    event.put(event::annotation, annotated);
   }
 
   static Message event_of(std::uint64_t type, std::uint64_t track) {
@@ -178,6 +204,9 @@ class PerfettoWriter {
       described.put(descriptor::uuid, lane_number(track, lane))
           .put(descriptor::name, name)
           .put(descriptor::parent, std::uint64_t{here.process} + 1);
+      if (const std::string model = gpu_model(timeline_, here.process, here.device);
+          here.kind == TrackKind::stream && !model.empty())
+        described.put(descriptor::description, printable(model));
       if (is_thread && lane == 0)
         described.put(descriptor::thread,
                       Message()
@@ -208,25 +237,29 @@ class PerfettoWriter {
     begun.put(event::category,
               sequence.number(interned::categories, static_cast<std::uint32_t>(slice.kind), name_of(slice.kind)));
     std::uint32_t key = 0;  // of the next annotation
-    const auto annotate = [&]<class Value>(bool present, std::string_view name, const Value& value) {
+    const auto add = [&]<class Value>(bool present, std::string_view name, const Value& value) {
       ++key;
-      if (present)
-        begun.put(event::annotation,
-                  Message()
-                      .put(annotation::name, sequence.number(interned::annotations, key, name))
-                      .put(std::is_integral_v<Value> ? annotation::whole : annotation::words, value));
+      if (present) annotate(begun, sequence, key, name, value);
     };
     const bool moves = slice.kind == SliceKind::copy || slice.kind == SliceKind::fill;
-    annotate(slice.correlation != 0, "correlation", std::uint64_t{slice.correlation});
-    annotate(slice.in_graph, "in graph", std::uint64_t{1});
-    annotate(slice.counted, "counted", std::uint64_t{1});
-    annotate(moves && slice.detail >= 0, "bytes", static_cast<std::uint64_t>(slice.detail));
+    add(slice.correlation != 0, "correlation", std::uint64_t{slice.correlation});
+    add(slice.in_graph, "in graph", std::uint64_t{1});
+    add(slice.counted, "counted", std::uint64_t{1});
+    if (const std::string_view name = detail_text(timeline_, slice); !name.empty())
+      annotate(begun, sequence, slice.kind == SliceKind::other ? 101 : 102, name,
+               printable(timeline_.names.text(static_cast<std::uint32_t>(slice.detail))));
+    add(moves && slice.detail >= 0, "bytes", static_cast<std::uint64_t>(slice.detail));
     if (slice.kind <= SliceKind::communication && slice.detail >= 0 &&
         static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
       const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
       for (const auto& [name, extents] : annotation::extents)
-        annotate(true, name, fmt::format("{}", fmt::join(shape.*extents, ",")));
-      for (const auto& [name, of] : annotation::numbers) annotate(shape.*of != 0, name, std::uint64_t{shape.*of});
+        add(true, name, fmt::format("{}", fmt::join(shape.*extents, ",")));
+      for (const auto& [name, of] : annotation::numbers) add(shape.*of != 0, name, std::uint64_t{shape.*of});
+    }
+    if (const timeline::Message* const message = messages_.of(slice)) {
+      key = 100;  // whatever came before
+      for (const auto& [name, of] : message_texts) add(true, name, printable(timeline_.names.text(message->*of)));
+      for (const auto& [name, of] : message_numbers) add(true, name, message->*of);
     }
     arrows_.visit(place, [&](std::uint64_t id, bool ends, std::uint32_t flow) {
       // A graph's kernels follow one another.
@@ -261,6 +294,7 @@ class PerfettoWriter {
   const Timeline& timeline_;
   const Sink& sink_;
   Arrows arrows_;
+  Messages messages_;
   std::vector<Process> processes_;
   std::int64_t first_ = 0;
   std::string text_;

@@ -76,15 +76,12 @@ std::optional<double> bus_factor(std::string_view collective, std::int64_t ranks
 
 GroupCollectives group_collectives(const Linked& linked) {
   const Timeline& timeline = linked.timeline;
-  std::unordered_map<std::uint64_t, std::uint32_t> messages;
-  for (std::uint32_t i = 0; i < timeline.messages.size(); ++i)
-    messages.emplace(joined_key(timeline.messages[i].process, timeline.messages[i].correlation), i);
+  const Messages messages(timeline);
   // By group, or by name where the trace tells none, then by process.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::vector<std::uint32_t>>> groups;
   const auto message_of = [&](std::uint32_t i) {
-    const Slice& slice = timeline.slices[i];
-    const auto found = messages.find(joined_key(timeline.tracks[slice.track].process, slice.correlation));
-    return found == messages.end() ? Message() : timeline.messages[found->second];
+    const Message* const found = messages.of(timeline.slices[i]);
+    return found == nullptr ? Message() : *found;
   };
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
