@@ -139,7 +139,7 @@ class ChromeText {
       if (head() && events()) tail();
     } else if (first == '[') {
       window_.pass(1);
-      events();
+      if (events()) end();
     } else {
       broken_ = "neither an object nor an array begins it";
     }
@@ -269,10 +269,25 @@ class ChromeText {
     return used;
   }
 
+  /// Behind the trace.
+  void end() {
+    window_.skip_space("");
+    if (window_.size() > 0) warn_of_more(window_.offset());
+  }
+  void warn_of_more(std::uint64_t byte) const {
+    receiver_.warn(
+        fmt::format("{} goes on behind the end of its trace, at byte {}: that was not read. Give each trace a "
+                    "file of its own.",
+                    origin_, byte));
+  }
+
   /// The fields behind the events.
   void tail() {
     window_.skip_space("");
-    if (window_.size() > 0 && *window_.data() == '}') return;
+    if (window_.size() > 0 && *window_.data() == '}') {
+      window_.pass(1);
+      return end();
+    }
     window_.fill(max_field_bytes);
     if (!window_.ended()) {
       receiver_.warn(fmt::format("{}: what stands behind its events was not read, because it is over {}.", origin_,
@@ -286,6 +301,9 @@ class ChromeText {
     window_.parse('{', '\0', [&](json::document& document, std::size_t) {
       done = each_field(
           document, [&](std::string_view key, json::value value) { return key == "traceEvents" || top(key, value); });
+      const char* next = nullptr;
+      if (done && document.current_location().get(next) == simdjson::SUCCESS)
+        warn_of_more(from + static_cast<std::uint64_t>(next - window_.data()));
     });
     if (!done) broken_ = fmt::format("{} behind its events, from byte {} on", window_.why, from);
   }

@@ -322,6 +322,19 @@ TEST(ChromeReader, says_the_byte_where_a_text_breaks_off) {
   EXPECT_THROW((void)timeline::read_chrome_json(nothing.path), storage::ReadError);
 }
 
+TEST(ChromeReader, says_where_another_trace_follows_in_one_file) {
+  const std::string events = R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}])";
+  for (const std::string& one :
+       {events, "{\"traceEvents\":" + events + "}", "{\"traceEvents\":" + events + ",\"otherData\":{\"dropped\":0}}"}) {
+    EXPECT_THAT(read(one + " \n").warnings, IsEmpty());
+    const Timeline timeline = read(one + one);
+    EXPECT_THAT(timeline.slices, SizeIs(1));
+    EXPECT_THAT(timeline.warnings,
+                ElementsAre("input goes on behind the end of its trace, at byte " + std::to_string(one.size()) +
+                            ": that was not read. Give each trace a file of its own."));
+  }
+}
+
 TEST(ChromeReader, unpacks_zstandard_or_says_that_it_cannot) {
   try {
     EXPECT_THAT(timeline::read_chrome_json(kept / "small.json.zst").slices, SizeIs(23));
