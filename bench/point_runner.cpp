@@ -251,7 +251,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
                          twice = std::exchange(all.measured, true);
                          if (twice) throw std::logic_error(measured_twice);
                          if (has_looped(*all.google)) throw std::logic_error(looped);
-                         if (has_error(*all.google)) return;  // it called SkipWithError before
+                         if (all.skipped || has_error(*all.google)) return;  // or it called SkipWithError before
                          on_measure(all, batch);
                        }};
   State state(declared);
@@ -358,6 +358,7 @@ Measurement PointRunner::run(const PointCall& call) {
   });
   add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
   if (current_.failure) fail(current_, current_.failure->kind, current_.failure->message);
+  if (current_.skipped) current_.timings.clear();
   return std::move(current_);
 }
 

@@ -171,7 +171,7 @@ class State {
   /// times `call` and `graph` (--time) are of these. Call it before `measure`.
   void as_called(std::function<void(Stream, std::int64_t)> calls);
 
-  /// Leaves this point out, with the reason; not a failure.
+  /// Leaves this point out, with the reason; not a failure. `measure` then times nothing.
   void skip(std::string reason);
 
   /// Times an operation that enqueues all its work on the stream, or one of the host CPU, which takes none. Call it

@@ -89,8 +89,16 @@ void plain(benchmark::State& google) {
 }
 BENCHMARK(plain)->Arg(3)->Iterations(50);
 
-void leaves_out(State& state) { state.skip("only on Tuesdays"); }
-HOST_BENCHMARK(leaves_out);
+int skipped_executions = 0;
+void leaves_out(State& state, bool before, bool after) {
+  if (before) state.skip("only on Tuesdays");
+  if (before && !after) return;
+  state.measure([] { keep(++skipped_executions); });
+  if (!before) state.skip("only on Tuesdays");
+}
+HOST_BENCHMARK_CAPTURE(leaves_out, at_once, true, false);
+HOST_BENCHMARK_CAPTURE(leaves_out, and_measures, true, true);
+HOST_BENCHMARK_CAPTURE(leaves_out, afterwards, false, true);
 
 void too_large(State& state) {
   auto x = state.host_vector<double>(std::int64_t{1} << 50);
@@ -343,10 +351,15 @@ TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
 }
 
 TEST(GoogleRunner, ASkippedPointIsNoFailure) {
+  EXPECT_THAT(measure("leaves_out/a[tn]"), SizeIs(2));
+  EXPECT_EQ(skipped_executions, 0) << "what is skipped is not run";
   const auto measured = measure("leaves_out");
-  ASSERT_EQ(measured.size(), 1U);
-  EXPECT_EQ(measured[0].skipped, "only on Tuesdays");
-  EXPECT_FALSE(measured[0].failure);
+  ASSERT_EQ(measured.size(), 3U);
+  for (const Measurement& each : measured) {
+    EXPECT_EQ(each.skipped, "only on Tuesdays");
+    EXPECT_FALSE(each.failure);
+    EXPECT_FALSE(each.seconds()) << each.name;
+  }
 }
 
 TEST(GoogleRunner, OperationsOfAnotherDeviceAreNotThere) {
