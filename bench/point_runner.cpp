@@ -4,6 +4,8 @@
 #include <benchmark/benchmark.h>
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -233,6 +235,25 @@ std::string current_exception_text() {
   }
 }
 
+/// What an operation may leave otherwise than it was, and the next must not find: it is timed as if it were alone.
+class Surroundings {
+ public:
+  Surroundings() = default;
+  Surroundings& operator=(Surroundings&&) = delete;  ///< not copied, not moved
+  ~Surroundings() {
+    std::filesystem::current_path(folder_, none_);  // the names of outputs are relative to it
+    omp_set_num_threads(threads_);
+    if (has_cores_) ::sched_setaffinity(0, sizeof cores_, &cores_);
+  }
+
+ private:
+  std::error_code none_;
+  std::filesystem::path folder_ = std::filesystem::current_path(none_);
+  int threads_ = omp_get_max_threads();
+  cpu_set_t cores_ = {};
+  bool has_cores_ = ::sched_getaffinity(0, sizeof cores_, &cores_) == 0;
+};
+
 bool verify(const Declaration& declared) {
   if (!declared.check) return false;
   if (const Check check = declared.check(); !check.passed)
@@ -265,8 +286,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   } else if (!call.refused.empty()) {
     fail(FailureKind::error, call.refused);
   } else {
-    std::error_code none;
-    const auto folder = std::filesystem::current_path(none);
+    const Surroundings surroundings;
     try {
       call.operation(state);
       if (has_error(call.google))
@@ -287,7 +307,6 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       fail(FailureKind::error, current_exception_text());
     }
     if (twice) fail(FailureKind::error, measured_twice);
-    std::filesystem::current_path(folder, none);  // the names of outputs are relative to it
   }
   measurement.skipped = declared.skipped;
   measurement.work = declared.work_with_footprint();

@@ -4,6 +4,8 @@
 
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
+#include <omp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -575,14 +577,26 @@ TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device().kind, "["), GoogleFlagError); }
 
-TEST(GoogleRunner, AnOperationThatChangesTheFolderLeavesItToItself) {
+TEST(GoogleRunner, WhatAnOperationChangesOfItsProcessIsAsBeforeForTheNext) {
   const auto folder = std::filesystem::current_path();
-  register_operation("moves", DeviceKind::cpu, [](State& state) {
+  const auto cores = [] {
+    cpu_set_t set = {};
+    (void)sched_getaffinity(0, sizeof set, &set);
+    return CPU_COUNT(&set);
+  };
+  const int threads = omp_get_max_threads(), all_cores = cores();
+  register_operation("changes", DeviceKind::cpu, [](State& state) {
     std::filesystem::current_path("/");
+    omp_set_num_threads(omp_get_max_threads() + 1);
+    cpu_set_t one = {};
+    CPU_SET(sched_getcpu(), &one);
+    (void)sched_setaffinity(0, sizeof one, &one);
     add_up(state);
   })->Arg(64);
-  EXPECT_EQ(measure("^moves").size(), 1U);
+  EXPECT_EQ(measure("^changes").size(), 1U);
   EXPECT_EQ(std::filesystem::current_path(), folder) << "reports of relative names are written there";
+  EXPECT_EQ(omp_get_max_threads(), threads);
+  EXPECT_EQ(cores(), all_cores);
 }
 
 TEST(GoogleRunner, ASecondCheckIsRefusedLestTheFirstBeLost) {
