@@ -319,7 +319,7 @@ void advise_on_compute(const PointAnalysis& it, List& list) {
                          label_of(name_of(from))),
              it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
-  if (list.empty())
+  if (list.empty() && it.machine.kind == DeviceKind::gpu)  // what the table says is of a GPU's pipes
     advise_by_table(
         it, list,
         fmt::format("it needs {} of {}", format_seconds(it.binding.seconds), format_seconds(it.time.seconds)));

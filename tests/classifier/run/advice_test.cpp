@@ -31,6 +31,17 @@ TEST(Advice, OverheadIsBatched) {
               HasSubstr("parallel region"));
 }
 
+TEST(Advice, ACpuHasNoTensorCores) {
+  const auto verdict = classify(measured(1e-3, streaming(0.0, 0.0, 0.96e9), "cpu"), cpu());
+  EXPECT_EQ(verdict.limiter, "fp32");
+  EXPECT_THAT(verdict.advice, IsEmpty());
+  Work work;
+  work.flops[fp64] = 0.48e9;
+  const auto half = classify(measured(1e-3, work, "cpu"), cpu());
+  ASSERT_THAT(half.advice, SizeIs(1));
+  EXPECT_EQ(half.advice.front().action, "compute in FP32 where its precision suffices");
+}
+
 TEST(Advice, NothingIsGainedThatNobodyDeclared) {
   // As sum(range(100)): what is left without a launch that it has none of.
   for (const auto& advice : classify(measured(1.2e-6, Work{}, "cpu"), cpu()).advice)
