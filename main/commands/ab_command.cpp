@@ -41,8 +41,14 @@ class Alternation {
   explicit Alternation(const AbOptions& options)
       : options_(options), progress_(options.quiet), start_(steady_seconds()) {
     if (!options_.keep_folder) return;
-    for (const std::string_view side : side_names)
-      storage::check_writable(std::filesystem::path(*options_.keep_folder) / side / "run-0001.json");
+    for (const std::size_t side : {0U, 1U}) {
+      const auto first = file_of(side);
+      if (std::error_code none; std::filesystem::exists(first, none))
+        throw UsageError(fmt::format(
+            "{} is of an earlier ab, whose runs would mix with these. Give --keep another folder, or remove {}.",
+            first.string(), first.parent_path().string()));
+      storage::check_writable(first);
+    }
   }
 
   /// Whole groups of base, new, new, base until it is enough.

@@ -76,6 +76,7 @@ class Commands(FolderTest):
             self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         again = self.gpubench("compare", keep / "base", keep / "new", "--paired", f"--out={self.folder}/again.json")
         self.assertEqual(again.returncode, result.returncode)
+        self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, f"--keep={keep}", *self.AB), "base/run-0001.json is of an earlier ab")
         self.assertEqual(json.loads((self.folder / "again.json").read_text())["points"], document["points"])
         self.assertEqual(list((self.folder / "tmp").iterdir()), [], "nothing is left behind")
 
