@@ -393,6 +393,18 @@ TEST(Writers, keep_what_is_of_a_process_with_it) {
     EXPECT_THAT(processes(again), ElementsAre(0, 1, 0, 1, 0, 1));
 }
 
+TEST(Writers, hand_over_few_parts_however_many_tracks_there_are) {
+  Sample many;
+  for (int i = 0; i < 1000; ++i)
+    many.slice(SliceKind::other, many.track(TrackKind::thread, -1, i + 10, ""), i, i + 5, "a");
+  many.sorted();
+  for (const auto& write : {timeline::write_chrome_json, timeline::write_perfetto}) {
+    int parts = 0;
+    write(many.timeline, [&](std::string_view) { ++parts; });
+    EXPECT_LT(parts, 50) << "each is written to the disk before the next";
+  }
+}
+
 TEST(Writers, lose_no_slice_however_slices_overlap) {
   std::mt19937_64 random(7);
   Sample any;

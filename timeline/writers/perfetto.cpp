@@ -184,8 +184,10 @@ class PerfettoWriter {
     for_each_in_parallel(texts.size(), 1, [&](std::size_t track) {
       texts[track] = track_text(static_cast<std::uint32_t>(track), is_thread[track], slices[track]);
     });
-    sink_(std::exchange(text_, {}));
-    for (std::string& text : texts) sink_(std::exchange(text, {}));
+    for (std::string& text : texts) {
+      text_ += std::exchange(text, {});
+      if (text_.size() >= part_bytes) sink_(std::exchange(text_, {}));
+    }
   }
 
   /// Apart from those of processes, counters and marks.
