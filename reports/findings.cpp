@@ -199,11 +199,17 @@ std::string work_differences_text(const Run& run) {
 }
 
 std::vector<std::string> point_notices(const Run& run) {
-  std::vector<std::string> unsteady, cold, notices;
-  for (const Point& point : run.points)
+  constexpr double long_tail = 1.2;  // of the mean to the median
+  std::vector<std::string> unsteady, cold, uneven, notices;
+  for (const Point& point : run.points) {
+    const auto& seconds = point.measurement.seconds();
     if (const auto found = steadiness(point.measurement); found.course != statistics::Course::steady)
       (found.holds_level() ? cold : unsteady)
           .push_back(fmt::format("{}: {}", label(point.measurement), course_text(found)));
+    else if (seconds && seconds->mean > long_tail * seconds->median && !share_under_load(point.measurement))
+      uneven.push_back(fmt::format("{}: {} on average, median {}", label(point.measurement),
+                                   format_seconds(seconds->mean), format_seconds(seconds->median)));
+  }
   if (!unsteady.empty())
     notices.push_back(fmt::format("{} not steady, so no interval holds: {}",
                                   unsteady.size() == 1 ? "1 point is" : fmt::format("{} points are", unsteady.size()),
@@ -212,6 +218,10 @@ std::vector<std::string> point_notices(const Run& run) {
     notices.push_back(fmt::format("{} cold: {}",
                                   cold.size() == 1 ? "1 point starts" : fmt::format("{} points start", cold.size()),
                                   few_of(cold)));
+  if (!uneven.empty())
+    notices.push_back(fmt::format("{} some executions that take much longer: {}",
+                                  uneven.size() == 1 ? "1 point has" : fmt::format("{} points have", uneven.size()),
+                                  few_of(uneven)));
   if (std::string text = work_differences_text(run); !text.empty()) notices.push_back(std::move(text));
   return notices;
 }

@@ -190,6 +190,19 @@ TEST(Warnings, NamePointsThatAreNotSteady) {
   EXPECT_THAT(csv(run), HasSubstr(",two_levels,,,0.00022,0.00024,"));
 }
 
+TEST(Warnings, NamePointsWhoseMedianHidesLongExecutions) {
+  gpubench::Run run = sample_run();
+  auto& measurement = run.points[4].measurement;
+  auto& seconds = *measurement.make_primary().seconds;
+  seconds.median = 5e-6;
+  seconds.mean = 1.5e-5;
+  EXPECT_THAT(point_notices(run),
+              ElementsAre("1 point has some executions that take much longer: saxpy/67108864: 15.0 us "
+                          "on average, median 5.00 us"));
+  measurement.conditions.emplace().core_share = 0.5;  // others took the time
+  EXPECT_THAT(point_notices(run), IsEmpty());
+}
+
 TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {
   const gpubench::Run run = sample_run();
   compare::Comparison since;
