@@ -110,7 +110,9 @@ std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batc
       declared.reset(nullptr);
       if (cold != nullptr) cold->prepare();
     };
-  return std::make_unique<HostTimer>([batch](std::int64_t executions) { batch(nullptr, executions); }, reset);
+  return std::make_unique<HostTimer>(
+      [calls = declared.calls ? declared.calls : batch](std::int64_t executions) { calls(nullptr, executions); },
+      reset);
 }
 
 /// A replay that takes longer than the whole call has other kernels in it: the operation asked whether it was captured.

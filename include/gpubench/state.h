@@ -168,7 +168,7 @@ class State {
 
   /// How a program calls this operation, where that differs from what `measure` is given: another stream, memory that
   /// is allocated in each call. `calls(stream, n)` makes n calls; with n = 0 it makes ready for them, untimed. The
-  /// times `call` and `graph` (--time) are of these. Call it before `measure`.
+  /// times `call` and `graph` (--time) are of these, and on a CPU the time. Call it before `measure`.
   void as_called(std::function<void(Stream, std::int64_t)> calls);
 
   /// Leaves this point out, with the reason; not a failure. `measure` then times nothing.

@@ -138,7 +138,7 @@ class GPUProfiler:
         if not lightweight:
             self._refuse_tensors_of_others((arguments, keywords))
 
-        call = settled(lambda: operation(*arguments, **keywords), self._on_gpu())
+        call = settled(functools.partial(operation, *arguments, **keywords), self._on_gpu())
         if lightweight:
             return self._lightly(call)
         seconds, result, work = self._once(call, (arguments, keywords))

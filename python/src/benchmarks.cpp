@@ -129,6 +129,7 @@ class StateHandle {
  public:
   explicit StateHandle(State& state) : state_(&state) {}
   void close() { state_ = nullptr; }
+  bool has_calls = false;  ///< as State::as_called takes them
   State& get() {
     if (state_ == nullptr) throw std::logic_error("this State is of a point that has ended; use the one at hand");
     return *state_;
@@ -160,7 +161,8 @@ auto on_state(Call call) {
 void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
   Callback callback{std::move(function), takes_stream, std::move(prepare)};
   State& state = handle.get();
-  if (on_gpu) state.as_called([&](Stream stream, std::int64_t calls) { callback.call(stream, calls, true); });
+  if (!std::exchange(handle.has_calls, true))  // a second `measure` is refused below, by its own name
+    state.as_called([&](Stream stream, std::int64_t calls) { callback.call(stream, calls, on_gpu); });
   handle.harness([&] {
     if (on_gpu)
       state.measure([&](Stream stream) { callback(stream); });

@@ -170,6 +170,15 @@ void wanders(State& state) {
 }
 HOST_BENCHMARK(wanders);
 
+/// What measures it, and what calls it as its program does.
+int measured_calls = 0;
+std::int64_t calls_as_called = 0;
+void called_otherwise(State& state) {
+  state.as_called([](Stream, std::int64_t calls) { calls_as_called += calls; });
+  state.measure([] { ++measured_calls; });
+}
+HOST_BENCHMARK(called_otherwise);
+
 // Too short for the time it asks for, so Google Benchmark measures it again; what follows has iterations of its own.
 void grows(State& state) {
   state.measure([] {});
@@ -519,6 +528,12 @@ TEST(ColdRun, NeedsTheSizeOfTheCache) {
   device.last_level_cache_bytes = 0;
   EXPECT_THROW(PointRunner(device, {brief(), {}, true}), std::invalid_argument);
   EXPECT_NO_THROW(PointRunner(device, {brief()}));
+}
+
+TEST(GoogleRunner, ATimeOnTheHostIsOfTheOperationAsItIsCalled) {
+  ASSERT_EQ(measure("^called_otherwise").size(), 1U);
+  EXPECT_GT(calls_as_called, 0);
+  EXPECT_LT(measured_calls, 5) << "once for what it uses, and to warm up";
 }
 
 TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {
