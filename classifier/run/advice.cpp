@@ -65,11 +65,11 @@ double kernel_overhead_seconds(const Measurement& measurement) {
 bool declares_work(const Work& work) { return work.bytes() > 0.0 || work.random || work.total_flops() > 0.0; }
 
 void advise_on_overhead(const PointAnalysis& it, List& list) {
-  const auto evidence =
-      fmt::format("the launch takes {} of {}", format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
-  const std::string batch = it.machine.kind == DeviceKind::gpu
-                                ? "launch less often: batch the work, or capture the launches in a CUDA graph"
-                                : "start fewer parallel regions: batch the work";
+  const bool on_gpu = it.machine.kind == DeviceKind::gpu;
+  const auto evidence = fmt::format("{} takes {} of {}", on_gpu ? "the launch" : "an empty parallel region",
+                                    format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
+  const std::string batch = on_gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
+                                   : "do more in each call, or start fewer parallel regions";
   const std::string fuse = "fuse it with the operation before or after it";
   // What is left without the launch is known by a clock of the device, or where the work is declared and the launch
   // does not hide it.

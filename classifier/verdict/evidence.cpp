@@ -49,10 +49,13 @@ std::string overhead_sentence(const PointAnalysis& it) {
   if (time.device_seconds && it.overhead_seconds != launch && it.overhead_seconds < time.seconds)
     return fmt::format("takes {}, but the device works for only {} of that; the rest is launch overhead",
                        format_seconds(time.seconds), format_seconds(*time.device_seconds));
+  const bool on_gpu = it.machine.kind == DeviceKind::gpu;
   if (time.seconds > launch)
-    return fmt::format("spends {} of {} on the launch", format_seconds(launch), format_seconds(time.seconds));
+    return fmt::format(
+        fmt::runtime(on_gpu ? "spends {} of {} on the launch" : "an empty parallel region takes {} of its {}"),
+        format_seconds(launch), format_seconds(time.seconds));
   return fmt::format("takes {}, no longer than an empty {} ({})", format_seconds(time.seconds),
-                     it.machine.kind == DeviceKind::gpu ? "kernel" : "parallel region", format_seconds(launch));
+                     on_gpu ? "kernel" : "parallel region", format_seconds(launch));
 }
 
 /// What keeps the multiprocessors idle, where that is known.

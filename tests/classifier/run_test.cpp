@@ -88,7 +88,8 @@ TEST(ClassifyRun, NinetyNinePerCentRightOutsideTheUncertainZone) {
       const auto result = tally(truth, noise, 0.01, 0.0, random);
       EXPECT_GE(result.sure_and_right, 0.99 * result.sure);
       EXPECT_GE(result.right, 0.95 * result.all);
-      EXPECT_GE(result.sure, 0.75 * result.all);  // the uncertain zone is not everything
+      // The uncertain zone is not everything; on a CPU overhead is in it.
+      EXPECT_GE(result.sure, (truth.device.id == "cpu" ? 0.4 : 0.75) * result.all);
     }
   }
 }

@@ -28,6 +28,14 @@ TEST(Classify, Overhead) {
   EXPECT_THAT(verdict.evidence, HasSubstr("spends 2.00 us of 2.50 us on the launch"));
 }
 
+TEST(Classify, OverheadOfACpuIsNeverCertain) {
+  // A loop of one thread takes as long.
+  const auto verdict = classify(measured(1.25e-6, streaming(1e3, 1e3), "cpu"), cpu());
+  EXPECT_EQ(verdict.regime, Regime::overhead);
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  EXPECT_THAT(verdict.evidence, HasSubstr("an empty parallel region takes 1.00 us of its 1.25 us"));
+}
+
 TEST(Classify, MemoryOfDram) {
   const auto verdict = classify(measured(1.1e-3, streaming(2e9, 2e9)), gpu());  // 1 ms at the ceiling
   EXPECT_EQ(verdict.regime, Regime::memory);
