@@ -282,15 +282,17 @@ class GPUProfiler:
         busy = sum(count / peaks[pipe] for pipe, count in work.flops.items() if pipe in peaks)
         knows_flops = work.known or flops > 0  # of callables without PyTorch's operators nobody tells them
         bandwidth = moved / seconds if seconds and moved else None
+        # What was not counted may be what it does all the time.
+        decided = knows_flops or point.regime != "latency" or bool(point.counters)
         at_limit = point.achieved if point.regime == "memory" else None
         return {
             "runtime_ms": seconds * 1e3,
             "runtime_ms_interval": tuple(each * 1e3 for each in point.interval(main) or ()),
             "device_ms": None if device_seconds is None else device_seconds * 1e3,
             "graph_ms": None if graph_seconds is None else graph_seconds * 1e3,
-            "regime": REGIMES[point.regime],
-            "limiter": point.limiter,
-            "confidence": None if why_once else point.confidence,  # one time says little of how sure it is
+            "regime": REGIMES[point.regime] if decided else "UNDECIDED",
+            "limiter": point.limiter if decided else "",
+            "confidence": point.confidence if decided and not why_once else None,  # one time says little of how sure it is
             "flops_utilization": busy / seconds if seconds and knows_flops else None,
             "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth if bandwidth else None,
             "achieved_flops": flops / seconds if seconds and knows_flops else None,
@@ -298,8 +300,8 @@ class GPUProfiler:
             "compute_intensity": flops / moved if moved and knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
-            "evidence": point.evidence,
-            "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if moved or flops else [_DECLARE],
+            "evidence": point.evidence + ("" if decided else "; its FLOP are not known, and may be what limits it"),
+            "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if decided and (moved or flops) else [_DECLARE],
             "operators": list(work.operators),
             "method": point.method(main),
             "called_once_because": why_once,

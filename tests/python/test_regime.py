@@ -77,6 +77,16 @@ def test_of_undeclared_work_nothing_is_promised(profiler):
         assert profile[key] is None, key
 
 
+def test_latency_beside_unknown_flop_is_not_decided(profiler):
+    timings = [{"clock": "host", "seconds": {"median": 1e-3, "median_ci95": [1e-3, 1e-3]}}]
+    verdict = {"regime": "latency", "limiter": "latency", "confidence": 0.9, "evidence": "reaches 1 % of DRAM's ceiling"}
+    work = regime.Work()
+    work.bytes_read = 8000
+    profile = profiler._profile(gpubench.Point({"measurement": {"timings": timings}, "verdict": verdict}), work, "")
+    assert profile["regime"] == "UNDECIDED" and profile["confidence"] is None and profile["limiter"] == "", profile
+    assert "its FLOP are not known" in profile["evidence"] and "state.reads()" in profile["advice"][0]
+
+
 def test_lightweight_calls_once_and_is_read_later(profiler):
     result, profile = profiler.profile_with_result(numpy.cos, numpy.zeros(10), lightweight=True)
     assert (result == 1).all() and set(profile) == {"runtime_ms", "regime", "lightweight"}
