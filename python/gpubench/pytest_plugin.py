@@ -33,6 +33,7 @@ class _Session:
     merged: Run | None = None  #: of all points, once the session has ended
     written: list[str] = field(default_factory=list)  #: what became of its files
     calibrations: dict[str | None, str] = field(default_factory=dict)  #: files, by device
+    tests: dict[str, str] = field(default_factory=dict)  #: that have measured, by the names of their points
     folder: tempfile.TemporaryDirectory[str] | None = None  #: of those files
 
 
@@ -59,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SESSION] = _Session()
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
+    if config.getoption("numprocesses", None) and (config.getoption("--gpubench-update") or config.getoption("--gpubench-out")):
+        raise pytest.UsageError("Tests beside each other disturb each other's times: give -n0 with --gpubench-update and --gpubench-out.")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -77,14 +80,19 @@ class Measure:
         self._session = request.config.stash[_SESSION]
         self._calls = 0
 
-    def __call__(self, function: Callable[..., Any], *, name: str | None = None, reads: Any = (), writes: Any = (),
+    def __call__(self, function: Callable[..., Any], *arguments: Any, name: str | None = None, reads: Any = (), writes: Any = (),
                  flops: Mapping[str, int] | None = None, verify: Callable[[], Any] | None = None,
                  reset: Callable[..., Any] | None = None, **options: Any) -> Point:
         """Times a callable as state.measure does, and returns its point. reads, writes: bytes, arrays or tensors, one or
         several; flops: by pipe; other options as those of gpubench.run. Fails the test where the callable fails, or is
         slower than the baseline."""
+        from . import _core
         from .harness import Benchmark, run
         from .runs import devices
+        if arguments:
+            raise TypeError("gpubench() times a callable that takes nothing: gpubench(lambda: f(x))")
+        if flops is not None and not isinstance(flops, Mapping):
+            raise TypeError(f"flops takes operations by pipe, flops={{'fp32': n}}, not {flops!r}")
 
         def operation(state: Any) -> None:
             state.reads(*_several(reads))
@@ -106,11 +114,15 @@ class Measure:
         known = self._session.calibrations
         if options.get("device") in known:
             options.setdefault("calibration", known[options.get("device")])
+            options.setdefault("drift_check", False)  # the first point has said it
         here = options.get("device") or devices()[0]["id"]
         if self._config.getoption("--gpubench-store") and here != "cpu":  # so that a slower test can say which kernel it is
             options.setdefault("check", "activity")
         benchmark = Benchmark(operation, self._name(name), {}, None)
-        measured = run(benchmark, **options)
+        try:
+            measured = run(benchmark, **options)
+        except _core.Error as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         if "calibration" not in options and measured.calibrations:
             self._session.folder = self._session.folder or tempfile.TemporaryDirectory(prefix="gpubench-")
             file = os.path.join(self._session.folder.name, f"{len(known)}.json")
@@ -124,13 +136,16 @@ class Measure:
         return point
 
     def _name(self, name: str | None) -> str:
-        """The test's, with what tells its calls apart."""
+        """The test's, with its class and what tells its calls apart."""
         self._calls += 1
-        node = self._request.node
-        base = name or node.name
+        test = self._request.node.nodeid
+        base = (name or test.partition("::")[2].replace("::", ".")).replace("/", "|").replace(" ", "_")
         if name is None and self._calls > 1:
             base += f"-{self._calls}"
-        return base.replace("/", "|").replace(" ", "_")
+        first = self._session.tests.setdefault(base, test)
+        if first != test and (self._config.getoption("--gpubench-store") or self._config.getoption("--gpubench-out")):
+            pytest.fail(f"{first} has a point {base}, too, and points are told apart by their names: gpubench(..., name='...') gives one of its own", pytrace=False)
+        return base
 
     def _hold_against_store(self, measured: Run, point: Point, counted: Callable[[], Run]) -> None:
         store = self._config.getoption("--gpubench-store")
@@ -213,7 +228,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Files and the store. A session that cannot write one has failed."""
     from . import _core
     mine = session.config.stash[_SESSION]
-    if not mine.measured or hasattr(session.config, "workerinput"):  # a worker of pytest-xdist
+    if not mine.measured:
         return
     from .runs import Run
     merged = mine.merged = Run.from_dict({**mine.measured[0].data, "points": [point for each in mine.measured for point in each.data["points"]],

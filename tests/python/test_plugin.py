@@ -74,6 +74,62 @@ def test_three(gpubench):
     assert not pathlib.Path(given[1][1]).exists()
 
 
+def test_a_session_tells_its_drift_once(tmp_path, quick):
+    (tmp_path / "conftest.py").write_text("""
+from gpubench import harness
+plain = harness.run
+def run(*chosen, **given):
+    with open("given.txt", "a") as stream:
+        print(given.get("drift_check"), file=stream)
+    return plain(*chosen, **{**given, "drift_check": False})
+harness.run = run
+""")
+    (tmp_path / "test_two.py").write_text("""
+def test_two(gpubench):
+    for _ in range(2):
+        gpubench(lambda: None, device="cpu", time_budget=0.01)
+""")
+    pytest_in(tmp_path, quick, "test_two.py")
+    assert (tmp_path / "given.txt").read_text().split() == ["None", "False"]
+
+
+SAME_NAMES = """
+class TestFirst:
+    def test_same(self, gpubench):
+        assert gpubench(lambda: None, **OPTIONS).name == "TestFirst.test_same"
+def test_taken(gpubench):
+    gpubench(lambda: None, name="test_add", **OPTIONS)
+"""
+
+
+def test_points_of_two_tests_have_two_names(tmp_path, quick):
+    done = pytest_in(tmp_path, quick, "--gpubench-store=kept", "--gpubench-update", more=SAME_NAMES)
+    assert done.returncode == 1 and "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "test_times.py::test_add has a point test_add, too" in done.stdout
+    assert "4 passed" in pytest_in(tmp_path, quick, more=SAME_NAMES).stdout
+
+
+def test_misuse_is_told_in_a_sentence(tmp_path, quick):
+    done = pytest_in(tmp_path, quick, "-k", "misused", more="""
+def test_misused_arguments(gpubench):
+    gpubench(max, 1, 2, **OPTIONS)
+def test_misused_flops(gpubench):
+    gpubench(lambda: None, flops=100, **OPTIONS)
+def test_misused_device(gpubench):
+    gpubench(lambda: None, **{**OPTIONS, "device": "cuda:99"})
+""")
+    assert "gpubench() times a callable that takes nothing: gpubench(lambda: f(x))" in done.stdout
+    assert "flops takes operations by pipe, flops={'fp32': n}, not 100" in done.stdout
+    assert "\nThere is no device 'cuda:99' here" in done.stdout
+
+
+def test_files_are_not_written_by_sessions_of_several_workers(tmp_path, quick):
+    (tmp_path / "conftest.py").write_text("def pytest_addoption(parser): parser.addoption('--workers', dest='numprocesses', type=int)")  # as pytest-xdist
+    done = pytest_in(tmp_path, quick, "--workers=2", "--gpubench-out=all.json")
+    assert done.returncode == 4 and "give -n0 with --gpubench-update and --gpubench-out" in done.stderr
+    assert pytest_in(tmp_path, quick, "--workers=0", "--gpubench-out=all.json").returncode == 0
+
+
 def test_what_fails_fails_its_test(tmp_path, quick):
     done = pytest_in(tmp_path, quick, more=FAILING)
     assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout
