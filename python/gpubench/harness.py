@@ -34,8 +34,8 @@ _MATRIX_PIPES = {
 
 def sizes(start: int, stop: int, step: int = 2) -> list[int]:
     """The sizes from `start` to `stop`, both included, each `step` times the one before."""
-    if start < 1 or stop < start or step < 2:
-        raise ValueError(f"sizes({start}, {stop}, step={step}): sizes go upwards from 1 or more, by a factor of 2 or more")
+    if not all(isinstance(each, numbers.Integral) for each in (start, stop, step)) or start < 1 or stop < start or step < 2:
+        raise ValueError(f"sizes({start!r}, {stop!r}, step={step!r}): sizes are whole numbers that go upwards from 1 or more, by a factor of 2 or more")
     values = []
     while start < stop:
         values.append(start)
@@ -484,7 +484,7 @@ def benchmark(function: Callable[..., Any], *, name: str | None = None, device: 
 @overload
 def benchmark(function: None = None, *, name: str | None = None, device: str | None = None,
               **axes: Sequence[Any]) -> Callable[[Callable[..., Any]], Benchmark]: ...
-def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = None, device: str | None = None,
+def benchmark(function: Callable[..., Any] | None = None, *arguments: Any, name: str | None = None, device: str | None = None,
               **axes: Sequence[Any]) -> Any:
     """Makes a function of a State a benchmark. Each keyword is an axis: whole numbers make a sweep, other values (types,
     texts) tell sweeps apart. The function gets axes that it has as parameters; `state["n"]` has them all.
@@ -493,6 +493,9 @@ def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = 
         def add(state, n, dtype): ...
 
     `device` is "cuda" or "cpu" for an operation of that kind of device alone."""
+    if arguments:
+        raise TypeError("benchmark() takes a function of a State alone, and axes by name: benchmark(f, n=[1024, 4096]). What limits one call f(x) "
+                        "says gpubench.regime.GPUProfiler().profile_operation(f, x)")
     if device not in (None, "cuda", "cpu"):
         raise ValueError(f"a benchmark's device is 'cuda', 'cpu' or None, not {device!r}")
     if name is not None and not isinstance(name, str):
@@ -501,7 +504,8 @@ def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = 
         raise TypeError(f"benchmark() takes a function, not {type(function).__name__}; axes have names: benchmark(n=[1024, 4096])")
 
     def decorate(operation: Callable[..., Any]) -> Benchmark:
-        made = Benchmark(operation, name or operation.__name__, axes, device)
+        named = getattr(operation, "func", operation)  # of a functools.partial
+        made = Benchmark(operation, name or getattr(named, "__name__", type(named).__name__), axes, device)
         _benchmarks[made.name] = made  # a cell that runs again replaces its benchmarks
         return made
 
@@ -587,7 +591,7 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
         raise _core.UsageError(f"repetitions takes a whole number from 1 on, not {repetitions!r}.")
     refuse_a_fork()
     here = device_kinds()
-    device = device or next(iter(here))
+    device = next(iter(here)) if device is None else str(device)  # a torch.device, too
     kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]
     fitting = [(each, kind) for kind in kinds for each in wanted if each.device in (None, kind)]
     if not fitting:

@@ -83,7 +83,7 @@ class GPUProfiler:
         """metrics: hardware counters to read ("core,units"; None for none). "auto" reads them where the verdict without them is not sure, and they
         may be read. check: as gpubench.run takes it."""
         here = devices()
-        self.device = device or str(here[0]["id"])
+        self.device = str(here[0]["id"] if device is None else device)
         self._time_budget = time_budget
         self._metrics = metrics
         self._check = check

@@ -540,7 +540,7 @@ def _default_device() -> str:
 
 def calibration(device: str | None = None) -> Calibration | None:
     """The stored calibration of a device, where there is one that fits."""
-    name = device or _default_device()
+    name = _default_device() if device is None else str(device)
     text, _ = _core.stored_calibration(name)
     return Calibration(json.loads(text)) if text is not None else None
 
@@ -548,7 +548,7 @@ def calibration(device: str | None = None) -> Calibration | None:
 def calibrate(device: str | None = None, mode: str = "quick", force: bool = False) -> Calibration:
     """The measured ceilings of a device: the stored ones, or measured now (a few seconds; mode="full" is longer) in a
     process of its own and stored."""
-    name = device or _default_device()
+    name = _default_device() if device is None else str(device)
     stored = None if force else calibration(name)
     if stored is not None and (mode == "quick" or stored.data.get("mode") == mode):
         return stored

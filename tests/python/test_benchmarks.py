@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations of NumPy on the CPU through the harness."""
+import functools
 import subprocess
 import sys
 import threading
@@ -31,6 +32,9 @@ def test_sizes_go_up_to_the_last():
     assert gpubench.sizes(10, 100, step=4) == [10, 40, 100]
     with pytest.raises(ValueError):
         gpubench.sizes(8, 4)
+    for wrong in (1.5, "1"):
+        with pytest.raises(ValueError, match="sizes are whole numbers"):
+            gpubench.sizes(wrong, 4)
 
 
 def test_wrong_types_are_named():
@@ -38,6 +42,31 @@ def test_wrong_types_are_named():
         gpubench.benchmark(3)
     with pytest.raises(TypeError, match="takes runs, files, or several of them a side, not NoneType"):
         gpubench.compare(None, None)
+    with pytest.raises(TypeError, match="axes by name: benchmark\\(f, n=\\[1024, 4096\\]\\). What limits one call"):
+        gpubench.benchmark(max, 3)
+
+
+def test_callables_without_a_name_are_called_as_what_they_are_of():
+    class Add:
+        def __call__(self, state):
+            state.measure(lambda: None)
+
+    assert gpubench.benchmark(Add()).name == "Add"
+    assert gpubench.benchmark(functools.partial(lambda state: None)).name == "<lambda>"
+
+
+class Device:
+    """As torch.device."""
+    def __str__(self):
+        return "cpu"
+
+
+def test_a_device_may_be_a_frameworks(quick):
+    point = gpubench.benchmark(lambda state: state.measure(lambda: None)).run(**{**quick, "device": Device()})[0]
+    assert point.device == "cpu" and not point.failure
+    gpubench.calibration(Device())
+    with pytest.raises(gpubench.NoSuchDevice, match="no device '0' here"):
+        gpubench.run(gpubench.benchmark(lambda state: None), device=0)
 
 
 def test_run_has_a_point_for_each_choice(triad, quick):
