@@ -4,6 +4,7 @@
 import math
 import mmap
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -42,6 +43,13 @@ class WhatJudgesDecide(unittest.TestCase):
         with mock.patch.dict(os.environ, {"TORCHINDUCTOR_COMPILE_THREADS": "8", "OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "3"}):
             told = process._environment("/tmp")
         self.assertEqual([told[name] for name in ("TORCHINDUCTOR_COMPILE_THREADS", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")], ["1", "passive", "3"])
+
+    def test_threads_of_a_candidates_own_processes_wait_as_well(self):
+        cell = process.CellProcess.__new__(process.CellProcess)
+        cell._on_gpu, cell._inner = False, os.getpid()
+        with subprocess.Popen(["sleep", "60"]) as child:
+            self.assertIn(f"{child.pid}/task/{child.pid}", cell._waits())
+            child.kill()
 
     def test_candidates_see_the_judges_first_gpu_alone(self):
         for given, seen in (({}, "0"), ({"CUDA_VISIBLE_DEVICES": "2,3"}, "2"), ({"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, "GPU-8932f937"), ({"CUDA_VISIBLE_DEVICES": ""}, "")):

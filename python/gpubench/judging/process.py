@@ -266,8 +266,8 @@ class CellProcess:
         return Timed((end - start) * 1e-9, self._cpu - before, idle, waited + its_wait, busiest, (start_ns, end_ns), gpu, seen)
 
     def _waits(self) -> dict[str, tuple[float, float]]:
-        """Of the judge's thread and those of the process. A GPU's work does not wait for processors."""
-        return {} if self._on_gpu else _waits(["thread-self", *_threads(self._inner)])
+        """Of the judge's thread and those of the process and all that came of it. A GPU's work does not wait for processors."""
+        return {} if self._on_gpu else _waits(["thread-self", *(thread for each in descendants(self._inner) for thread in _threads(each))])
 
     def end(self) -> None:
         """Lets it end in order, as a program does that is recorded."""
