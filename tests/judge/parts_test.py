@@ -426,13 +426,26 @@ class FloorsOfGpus(unittest.TestCase):
         self.assertEqual(floor.floor_of(full, "", 1, 1, {"fp32": 72e12}, "fp16").seconds, 0.1)
 
 
+    def test_latency_beside_flop_that_nobody_says_is_no_verdict(self):
+        trial = Trial.__new__(Trial)
+        trial._calibration, trial.device = {"ceilings": []}, "cpu"
+        times = timing.Summary([timing.Times([timing.Block((3e-3, 3e-3), (2e-3, 2e-3), (0.0, 0.0))])])
+        point = mock.Mock(regime="latency", confidence=0.9, advice=[])
+        for flops, said in (({}, ("unknown", None)), ({"fp32": 1.0}, ("latency", 0.9))):
+            result = Result("candidate", "problem")
+            with mock.patch.object(floor, "classified", return_value=point):
+                trial._classify(times, mock.Mock(expected=[], arrays=[]), 8.0, flops, result)
+            self.assertEqual((result.regime, result.regime_confidence), said)
+
     def test_what_is_said_of_it_is_in_plain_numbers(self):
         memory = {"ceilings": [{"resource": "dram-read", "value": 1e12, "unit": "B/s"}]}
         found = floor.floor_of(memory, "", 3.2e6, 3.2e6, {})
         self.assertTrue(found.basis.startswith("3.2 MB;"), found.basis)
         self.assertEqual([floor.share_text(each) for each in (None, 0.873, 0.0612, 0.00184)], ["", "87 %", "6.1 %", "0.18 %"])
         for share, times in ((0.5, "2.0 times"), (0.00184, "543 times")):
-            self.assertIn(times, floor.next_step(found, found.seconds / share, None))
+            self.assertIn(f"{times} as fast by its bytes alone", floor.next_step(found, found.seconds / share, None))
+        both = floor.floor_of({"ceilings": [*memory["ceilings"], {"resource": "fp32", "value": 1e12, "unit": "FLOP/s"}]}, "", 3.2e6, 3.2e6, {"fp32": 1e3})
+        self.assertIn("2.0 times as fast: profile", floor.next_step(both, 2 * both.seconds, None))
 
 
 class Audit(unittest.TestCase):

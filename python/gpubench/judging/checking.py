@@ -32,7 +32,7 @@ def refuse_changes(side: Side) -> None:
 
 def _precision_words(worst: dict[str, Any]) -> str:
     inside = worst["inside"].upper().replace(" OR ", " or ")
-    return f"{inside} inside, {worst['asked'].upper()} asked: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
+    return f"{inside} inside, {worst['asked'].upper()} asked, or another formula: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
 
 
 class Checker:

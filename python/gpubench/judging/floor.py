@@ -104,7 +104,8 @@ def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | Non
     if share > 0.8:
         return f"It reaches {100 * share:.0f} % of what {_core.label_of(floor.limiter)} allows: change what must be moved or calculated, not how."
     times = f"{1 / share:.1f}" if share > 0.1 else f"{1 / share:.0f}"
-    return f"The ceiling of {_core.label_of(floor.limiter)} lets it be {times} times as fast: profile what holds it back."
+    known = "" if len(floor.parts) > 1 else " by its bytes alone, for `work` says no FLOP"
+    return f"The ceiling of {_core.label_of(floor.limiter)} lets it be {times} times as fast{known}: profile what holds it back."
 
 
 def classified(calibration: Mapping[str, Any], device: str, seconds: list[float], bytes_read: float, bytes_written: float, footprint: float,

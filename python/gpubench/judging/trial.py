@@ -542,6 +542,9 @@ class Trial:
         written = min(moved, float(floor.bytes_of(probe.expected)))
         footprint = float(floor.bytes_of(probe.arrays + probe.expected))
         point = floor.classified(self._calibration, self.device, seconds, moved - written, written, footprint, flops)
+        if point.regime == "latency" and not flops:  # which may be what it does all the time
+            result.regime = "unknown"
+            return
         result.regime, result.regime_confidence = point.regime or None, point.confidence
         if point.advice:
             result.next_step = f"{point.advice[0]['action'][:1].upper()}{point.advice[0]['action'][1:]}.".replace("..", ".")
