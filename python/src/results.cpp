@@ -125,6 +125,16 @@ void bind_errors(nb::module_& module) {
   nb::exception<storage::WriteError>(module, "WriteError", error);
   nb::exception<reports::PictureError>(module, "ChartError", error);
   nb::exception<CudaError>(module, "CudaError", error);
+  for (const auto& [name, what] :
+       {std::pair{"UsageError", "Words, options or devices that mean nothing here."},
+        {"FlagError", "A filter that is no regular expression, or a flag that Google Benchmark does not take."},
+        {"MetricNameError", "Counters that no device here has."},
+        {"NoSuchDevice", "A device that is not there; the message names those that are."},
+        {"ReadError", "A file that is missing, damaged or of another kind."},
+        {"WriteError", "A file that cannot be written."},
+        {"ChartError", "A chart that has nothing to show, or that nothing here can draw."},
+        {"CudaError", "A call of CUDA that failed, by its name and its reason."}})
+    module.attr(name).attr("__doc__") = what;
 }
 
 void bind_run(nb::module_& module) {

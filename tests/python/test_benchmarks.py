@@ -46,6 +46,11 @@ def test_wrong_types_are_named():
         gpubench.benchmark(max, 3)
 
 
+def test_each_kind_of_error_says_what_it_is():
+    kinds = [each for each in vars(gpubench._core).values() if isinstance(each, type) and issubclass(each, gpubench.Error)]
+    assert len(kinds) > 5 and len({each.__doc__ for each in kinds}) == len(kinds)
+
+
 def test_callables_without_a_name_are_called_as_what_they_are_of():
     class Add:
         def __call__(self, state):
