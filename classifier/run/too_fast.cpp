@@ -43,8 +43,9 @@ std::string why_too_fast(const Measurement& measurement, const Calibration& cali
                                         std::tuple(measurement.work.total_flops(), flops, "FLOP/s")})
     if (max > 0.0 && work / seconds->median > possible_ratio * max)
       return fmt::format(
-          "faster than the machine can: {}, and its max is {}. Was it optimised away? Use benchmark::DoNotOptimize or "
-          "gpubench::keep on the result. Else it declares too much work",
+          "faster than the machine can: {}, and its max is {}. It declares too much work; or, in C++, it was optimised "
+          "away: "
+          "use benchmark::DoNotOptimize or gpubench::keep on the result",
           format_value(work / seconds->median, unit), format_value(max, unit));
   return {};
 }

@@ -37,6 +37,7 @@ TEST(TooFast, WhatTheCompilerRemovedIsSaidWithBothRates) {
   EXPECT_THAT(of_bytes, HasSubstr("faster than the machine can: 1.74 PB/s, and its max is 3.00 TB/s"));
   EXPECT_THAT(of_bytes, HasSubstr("DoNotOptimize"));
   EXPECT_THAT(why_too_fast(timed(0.23e-9, 0.0, 100e3), calibration), HasSubstr("435 TFLOP/s"));
+  EXPECT_THAT(of_bytes, HasSubstr("It declares too much work; or, in C++, it was optimised away"));
 }
 
 TEST(TooFast, CeilingsThatWereMeasuredUnderLoadAreTooLow) {
