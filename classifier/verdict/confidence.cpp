@@ -331,9 +331,7 @@ bool is_doubtful_latency(const PointAnalysis& it) {
 
 /// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
 bool may_be_arithmetic(const PointAnalysis& it) {
-  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::gpu || sees_units(it) ||
-      !it.measurement.work.flops.empty())
-    return false;
+  if (it.decision.regime != Regime::latency || sees_units(it) || !it.measurement.work.flops.empty()) return false;
   if (std::ranges::any_of(it.measurement.counters,
                           [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
     return false;
@@ -366,7 +364,8 @@ double lowered(double probability, const PointAnalysis& it) {
         std::max(never_certain, statistics::normal_below(std::log(*it.figures.busy / busy_suspect) / model_sigma)));
   if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
-  if (is_doubtful_latency(it)) probability = std::min(probability, saw_units ? never_certain : uncounted_latency);
+  if (is_doubtful_latency(it))
+    probability = std::min(probability, saw_units && !may_be_arithmetic(it) ? never_certain : uncounted_latency);
   // Links are not counted.
   if (it.cause.limiter == resource::remote_memory ||
       ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))

@@ -36,6 +36,12 @@ TEST(Classify, OverheadOfACpuIsNeverCertain) {
   EXPECT_THAT(verdict.evidence, HasSubstr("an empty parallel region takes 1.00 us of its 1.25 us"));
 }
 
+TEST(Classify, LatencyOfACpuBesideUndeclaredFlopIsNearABoundary) {
+  // As sines of bytes alone: what it calculates may be what it does all the time.
+  EXPECT_EQ(classify(measured(1e-3, streaming(1e6, 1e6), "cpu"), cpu()).certainty, Certainty::boundary);
+  EXPECT_EQ(classify(measured(1e-3, streaming(1e6, 1e6, 1e6), "cpu"), cpu()).certainty, Certainty::likely);
+}
+
 TEST(Classify, MemoryOfDram) {
   const auto verdict = classify(measured(1.1e-3, streaming(2e9, 2e9)), gpu());  // 1 ms at the ceiling
   EXPECT_EQ(verdict.regime, Regime::memory);
