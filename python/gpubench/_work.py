@@ -178,11 +178,19 @@ def _watcher() -> Any:
                     work.random_bytes = max(work.random_bytes, table)
             elif name in _SCATTERS and inputs:
                 source = inputs[-1]
+                if schema.is_mutable:  # of the rest it touches nothing
+                    written = source.numel() * outputs[0].element_size()
+                    read = written + sum(each.numel() * each.element_size() for each in inputs[1:])
                 work.random_updates += source.numel()
                 work.random_bytes = max(work.random_bytes, outputs[0].numel() * outputs[0].element_size())
             work.bytes_read += read
             work.bytes_written += written
-            flops, matrix = _flops_of(torch, operator, operator._overloadpacket, args, keywords, result)
+            if name in _GATHERS:
+                flops, matrix = 0, False
+            elif name in _SCATTERS and inputs:
+                flops, matrix = inputs[-1].numel() * outputs[0].is_floating_point(), False
+            else:
+                flops, matrix = _flops_of(torch, operator, operator._overloadpacket, args, keywords, result)
             if matrix and outputs[0].is_complex():
                 flops *= 4  # PyTorch counts a complex multiplication as a real one
             if flops:

@@ -32,7 +32,7 @@ _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two 
 _SURE = 0.95
 _SHORT = 0.005  #: seconds of one call, as it was watched
 _LONG = 2.0
-_DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do: nothing is known of it"
+_DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do"
 
 
 def _arrays(things: Any) -> Iterator[Any]:

@@ -202,7 +202,15 @@ class TestWork:
     def test_embedding_reads_rows_not_the_table(self):
         table, index = self.torch.ones(100_000, 64), self.torch.zeros(10, dtype=self.torch.int64)
         work = self.of(lambda: self.torch.nn.functional.embedding(index, table))
-        assert work.bytes_read == 10 * 64 * 4 + 80 and work.random_reads == 0
+        assert work.bytes_read == 10 * 64 * 4 + 80 and work.random_reads == 0 and work.flops == {}
+        for gathered in (lambda: table[index], lambda: table.index_select(0, index), lambda: table.take(index)):
+            assert self.of(gathered).flops == {}, "it calculates nothing"
+
+    def test_adding_rows_in_place_touches_no_others(self):
+        table, index, rows = self.torch.ones(100_000, 64), self.torch.zeros(10, dtype=self.torch.int64), self.torch.ones(10, 64)
+        work = self.of(lambda: table.index_add_(0, index, rows))
+        assert (work.bytes_read, work.bytes_written, work.flops) == (2 * 2560 + 80, 2560, {"fp32": 640})
+        assert self.of(lambda: table.index_add(0, index, rows)).bytes_written == 25_600_000
 
     def test_gather_reads_at_random_places(self):
         x, index = self.torch.ones(1000), self.torch.zeros(50, dtype=self.torch.int64)
