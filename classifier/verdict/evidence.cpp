@@ -50,12 +50,11 @@ std::string overhead_sentence(const PointAnalysis& it) {
     return fmt::format("takes {}, but the device works for only {} of that; the rest is launch overhead",
                        format_seconds(time.seconds), format_seconds(*time.device_seconds));
   const bool on_gpu = it.machine.kind == DeviceKind::gpu;
-  if (time.seconds > launch)
-    return fmt::format(
-        fmt::runtime(on_gpu ? "spends {} of {} on the launch" : "an empty parallel region takes {} of its {}"),
-        format_seconds(launch), format_seconds(time.seconds));
-  return fmt::format("takes {}, no longer than an empty {} ({})", format_seconds(time.seconds),
-                     on_gpu ? "kernel" : "parallel region", format_seconds(launch));
+  if (time.seconds > launch && on_gpu)
+    return fmt::format("spends {} of {} on the launch", format_seconds(launch), format_seconds(time.seconds));
+  return fmt::format("takes {}, {} {} ({})", format_seconds(time.seconds),
+                     time.seconds > launch ? "little longer than" : "no longer than",
+                     on_gpu ? "an empty kernel" : "an empty parallel region", format_seconds(launch));
 }
 
 /// What keeps the multiprocessors idle, where that is known.
