@@ -171,8 +171,9 @@ std::string why_nothing(const ProfileOptions& options, const profile::Recordings
   if (recordings.timeline.processes.empty())
     return fmt::format(
         "{} did not use CUDA, or not as a program that can be recorded: nothing was recorded. A program that is no "
-        "CUDA program, runs elsewhere or clears its environment leaves nothing.",
-        program);
+        "CUDA program, runs elsewhere or clears its environment leaves nothing.{}",
+        program,
+        options.torch_ranges ? " On a CPU `python3 -m gpubench.torch_cli profile SCRIPT` profiles PyTorch." : "");
   std::string text = fmt::format("{} ran no kernel, copy or fill on a GPU while it was recorded.", program);
   if (options.trigger > 0) text += " Trigger it again, or with a longer --duration.";
   for (const std::string& warning : recordings.timeline.warnings) text += " " + warning;

@@ -44,6 +44,8 @@ class OfAnyProgram(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (7, "out\n"))
         self.assertIn("err\n", result.stderr)
         self.assertIn("did not use CUDA", result.stderr)
+        self.assertNotIn("torch_cli", result.stderr)
+        self.assertIn("On a CPU `python3 -m gpubench.torch_cli profile SCRIPT` profiles PyTorch.", gpubench("--torch", "--", "true").stderr)
 
     def test_a_failing_standard_error_changes_nothing(self):
         for redirection in ("2>/dev/full", "2>&-"):
