@@ -34,6 +34,7 @@ struct Declaration {
   std::function<void(Stream)> reset = {};
   DeviceKind reset_device = DeviceKind::cpu;
   Batch calls = {};  ///< as State::as_called has it; empty: what `measure` was given, on its stream
+  std::function<void(std::int64_t)> empty_calls = {};  ///< as State::empty_calls has it; empty: of C++
   std::vector<OfferedVariant> variants = {};
   std::vector<UserCounter> counters = {};
   std::vector<Phase> phases = {};

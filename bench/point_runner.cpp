@@ -115,6 +115,24 @@ std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batc
       reset);
 }
 
+/// Threads of OpenMP spin for milliseconds after what they did before. An operation may have some that never rest.
+void let_other_threads_rest() {
+  constexpr int looks = 40;
+  for (int i = 0; i < looks && other_threads_run(); ++i) std::this_thread::sleep_for(std::chrono::microseconds(500));
+}
+
+/// What a call takes that does nothing, called as the operation is.
+Estimate empty_call_seconds(const Declaration& declared) {
+  const auto in_cpp = [](std::int64_t calls) {
+    for (std::int64_t i = 0; i < calls; ++i) asm volatile("" : : : "memory");
+  };
+  HostTimer timer(declared.empty_calls ? declared.empty_calls : in_cpp);
+  SamplingOptions few;
+  few.brief = true;
+  const Summary seconds = statistics::summarize(AdaptiveSampler(few).sample(timer).seconds);
+  return {seconds.median, seconds.median_ci95};
+}
+
 /// A replay that takes longer than the whole call has other kernels in it: the operation asked whether it was captured.
 /// Then what the graph told is not of the operation as it is called.
 void drop_what_differs_captured(Measurement& measurement) {
@@ -527,12 +545,18 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
   const auto cold = device_->make_cold(declared, batch);
   std::unique_ptr<Timer> timer = host_timer(declared, batch, cold.get());
   if (cold) timer = std::make_unique<ColdTimer>(std::move(timer), *cold, declared.reset != nullptr);
+  let_other_threads_rest();
   const LoadReading before = read_load();
   const Samples samples = AdaptiveSampler(sampling_, pause_of(sampling_)).sample(*timer);
-  if (const auto share = core_share(before, read_load())) {
+  const LoadReading after = read_load();
+  const auto share = core_share(before, after);
+  const auto threads = threads_used(before, after);
+  if (share || threads) {
     current_.conditions.emplace();
     current_.conditions->core_share = share;
+    current_.conditions->threads_used = threads;
   }
+  if (uses_one_thread(current_)) current_.empty_call_seconds = empty_call_seconds(declared);
   add_primary_timing(samples, *timer);
   if (!(current_.seconds()->median > 0.0))  // of operations with a reset: less than reading the clock twice
     throw std::runtime_error(no_time(TimingMode::host, "it takes no longer than reading the clock"));

@@ -207,6 +207,10 @@ void State::as_called(std::function<void(Stream, std::int64_t)> calls) {
   declaration_.refuse_after_measure("as_called");
   declaration_.calls = std::move(calls);
 }
+void State::empty_calls(std::function<void(std::int64_t)> calls) {
+  declaration_.refuse_after_measure("empty_calls");
+  declaration_.empty_calls = std::move(calls);
+}
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
 benchmark::State& State::google() { return *declaration_.google; }
 

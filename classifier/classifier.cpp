@@ -26,13 +26,40 @@
 namespace gpubench::classifier {
 namespace {
 
-using Machines = std::map<std::string_view, MachineWithErrors>;  // by device
+/// By device, and whether one thread does the work.
+using Machines = std::map<std::pair<std::string_view, bool>, MachineWithErrors>;
+
+bool uses_one_thread(const Sweep& sweep) {
+  return std::ranges::all_of(sweep.sizes, [](const SweepSize& size) {
+    return std::ranges::all_of(size.measurements, [](const auto* each) { return gpubench::uses_one_thread(*each); });
+  });
+}
+
+/// Of each calibrated device, and of one core of it where some points use one alone. Those of sweeps are with errors.
+Machines machines_of(const Run& run, const std::vector<Sweep>& sweeps) {
+  Machines machines;
+  const auto add = [&](const Calibration& calibration, bool one_core, Machine machine) {
+    const std::string& device = calibration.device.id;
+    const bool swept = std::ranges::any_of(
+        sweeps, [&](const Sweep& sweep) { return sweep.device == device && uses_one_thread(sweep) == one_core; });
+    machines.try_emplace({device, one_core},
+                         swept ? with_errors(std::move(machine)) : MachineWithErrors{std::move(machine), {}});
+  };
+  for (const auto& calibration : run.calibrations) {
+    add(calibration, false, machine_of(calibration));
+    const auto point = std::ranges::find_if(run.points, [&](const Point& each) {
+      return each.measurement.device == calibration.device.id && gpubench::uses_one_thread(each.measurement);
+    });
+    if (point != run.points.end()) add(calibration, true, machine_of(calibration, point->measurement));
+  }
+  return machines;
+}
 
 void judge_points(const Machines& machines, Run& run) {
   for_each_in_parallel(run.points.size(), 16, [&](std::size_t i) {
     auto& point = run.points[i];
     const auto& measurement = point.measurement;
-    const auto found = machines.find(measurement.device);
+    const auto found = machines.find({measurement.device, gpubench::uses_one_thread(measurement)});
     if (!measurement.seconds() || found == machines.end()) {
       point.verdict.reset();
       point.kernel_verdicts.clear();
@@ -146,7 +173,9 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
     measurement.timings = {std::move(estimated)};
   }
   measurement.launch_seconds.reset();
+  const bool one_thread = gpubench::uses_one_thread(measurement);
   measurement.conditions.reset();
+  if (one_thread) measurement.conditions.emplace().threads_used = 1.0;
   measurement.counters.clear();
   measurement.kernels.clear();
   measurement.kernel_order.clear();
@@ -159,14 +188,7 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
 void classify(Run& run) {
   auto sweeps = sweeps_of(run);
   std::erase_if(sweeps, [](const Sweep& sweep) { return sweep.sizes.size() < min_sizes; });
-  Machines machines;
-  for (const auto& calibration : run.calibrations) {
-    const std::string& device = calibration.device.id;
-    Machine machine = machine_of(calibration);
-    machines.try_emplace(device, std::ranges::find(sweeps, device, &Sweep::device) != sweeps.end()
-                                     ? with_errors(std::move(machine))
-                                     : MachineWithErrors{std::move(machine), {}});
-  }
+  const Machines machines = machines_of(run, sweeps);
   judge_points(machines, run);
   std::map<const Measurement*, Verdict*> verdicts;
   for (auto& point : run.points)
@@ -179,7 +201,7 @@ void classify(Run& run) {
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return sweeps[i].sizes.size(); });
   for_each_in_parallel(sweeps.size(), 1, [&](std::size_t turn) {
     const std::size_t i = order[turn];
-    const auto found = machines.find(sweeps[i].device);
+    const auto found = machines.find({sweeps[i].device, uses_one_thread(sweeps[i])});
     if (found == machines.end()) return;
     const auto fit = fit_of(sweeps[i], found->second);
     boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second, [&](const Boundary& each) {
@@ -197,19 +219,23 @@ void classify(Run& run) {
 
 bool judge_by(const Calibration& calibration, const std::string& origin, Run& run) {
   bool any = false;
-  std::map<std::string, Machine> known;
-  for (const auto& own : run.calibrations) known.try_emplace(own.device.id, machine_of(own));
+  const Machines known = machines_of(run, {});
   const Machine other = machine_of(calibration);
+  std::optional<Machine> other_core;
   for (auto& device : run.devices) {
     if (device.kind != calibration.device.kind) continue;
     any = true;
     const bool same = is_same_device(device, calibration.device);
     if (!same) {
-      const auto own = known.find(device.id);
       for (auto& point : run.points) {
         auto& measurement = point.measurement;
         if (measurement.device != device.id) continue;
-        carry_over(measurement, own == known.end() ? std::nullopt : time_ratio(measurement, own->second, other),
+        const bool one_thread = gpubench::uses_one_thread(measurement);
+        if (one_thread && !other_core) other_core = machine_of(calibration, measurement);
+        const auto own = known.find({device.id, one_thread});
+        carry_over(measurement,
+                   own == known.end() ? std::nullopt
+                                      : time_ratio(measurement, own->second.machine, one_thread ? *other_core : other),
                    device.name, calibration.device.name);
         if (measurement.launches) measurement.launches->later_blocks = later_blocks_on(other, *measurement.launches);
       }

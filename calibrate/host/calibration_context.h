@@ -94,8 +94,8 @@ class HostCalibrationContext : public CalibrationContext {
   /// Its chain of additions tells the clock of loads, stores and integers: none lowers it as wide floating point does.
   const probes::HostKernels& plain_kernels = probes::host_kernels(probes::Isa::baseline);
   int threads;
-  std::unique_ptr<probes::MemoryProbe> memory;           ///< of all cores; empty until the memory group made it
-  std::unique_ptr<probes::MemoryProbe> one_core_memory;  ///< full calibrations alone
+  std::unique_ptr<probes::MemoryProbe> memory;  ///< of all cores; empty until the memory group made it
+  std::unique_ptr<probes::MemoryProbe> one_core_memory;
   HostLadder ladder;
   HostLadder one_core_ladder;
   std::vector<HostProbe> probes;

@@ -130,7 +130,7 @@ void add_host_vector_probes(HostCalibrationContext& bench) {
     HostProbe all = arithmetic_probe(bench, resource, loop, bench.threads);
     if (is_multiply_add && bench.full) all.sustained_seconds = sustained_seconds;
     bench.probes.push_back(std::move(all));
-    if (bench.full) bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
+    bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
   }
 }
 

@@ -177,7 +177,6 @@ StreamMemory stream_memory(double cache_bytes) {
 
 void add_host_memory_probes(HostCalibrationContext& bench) {
   for (const bool all : {true, false}) {
-    if (!all && !bench.full) continue;
     const std::string suffix = all ? "" : "-one-core";
     std::vector<std::string> names;
     names.reserve(std::size(resources));
@@ -199,7 +198,7 @@ void add_host_ladders(HostCalibrationContext& bench) {
 
 void conclude_host_ladders(HostCalibrationContext& bench) {
   conclude(bench, bench.memory.get(), bench.ladder, "");
-  if (bench.full) conclude(bench, bench.one_core_memory.get(), bench.one_core_ladder, "-one-core");
+  conclude(bench, bench.one_core_memory.get(), bench.one_core_ladder, "-one-core");
 }
 
 }  // namespace gpubench::calibrate

@@ -162,6 +162,41 @@ Machine machine_of(const Calibration& calibration) {
   return machine;
 }
 
+Machine one_core_of(const Calibration& calibration, const std::optional<Estimate>& empty_call_seconds) {
+  constexpr std::string_view suffix = "-one-core";
+  const auto strip = [&](std::string& name) { name.erase(name.size() - suffix.size()); };
+  Calibration one = calibration;
+  const auto is_of_all = [&](const auto& each) { return !each.resource.ends_with(suffix); };
+  if (!std::ranges::all_of(one.ceilings, is_of_all)) {
+    std::erase_if(one.ceilings, is_of_all);
+    one.levels = one.unit_levels;
+    one.ladder = one.unit_ladder;
+    one.intensity_sweep.clear();
+    std::erase_if(one.levels, is_of_all);
+    for (Ceiling& each : one.ceilings) strip(each.resource);
+    for (CacheLevel& each : one.levels) strip(each.resource);
+  }
+  std::erase_if(one.ceilings, [](const Ceiling& each) { return each.resource == resource::launch; });
+  Machine machine = machine_of(one);
+  machine.one_core = true;
+  machine.cores = calibration.device.units;
+  if (const auto region = rate_of(calibration, resource::launch)) machine.region_seconds = region->per_second;
+  if (empty_call_seconds && is_figure(empty_call_seconds->value))
+    machine.launch =
+        Launch{empty_call_seconds->value, sigma_of(empty_call_seconds->value, empty_call_seconds->ci95, 2)};
+  return machine;
+}
+
+Machine machine_of(const Calibration& calibration, const Measurement& measurement) {
+  return uses_one_thread(measurement) ? one_core_of(calibration, measurement.empty_call_seconds)
+                                      : machine_of(calibration);
+}
+
+std::string_view empty_launch_of(const Machine& machine) {
+  if (machine.kind == DeviceKind::gpu) return "an empty kernel";
+  return machine.one_core ? "an empty call" : "an empty parallel region";
+}
+
 Machine drawn(const Machine& machine, std::size_t draw) {
   Machine result = machine;
   std::size_t column = 0;

@@ -84,7 +84,10 @@ using RandomRates = std::array<RandomRate, 2>;  ///< what the last cache serves,
 /// A calibration made ready for the model: usable figures alone, in the model's form.
 struct Machine {
   DeviceKind kind = DeviceKind::cpu;
-  int units = 0;  ///< multiprocessors; 0 when not known
+  bool one_core = false;                 ///< of a CPU, by itself
+  int cores = 0;                         ///< that the CPU of `one_core` has
+  std::optional<double> region_seconds;  ///< what it takes to start a parallel region on them
+  int units = 0;                         ///< multiprocessors; 0 when not known
   std::optional<Launch> launch;
   double launch_step_seconds = 0.0;  ///< in which the times of launches in a stream climb; 0 where not measured
   std::optional<Rate> block_start;   ///< blocks a second
@@ -108,6 +111,16 @@ struct Machine {
 
 /// Ceilings outside the bounds of a figure are left out, as are cache levels without a bandwidth.
 Machine machine_of(const Calibration& calibration);
+
+/// What a host operation has whose work one thread does: the ceilings of one core, or of all cores in calibrations
+/// without them; and instead of a parallel region's launch an empty call, where that was timed.
+Machine one_core_of(const Calibration& calibration, const std::optional<Estimate>& empty_call_seconds);
+
+/// The machine that a measurement was made on.
+Machine machine_of(const Calibration& calibration, const Measurement& measurement);
+
+/// What a launch is beside: "an empty kernel", "an empty call", "an empty parallel region".
+std::string_view empty_launch_of(const Machine& machine);
 
 /// The machine with every figure drawn from its interval. `draw` counts from 0 to draw_count - 1.
 Machine drawn(const Machine& machine, std::size_t draw);

@@ -66,10 +66,11 @@ bool declares_work(const Work& work) { return work.bytes() > 0.0 || work.random 
 
 void advise_on_overhead(const PointAnalysis& it, List& list) {
   const bool on_gpu = it.machine.kind == DeviceKind::gpu;
-  const auto evidence = fmt::format("{} takes {} of {}", on_gpu ? "the launch" : "an empty parallel region",
+  const auto evidence = fmt::format("{} takes {} of {}", on_gpu ? "the launch" : empty_launch_of(it.machine),
                                     format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
   const std::string batch = on_gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
-                                   : "do more in each call, or start fewer parallel regions";
+                            : it.machine.one_core ? "do more in each call"
+                                                  : "do more in each call, or start fewer parallel regions";
   const std::string fuse = "fuse it with the operation before or after it";
   // What is left without the launch is known by a clock of the device, or where the work is declared and the launch
   // does not hide it.
@@ -96,6 +97,15 @@ void advise_on_start(const PointAnalysis& it, List& list) {
              it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
   else
     list.add_without_gain(AdviceCode::fewer_blocks, action, evidence);
+}
+
+/// How much faster it gets is not known: memory is shared, and its steps may depend on one another.
+void advise_on_threads(const PointAnalysis& it, List& list) {
+  constexpr double worth_a_region = 4.0;
+  if (!it.machine.one_core || it.machine.cores < 2) return;
+  if (it.time.seconds < worth_a_region * it.machine.region_seconds.value_or(0.0)) return;
+  list.add_without_gain(AdviceCode::more_threads, "spread the work over more threads",
+                        fmt::format("one thread does it, and there are {} cores", it.machine.cores));
 }
 
 void advise_on_grid(const PointAnalysis& it, List& list) {
@@ -338,6 +348,7 @@ std::vector<Advice> advice_for(const PointAnalysis& it) {
   }
   if (it.decision.regime == Regime::unknown) return {};
   advise_on_grid(it, list);
+  advise_on_threads(it, list);
   if (!is_matrix_product(it)) advise_on_waste(it, list);
   if (it.clock_under_power) advise_on_power(it, list);
   if (it.decision.regime == Regime::latency) advise_on_latency(it, list);

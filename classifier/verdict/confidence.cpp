@@ -354,8 +354,10 @@ constexpr double of_whole_sectors = 0.8;
 double lowered(double probability, const PointAnalysis& it) {
   const bool saw_units = it.figures.busy || it.machine.kind != DeviceKind::gpu;
   const bool counted = saw_units || it.prediction.counted;
-  // Nobody sees whether what runs on a CPU starts a parallel region.
-  if (is_launch(it.decision) && it.machine.kind != DeviceKind::gpu) probability = std::min(probability, never_certain);
+  // Where nobody told how many threads worked on a CPU, it may have started no parallel region.
+  const bool knows_threads = it.measurement.conditions && it.measurement.conditions->threads_used;
+  if (is_launch(it.decision) && it.machine.kind != DeviceKind::gpu && !knows_threads)
+    probability = std::min(probability, never_certain);
   if (it.is_contended || it.stray_bytes > 0.0) probability = std::min(probability, never_certain);
   // That multiprocessors work for a part of the time is never all that makes a unit the limit for sure.
   if (it.rests_on_unit && it.figures.suspect_from < busy_suspect && *it.figures.busy < busy_limiter)

@@ -49,12 +49,10 @@ std::string overhead_sentence(const PointAnalysis& it) {
   if (time.device_seconds && it.overhead_seconds != launch && it.overhead_seconds < time.seconds)
     return fmt::format("takes {}, but the device works for only {} of that; the rest is launch overhead",
                        format_seconds(time.seconds), format_seconds(*time.device_seconds));
-  const bool on_gpu = it.machine.kind == DeviceKind::gpu;
-  if (time.seconds > launch && on_gpu)
+  if (time.seconds > launch && it.machine.kind == DeviceKind::gpu)
     return fmt::format("spends {} of {} on the launch", format_seconds(launch), format_seconds(time.seconds));
-  return fmt::format("takes {}, {} {} ({})", format_seconds(time.seconds),
-                     time.seconds > launch ? "little longer than" : "no longer than",
-                     on_gpu ? "an empty kernel" : "an empty parallel region", format_seconds(launch));
+  return fmt::format("takes {}, {} longer than {} ({})", format_seconds(time.seconds),
+                     time.seconds > launch ? "little" : "no", empty_launch_of(it.machine), format_seconds(launch));
 }
 
 /// What keeps the multiprocessors idle, where that is known.
@@ -94,17 +92,17 @@ std::string unit_sentence(const PointAnalysis& it) {
 
 std::string latency_sentence(const PointAnalysis& it) {
   const double rest = it.beside_launch;
-  const char* const where = it.time.device_seconds ? "on the device" : "beyond the launch";
+  const char* const where = it.time.device_seconds ? " on the device" : it.machine.one_core ? "" : " beyond the launch";
   const std::string why = idle_note(it) + (it.cause.clause.empty() ? "" : "; " + it.cause.clause);
   if (it.rests_on_unit)
     return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}", format_seconds(rest), unit_clause(it),
                        why);
   if (it.binding.decision.regime == Regime::unknown)
-    return fmt::format("works for {} {}{}", format_seconds(rest), where, why);
+    return fmt::format("works for {}{}{}", format_seconds(rest), where, why);
   // Not counted, they may be more than is declared.
   const bool may_waste =
       !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;
-  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}",
+  return fmt::format("works for {}{} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}",
                      format_seconds(rest), where, format_percent(it.binding.seconds / rest), ceiling_of(it),
                      100.0 / latency_ratio, why, may_waste ? "; its bytes are declared, not counted" : "");
 }
@@ -219,6 +217,8 @@ std::string evidence_of(const PointAnalysis& it) {
   if (const auto share = share_under_load(it.measurement))
     text +=
         fmt::format("; measured under load: it had {} of {}", format_percent(*share), what_it_shared(it.measurement));
+  if (it.machine.one_core && it.machine.cores > 1 && !is_launch(it.decision) && it.decision.regime != Regime::unknown)
+    text += fmt::format("; one thread works, so the ceilings are of one core of {}", it.machine.cores);
   if (!prediction.launch) text += "; no launch ceiling was measured, so overhead cannot be told apart";
   return text;
 }

@@ -357,7 +357,7 @@ void withhold_doubtful(Verdict& verdict) {
 }
 
 Verdict classify(const Measurement& measurement, const Calibration& calibration) {
-  Verdict verdict = verdict_of(measurement, machine_of(calibration), calibration.device.id);
+  Verdict verdict = verdict_of(measurement, machine_of(calibration, measurement), calibration.device.id);
   judge_call(measurement, verdict);
   withhold_doubtful(verdict);
   return verdict;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/load.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,6 +20,31 @@ namespace gpubench {
 namespace {
 
 constexpr double turns_of_idle = 3.0;  ///< most that a thread has a core while it spins, before it sleeps
+
+/// What each thread did between two readings.
+std::map<int, ThreadTime> passed_between(const LoadReading& before, const LoadReading& after) {
+  std::map<int, ThreadTime> passed = after.threads;
+  for (auto& [id, time] : passed)
+    if (const auto then = before.threads.find(id); then != before.threads.end()) {
+      time.ran = std::max(0.0, time.ran - then->second.ran);
+      time.waited = std::max(0.0, time.waited - then->second.waited);
+      time.turns -= then->second.turns;
+    }
+  return passed;
+}
+
+/// The clock of a thread's processor time, which its file tells a tick late. The number is how Linux makes it of the id
+/// (include/linux/posix-timers.h).
+clockid_t clock_of(int thread) {
+  constexpr unsigned of_a_thread = 6;
+  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | of_a_thread);
+}
+
+std::optional<double> seconds_on(clockid_t clock) {
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return std::nullopt;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -35,28 +64,25 @@ bool parse_processor_times(std::string_view line, LoadReading& reading) {
 
 LoadReading read_load() {
   LoadReading reading;
+  reading.own = static_cast<int>(::syscall(SYS_gettid));
   std::error_code error;
   for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
        place.increment(error)) {
     const int id = number_in<int>(place->path().filename().string()).value_or(0);
     double ran = 0.0, waited = 0.0, turns = 0.0;  // times in nanoseconds
     if (std::ifstream file(place->path() / "schedstat"); file >> ran >> waited >> turns)
-      reading.threads[id] = {1e-9 * ran, 1e-9 * waited, turns};
+      reading.threads[id] = {seconds_on(clock_of(id)).value_or(1e-9 * ran), 1e-9 * waited, turns};
   }
+  reading.process = seconds_on(CLOCK_PROCESS_CPUTIME_ID).value_or(0.0);
   std::ifstream file("/proc/stat");
   if (std::string line; std::getline(file, line)) parse_processor_times(line, reading);
   return reading;
 }
 
 std::optional<double> core_share(const LoadReading& before, const LoadReading& after) {
-  std::map<int, ThreadTime> passed = after.threads;
+  const std::map<int, ThreadTime> passed = passed_between(before, after);
   double busiest = 0.0, longest_run = 0.0;
-  for (auto& [id, time] : passed) {
-    if (const auto then = before.threads.find(id); then != before.threads.end()) {
-      time.ran = std::max(0.0, time.ran - then->second.ran);
-      time.waited = std::max(0.0, time.waited - then->second.waited);
-      time.turns -= then->second.turns;
-    }
+  for (const auto& [id, time] : passed) {
     busiest = std::max(busiest, time.ran + time.waited);
     longest_run = std::max(longest_run, time.ran);
   }
@@ -68,6 +94,29 @@ std::optional<double> core_share(const LoadReading& before, const LoadReading& a
       share = std::min(share, time.ran / ready);
   const double stolen = std::max(0.0, after.stolen - before.stolen), busy = std::max(0.0, after.busy - before.busy);
   return stolen > 0.0 ? share * busy / (busy + stolen) : share;
+}
+
+std::optional<double> threads_used(const LoadReading& before, const LoadReading& after) {
+  double all = 0.0, own = 0.0;
+  for (const auto& [id, time] : passed_between(before, after)) {
+    all += time.ran;
+    if (id == after.own) own = time.ran;
+  }
+  if (own <= 0.0) return std::nullopt;
+  return std::max(all, after.process - before.process) / own;
+}
+
+bool other_threads_run() {
+  const int own = static_cast<int>(::syscall(SYS_gettid));
+  std::error_code error;
+  for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
+       place.increment(error)) {
+    if (place->path().filename() == std::to_string(own)) continue;
+    std::ifstream file(place->path() / "stat");
+    std::string line;  // "123 (name, which may hold anything) R ..."
+    if (std::getline(file, line); line.rfind(") R ") != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace gpubench

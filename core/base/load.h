@@ -22,6 +22,8 @@ struct LoadReading {
   double busy = 0.0;                  ///< of all processors, in clock ticks
   double stolen = 0.0;                ///< likewise: that the virtual machine was kept waiting
   double idle = 0.0;                  ///< likewise
+  int own = 0;                        ///< id of the thread that reads
+  double process = 0.0;               ///< seconds that all threads of this process ran, those that ended included
 };
 
 LoadReading read_load();
@@ -33,5 +35,12 @@ bool parse_processor_times(std::string_view line, LoadReading& reading);
 /// a tenth of what the busiest did do not count. Nor do those that had a core three times at most, but for the one that
 /// ran longest: threads of OpenMP spin for some milliseconds after their work. Absent where the system does not tell.
 std::optional<double> core_share(const LoadReading& before, const LoadReading& after);
+
+/// Whether another thread of this process has a core, or waits for one.
+bool other_threads_run();
+
+/// Processor time of all threads of the process over that of the thread that reads: 1 where no other works. Threads of
+/// OpenMP that spin after their work count as working. Absent where the system does not tell.
+std::optional<double> threads_used(const LoadReading& before, const LoadReading& after);
 
 }  // namespace gpubench

@@ -33,6 +33,11 @@ std::optional<double> share_under_load(const Measurement& measurement) {
   return share < min_core_share ? std::optional(share) : std::nullopt;
 }
 
+bool uses_one_thread(const Measurement& measurement) {
+  constexpr double one = 1.1;  // what else a process does now and then is no second thread
+  return measurement.conditions && measurement.conditions->threads_used && *measurement.conditions->threads_used <= one;
+}
+
 std::string_view what_it_shared(const Measurement& measurement) {
   return measurement.conditions && measurement.conditions->gpu_share ? "its GPU" : "its cores";
 }

@@ -42,6 +42,8 @@ struct DeviceConditions {
   /// Of the time in which a host operation's threads were ready to run, the part in which they had cores: below 0.9
   /// others took them. Absent on a GPU, in older runs, and where the system does not tell.
   std::optional<double> core_share = std::nullopt;
+  /// Of a host operation: processor time of the process over that of the thread that calls it. 1 where no other works.
+  std::optional<double> threads_used = std::nullopt;
   /// Of a GPU: 1 less the part of the time in which other processes computed on it, as sampled by its library. Absent
   /// on a CPU, in older runs, and where `gpu_share_absent_reason` says why.
   std::optional<double> gpu_share = std::nullopt;
@@ -255,6 +257,8 @@ struct Measurement {
   std::optional<Estimate> launch_seconds;
   /// What the host takes for one bare launch of a kernel; only where calls were timed.
   std::optional<Estimate> bare_launch_seconds;
+  /// Of a host operation that one thread does alone: what a call that does nothing takes.
+  std::optional<Estimate> empty_call_seconds;
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
   bool verified = false;                       ///< the operation offers a check and its result passed it
@@ -297,6 +301,9 @@ struct Measurement {
 
 /// The share of its cores, or of its GPU, that a point measured under load had; absent where it had enough.
 std::optional<double> share_under_load(const Measurement& measurement);
+
+/// Whether one thread did the work of a host operation.
+bool uses_one_thread(const Measurement& measurement);
 
 /// "its cores", or "its GPU", of such a point.
 std::string_view what_it_shared(const Measurement& measurement);

@@ -38,6 +38,7 @@ enum class AdviceCode {
   fuse,
   fewer_blocks,
   larger_grid,
+  more_threads,
   even_last_wave,
   more_bytes_in_flight,
   more_independent_work,
@@ -52,7 +53,7 @@ enum class AdviceCode {
   look_at_kernels
 };
 inline constexpr auto advice_code_names = std::to_array<std::string_view>(
-    {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "even_last_wave", "more_bytes_in_flight",
+    {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "more_threads", "even_last_wave", "more_bytes_in_flight",
      "more_independent_work", "coalesce", "smaller_format", "tensor_cores", "relieve_unit", "fewer_barriers",
      "less_power", "fewer_spills", "combine_updates", "look_at_kernels"});
 constexpr const auto& names_of(AdviceCode) { return advice_code_names; }

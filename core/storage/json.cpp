@@ -215,7 +215,7 @@ void describe(auto& visit, is_a<Variant> auto& it) {
 }
 
 PLAIN(DeviceConditions, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius),
-      SHARE(core_share), SHARE(gpu_share), FILLED(gpu_share_absent_reason), FILLED(throttle_reasons),
+      SHARE(core_share), OF(threads_used), SHARE(gpu_share), FILLED(gpu_share_absent_reason), FILLED(throttle_reasons),
       FILLED(absent_reason))
 PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks), OF(local_bytes))
 PLAIN(Grid, OF(blocks), OF(blocks_per_multiprocessor))
@@ -264,11 +264,12 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   } else {
     visit.field(OF(timings));
   }
-  fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), FILLED(variants), OF(cache_state), OF(verified),
-         OF(unoptimized_code), OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds), OF(conditions), OF(launches),
-         OF(grid), FILLED(counters), FILLED(absent_counters), FILLED(user_counters), FILLED(phases),
-         FILLED(work_differences), OF(activity), field_of("kernel_groups", it.kernels, Domain::not_negative, true),
-         FILLED(kernel_order), FILLED(kernel_order_reason), FILLED(kernel_counters_reason));
+  fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), ANY(empty_call_seconds), FILLED(variants),
+         OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds),
+         OF(conditions), OF(launches), OF(grid), FILLED(counters), FILLED(absent_counters), FILLED(user_counters),
+         FILLED(phases), FILLED(work_differences), OF(activity),
+         field_of("kernel_groups", it.kernels, Domain::not_negative, true), FILLED(kernel_order),
+         FILLED(kernel_order_reason), FILLED(kernel_counters_reason));
   visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",
                 it.kernels.size(), max_kernel_groups + 1);
   visit.require(

@@ -171,6 +171,10 @@ class State {
   /// times `call` and `graph` (--time) are of these, and on a CPU the time. Call it before `measure`.
   void as_called(std::function<void(Stream, std::int64_t)> calls);
 
+  /// For bindings of other languages: `calls(n)` makes n calls of a host operation's kind that do nothing. What one
+  /// takes is the operation's overhead where one thread does its work. Call it before `measure`.
+  void empty_calls(std::function<void(std::int64_t)> calls);
+
   /// Leaves this point out, with the reason; not a failure. `measure` then times nothing.
   void skip(std::string reason);
 

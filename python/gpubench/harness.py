@@ -159,6 +159,10 @@ def _takes_stream(function: Operation, caller: str) -> bool:
     return bool(needed)
 
 
+def _nothing() -> None:
+    """What a call costs by itself."""
+
+
 def settled(function: Operation, on_gpu: bool) -> Operation:
     """JAX returns before it has calculated: what its callables return is waited for. On a GPU it takes no stream, so that no clock sees its work."""
     jax: Any = sys.modules.get("jax")
@@ -395,7 +399,7 @@ class State:
             reset: tuple[Operation, bool] | None = getattr(self, "_reset", None)
             if reset is not None:
                 self._core.reset(*reset, prepare, self.on_gpu)
-            self._core.measure(settled(function, self.on_gpu), takes_stream, prepare, self.on_gpu)
+            self._core.measure(settled(function, self.on_gpu), takes_stream, prepare, self.on_gpu, settled(_nothing, self.on_gpu))
 
 
 class Benchmark:

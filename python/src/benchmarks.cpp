@@ -158,11 +158,16 @@ auto on_state(Call call) {
   return [call](StateHandle& self, Arguments... arguments) { return call(self.get(), arguments...); };
 }
 
-void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
+/// `nothing` is what an operation of the host that does nothing is.
+void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu,
+             nb::object nothing) {
+  Callback empty{std::move(nothing), false, prepare};
   Callback callback{std::move(function), takes_stream, std::move(prepare)};
   State& state = handle.get();
-  if (!std::exchange(handle.has_calls, true))  // a second `measure` is refused below, by its own name
+  if (!std::exchange(handle.has_calls, true)) {  // a second `measure` is refused below, by its own name
     state.as_called([&](Stream stream, std::int64_t calls) { callback.call(stream, calls, on_gpu); });
+    state.empty_calls([&](std::int64_t calls) { empty.call(nullptr, calls, on_gpu); });
+  }
   handle.harness([&] {
     if (on_gpu)
       state.measure([&](Stream stream) { callback(stream); });
@@ -318,7 +323,7 @@ void bind_benchmarks(nb::module_& module) {
       .def("verify", &set_check, "check"_a)
       .def("inputs", &set_inputs, "pool"_a, "fill"_a)
       .def("reset", &set_reset, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a)
-      .def("measure", &measure, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a);
+      .def("measure", &measure, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a, "nothing"_a);
   module.def("register", &register_operation, "name"_a, "kind"_a, "texts"_a, "number_names"_a, "numbers"_a,
              "function"_a, "repetitions"_a = nb::none());
   module.def("run", &run, "words"_a, "worker"_a, "say"_a);

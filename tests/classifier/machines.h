@@ -59,6 +59,20 @@ inline Calibration cpu() {
   return result;
 }
 
+/// The same with 4 cores, each of which has half of what all have of DRAM, and a quarter of all else.
+inline Calibration cpu_with_cores() {
+  Calibration result = cpu();
+  result.device.units = 4;
+  for (const Ceiling& each : cpu().ceilings)
+    if (each.resource != "launch")
+      result.ceilings.push_back(
+          ceiling(each.resource + "-one-core", each.value * (each.resource.starts_with("dram") ? 0.5 : 0.25)));
+  result.unit_levels = {{"l1-one-core", 8e3, {7.8e3, 8.2e3}},
+                        {"l2-one-core", 0.25e6, {0.24e6, 0.26e6}},
+                        {"l3-one-core", 32e6, {31e6, 33e6}}};
+  return result;
+}
+
 inline Ceiling& find(Calibration& calibration, const std::string& resource) {
   for (auto& each : calibration.ceilings)
     if (each.resource == resource) return each;
@@ -91,6 +105,14 @@ inline Measurement measured(double seconds, Work work, std::string device = "cud
       seconds;
   summary.median_ci95 = {seconds * (1.0 - relative_half_width), seconds * (1.0 + relative_half_width)};
   result.make_primary().seconds = summary;
+  return result;
+}
+
+/// An operation of the host in which so many threads work, and of which an empty call takes 1 ns.
+inline Measurement measured_on_host(double seconds, Work work, double threads) {
+  Measurement result = measured(seconds, std::move(work), "cpu");
+  result.conditions.emplace().threads_used = threads;
+  if (threads == 1.0) result.empty_call_seconds = Estimate{1e-9, {0.99e-9, 1.01e-9}};
   return result;
 }
 

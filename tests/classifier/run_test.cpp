@@ -104,5 +104,22 @@ TEST(ClassifyRun, SureVerdictsSurviveAModelThatIsSomewhatOff) {
   }
 }
 
+TEST(ClassifyRun, SerialPointsAreJudgedByOneCoreAndOthersByAll) {
+  gpubench::Run run;
+  run.calibrations = {cpu_with_cores()};
+  for (const double threads : {1.0, 3.9})
+    for (const double bytes : {1e9, 2e9, 4e9}) {
+      Measurement each = measured_on_host(bytes / (threads == 1.0 ? 10e9 : 20e9), streaming(bytes, 0.0), threads);
+      each.operation = threads == 1.0 ? "serial" : "parallel";
+      each.arguments = {{"n", static_cast<std::int64_t>(bytes), {}}};
+      run.points.push_back({std::move(each), {}, {}});
+    }
+  classify(run);
+  for (const Point& point : run.points) {
+    EXPECT_EQ(point.verdict->regime, Regime::memory) << point.verdict->evidence;
+    EXPECT_NEAR(point.verdict->achieved.value(), 1.0, 0.01);
+  }
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

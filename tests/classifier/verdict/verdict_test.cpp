@@ -28,7 +28,7 @@ TEST(Classify, Overhead) {
   EXPECT_THAT(verdict.evidence, HasSubstr("spends 2.00 us of 2.50 us on the launch"));
 }
 
-TEST(Classify, OverheadOfACpuIsNeverCertain) {
+TEST(Classify, OverheadOfACpuIsNotCertainWhereThreadsAreNotKnown) {
   // A loop of one thread takes as long.
   const auto verdict = classify(measured(1.25e-6, streaming(1e3, 1e3), "cpu"), cpu());
   EXPECT_EQ(verdict.regime, Regime::overhead);
@@ -40,6 +40,40 @@ TEST(Classify, LatencyOfACpuBesideUndeclaredFlopIsNearABoundary) {
   // As sines of bytes alone: what it calculates may be what it does all the time.
   EXPECT_EQ(classify(measured(1e-3, streaming(1e6, 1e6), "cpu"), cpu()).certainty, Certainty::boundary);
   EXPECT_EQ(classify(measured(1e-3, streaming(1e6, 1e6, 1e6), "cpu"), cpu()).certainty, Certainty::likely);
+}
+
+TEST(Classify, WhatOneThreadDoesIsJudgedByOneCore) {
+  const auto memory = classify(measured_on_host(0.21, streaming(1e9, 1e9), 1.0), cpu_with_cores());
+  EXPECT_EQ(memory.regime, Regime::memory);
+  EXPECT_EQ(memory.limiter, "dram");
+  EXPECT_NEAR(memory.achieved.value(), 0.2 / 0.21, 1e-3) << "of the 10 GB/s that one core has";
+  EXPECT_THAT(memory.evidence, HasSubstr("one thread works, so the ceilings are of one core of 4"));
+  const auto compute = classify(measured_on_host(0.0041, streaming(1e3, 0.0, 1e9), 1.0), cpu_with_cores());
+  EXPECT_EQ(compute.regime, Regime::compute);
+  ASSERT_FALSE(compute.advice.empty());
+  EXPECT_EQ(compute.advice.back().code, AdviceCode::more_threads);
+  EXPECT_FALSE(compute.advice.back().gain);
+  const auto all = classify(measured_on_host(0.21, streaming(1e9, 1e9), 3.9), cpu_with_cores());
+  EXPECT_EQ(all.regime, Regime::latency);
+  EXPECT_NEAR(all.achieved.value(), 0.1 / 0.21, 1e-3);
+}
+
+TEST(Classify, OneThreadStartsNoParallelRegion) {
+  // As long as an empty region, which it does not start.
+  const auto serial = classify(measured_on_host(1e-6, streaming(1e3, 0.0), 1.0), cpu_with_cores());
+  EXPECT_NE(serial.regime, Regime::overhead);
+  const auto call = classify(measured_on_host(1.1e-9, streaming(8.0, 0.0), 1.0), cpu_with_cores());
+  EXPECT_EQ(call.regime, Regime::overhead);
+  EXPECT_EQ(call.certainty, Certainty::certain);
+  EXPECT_THAT(call.evidence, HasSubstr("takes 1.10 ns, little longer than an empty call (1.00 ns)"));
+  const auto parallel = classify(measured_on_host(1.1e-6, streaming(1e3, 0.0), 3.9), cpu_with_cores());
+  EXPECT_EQ(parallel.regime, Regime::overhead);
+  EXPECT_EQ(parallel.certainty, Certainty::certain);
+}
+
+TEST(Classify, OneThreadHasNoLaunchWhereACalibrationKnowsNoSingleCore) {
+  const auto verdict = classify(measured_on_host(1e-6, streaming(1e3, 0.0, 1e3), 1.0), cpu());
+  EXPECT_EQ(verdict.regime, Regime::latency);
 }
 
 TEST(Classify, MemoryOfDram) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace gpubench {
 namespace {
 
@@ -34,6 +36,31 @@ TEST(CoreShare, OfAThreadThatSleptIsNotLow) {
 TEST(CoreShare, IsAbsentWhereTheSystemDoesNotTell) {
   EXPECT_FALSE(core_share({}, {}));
   EXPECT_FALSE(core_share({{{1, {2.0, 1.0}}}, 0.0, 0.0}, {{{1, {2.0, 1.0}}}, 0.0, 0.0}));
+}
+
+TEST(ThreadsUsed, IsTheTimeOfAllOverThatOfTheCaller) {
+  const LoadReading before{.threads = {{1, {1.0, 0.0}}, {2, {5.0, 0.0}}}, .own = 1, .process = 6.0};
+  LoadReading after{.threads = {{1, {1.5, 0.0}}, {2, {5.0, 0.0}}, {3, {0.0, 1.0}}}, .own = 1, .process = 6.5};
+  EXPECT_DOUBLE_EQ(threads_used(before, after).value(), 1.0);
+  after.threads[2].ran = 5.4;
+  after.threads[3].ran = 0.1;
+  EXPECT_DOUBLE_EQ(threads_used(before, after).value(), 2.0);
+  after.process = 7.5;  // one more thread has come and gone
+  EXPECT_DOUBLE_EQ(threads_used(before, after).value(), 3.0);
+  EXPECT_FALSE(threads_used(before, before));
+  EXPECT_FALSE(threads_used({}, {}));
+}
+
+TEST(ThreadsUsed, OfThisProcess) {
+  const auto work = [](int times) {
+    volatile double sum = 0.0;
+    for (int i = 0; i < times * 1'000'000; ++i) sum = sum + 1.0;
+  };
+  const LoadReading before = read_load();
+  work(5);
+  EXPECT_NEAR(threads_used(before, read_load()).value(), 1.0, 0.05);
+  std::thread(work, 15).join();
+  EXPECT_NEAR(threads_used(before, read_load()).value(), 4.0, 1.0);
 }
 
 TEST(Load, IsReadFromTheFirstLineOfProcStat) {

@@ -253,6 +253,7 @@ DeviceConditions conditions(Random& random) {
           random.texts(),
           random.text(),
           share,
+          random.flip() ? std::optional(1.5) : std::nullopt,
           random.flip() ? std::optional(0.25) : std::nullopt,
           random.text()};
 }
@@ -324,6 +325,7 @@ Measurement measurement(Random& random) {
   result.work = work(random);
   result.timings = random.list(3, [&] { return timing(random); });
   if (random.flip()) result.launch_seconds = estimate(random);
+  if (random.flip()) result.empty_call_seconds = estimate(random);
   result.variants = random.list(2, [&] {
     Variant variant{random.of<Ablation>(ablation_names), 0.25 * static_cast<double>(random.whole(0, 3)), {}, ""};
     if (random.flip())
