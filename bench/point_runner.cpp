@@ -117,7 +117,7 @@ std::unique_ptr<Timer> host_timer(const Declaration& declared, const Batch& batc
 
 /// Threads of OpenMP spin for milliseconds after what they did before. An operation may have some that never rest.
 void let_other_threads_rest() {
-  constexpr int looks = 40;
+  constexpr int looks = 100;
   for (int i = 0; i < looks && other_threads_run(); ++i) std::this_thread::sleep_for(std::chrono::microseconds(500));
 }
 

@@ -22,7 +22,7 @@ from typing import Any, Callable, Iterator, Mapping, cast
 from . import _core
 from ._frameworks import current_stream
 from ._work import Work, prepare, watch
-from .harness import Benchmark, bytes_of, is_array, refuse_what_runs_nothing, run, settled
+from .harness import Benchmark, bytes_of, empty_call_of, is_array, refuse_what_runs_nothing, run, settled
 from .runs import (Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, program,
                    refuse_a_fork)
 
@@ -141,6 +141,7 @@ class GPUProfiler:
         call = settled(functools.partial(operation, *arguments, **keywords), self._on_gpu())
         if lightweight:
             return self._lightly(call)
+        self._empty_call = empty_call_of(_arrays((arguments, keywords)))
         seconds, result, work = self._once(call, (arguments, keywords))
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
@@ -229,6 +230,7 @@ class GPUProfiler:
     def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None, brief: bool) -> Point:
         def operation(state: Any) -> None:
             work.declare(state)
+            state.empty_call = self._empty_call
             state.measure(call)
 
         torch: Any = sys.modules.get("torch")

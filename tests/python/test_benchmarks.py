@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations of NumPy on the CPU through the harness."""
 import functools
+import json
 import subprocess
 import sys
 import threading
@@ -163,6 +164,25 @@ def test_a_harness_failure_stays_one_though_python_catches_it(quick):
             pass
 
     assert "twice" in gpubench.run(twice, **quick).failures["twice"]
+
+
+def test_an_empty_call_is_of_the_library_whose_arrays_are_read(quick, tmp_path):
+    array = numpy.ones(8)
+    empty = gpubench.harness.empty_call_of([3, "text", array])
+    assert (empty.func, [each.size for each in empty.args]) == (numpy.add, [0, 0])
+    assert gpubench.harness.empty_call_of([3, object()]) is gpubench.harness.empty_call_of([])
+    chosen = []
+
+    @gpubench.benchmark
+    def adds(state):
+        state.reads(array)
+        chosen.append(state.empty_call.func)
+        state.measure(lambda: numpy.add(array, array))
+
+    adds.run(**quick).save(tmp_path / "run.json")
+    measured = json.loads((tmp_path / "run.json").read_text())["points"][0]["measurement"]
+    assert chosen[0] is numpy.add
+    assert measured["conditions"]["threads_used"] < 2 and measured["empty_call_seconds"]["value"] > 0
 
 
 def test_reset_runs_before_each_execution(quick):
