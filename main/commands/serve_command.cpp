@@ -277,13 +277,15 @@ int run_serve(const ServeOptions& options) {
   if (!site.server().bind_to_port((inside.path() / "pages").string(), 80))  // the number means nothing there
     throw std::runtime_error(
         fmt::format("no socket can be made in {}; set TMPDIR to a place where you may write.", inside.path().string()));
-  show(fmt::format("{} is at http://127.0.0.1:{}/ until Ctrl-C.\n", printable(folder), front->port()));
-  (void)std::fflush(stdout);
   std::atomic<bool> ended = false;
   std::thread listener([&] {
     site.server().listen_after_bind();
     ended = true;
   });
+  // A server that does not run yet cannot be stopped.
+  while (!site.server().is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  show(fmt::format("{} is at http://127.0.0.1:{}/ until Ctrl-C.\n", printable(folder), front->port()));
+  (void)std::fflush(stdout);
   while (Interruption::noted() == 0 && !ended) front->accept_for(std::chrono::milliseconds(50));
   front.reset();
   site.server().stop();

@@ -49,8 +49,8 @@ class Serve(unittest.TestCase):
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
+            self.process.terminate()  # killed it would leave its folder
+        self.process.communicate(timeout=300)
 
     def ask(self, path, method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
@@ -172,6 +172,15 @@ class Serve(unittest.TestCase):
         self.assertIn("torn.json", self.json("/api/profiler/kernels?file=torn.json", 422)["error"])
         for file in ("list", "deep"):
             self.assertEqual(self.ask(f"/api/profiler/compile?file={file}.compile.json")[0], 422)
+
+    def test_ends_by_a_signal_that_comes_at_once(self):
+        for _ in range(5):
+            process = subprocess.Popen([PROGRAM, "serve", str(self.folder), "--port=0"], stdout=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            with process.stdout:
+                process.stdout.readline()
+                process.terminate()
+                self.assertEqual(process.wait(60), 0)
 
     def test_ends_by_ctrl_c_and_says_that_a_port_is_taken(self):
         other = subprocess.run([PROGRAM, "serve", str(self.folder), f"--port={self.port}"], capture_output=True, text=True, timeout=300)
