@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from typing import Any, Callable, Iterable
 
@@ -10,10 +11,44 @@ from .harness import pipe_of
 
 _NO_TRAFFIC = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "detach",
                "lift_fresh", "item", "_local_scalar_dense", "set_", "resize_", "alias", "is_same_size", "sym_size"}
-_GATHERS = {"embedding", "index_select", "gather", "index", "take", "take_along_dim"}
+_BAGS = {"_embedding_bag", "_embedding_bag_forward_only"}
+_GATHERS = {"embedding", "index_select", "gather", "index", "take", "take_along_dim", *_BAGS}
 _SCATTERS = {"scatter", "scatter_", "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_",
-             "index_copy", "index_copy_", "embedding_dense_backward"}
+             "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "scatter_reduce",
+             "scatter_reduce_", "put", "put_", "embedding_dense_backward"}
 _RANDOM_SECTOR = 32
+_DRAWS = {"uniform_", "normal_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_", "log_normal_"}
+_OVERWRITES = {"zero_", "fill_", "copy_", "_foreach_zero_", "_foreach_copy_", *_DRAWS}
+_LOOKUPS = {"trace", "searchsorted", "bucketize", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"}
+_MOVES = {"clone", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "constant_pad_nd", "tril", "triu", "diag_embed", "unsafe_split",
+          "block_diag", "zeros", "ones", "full", "eye", "masked_fill", "masked_fill_", "masked_select",
+          "slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter", *_OVERWRITES, *_LOOKUPS} - _DRAWS
+
+
+def _copies_a_view(name: str) -> bool:
+    return name.endswith("_copy") and name not in ("_to_copy", "index_copy")
+
+
+def _touches_elements(name: str, args: Any) -> bool:
+    """Whether what gathers or scatters touches single elements, and not rows of whole sectors."""
+    table, where = args[0], args[1]
+    if name.startswith("index"):
+        rows = len(where) < table.ndim if isinstance(where, (list, tuple)) else (where + 1) % max(1, table.ndim) != 0
+    else:
+        rows = "embedding" in name
+    return not rows or table.shape[-1] * table.element_size() < _RANDOM_SECTOR
+
+
+def _adds(name: str, args: Any, keywords: Any) -> bool:
+    """Whether what scatters adds to what is there."""
+    if "put" in name:
+        return len(args) > 3 and bool(args[3])
+    return any(each in name for each in ("add", "backward", "reduce")) or "reduce" in keywords
+
+
+def _fills_a_new_one(name: str) -> bool:
+    """From a tensor of which it takes the shape alone."""
+    return name.endswith("_like") or name.startswith("new_")
 
 
 def _storage_address(tensor: Any) -> int:
@@ -59,11 +94,12 @@ class Work:
         return all(not each.numel() or _storage_address(each) in self._made for each in tensors)
 
     def tensor_bytes(self, tensor: Any) -> int:
-        """Of one pass over it; what is broadcast counts once."""
+        """Of one pass over it; what is broadcast or overlaps counts once."""
         size = int(tensor.numel() * tensor.element_size())
         try:
-            storage = tensor.untyped_storage()
-            size = min(size, int(storage.nbytes()))
+            dimensions = [(length, step) for length, step in zip(tensor.shape, tensor.stride()) if step and size]
+            distinct = min(math.prod(length for length, _ in dimensions), 1 + sum((length - 1) * step for length, step in dimensions))
+            size = min(size, int(distinct * tensor.element_size()))
             address = int(tensor.data_ptr())
             self._storages[address] = max(size, self._storages.get(address, 0))
         except Exception:  # noqa: BLE001: a tensor without storage (sparse, wrapped) keeps its declared size
@@ -148,16 +184,16 @@ def _watcher() -> Any:
         def note(work: Work, operator: Any, args: Any, keywords: Any, result: Any) -> None:
             schema = operator._schema
             name = schema.name.split("::")[-1]
-            outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor)]
+            written_to = [args[place] if place < len(args) else keywords.get(each.name) for place, each in enumerate(schema.arguments)
+                          if each.alias_info is not None and each.alias_info.is_write]
+            changed = [each for each in tree_flatten(written_to)[0] if isinstance(each, torch.Tensor)]
+            outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor)] or changed
             is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
             if not is_view and not schema.is_mutable:
                 work.made(outputs)
             if is_view or name in _NO_TRAFFIC or not outputs:
                 return
             work.operators.append(name)
-            written_to = [args[place] if place < len(args) else keywords.get(each.name) for place, each in enumerate(schema.arguments)
-                          if each.alias_info is not None and each.alias_info.is_write]
-            changed = [each for each in tree_flatten(written_to)[0] if isinstance(each, torch.Tensor)]
             if schema.is_mutable and not name.endswith("_out") and "out" not in keywords and not work.made_all(changed):
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
             if torch._C._current_graph_task_id() != -1:
@@ -170,25 +206,35 @@ def _watcher() -> Any:
             read = sum(map(work.tensor_bytes, inputs))
             table = max((each.numel() * each.element_size() for each in inputs), default=0)
             if name in _GATHERS:
-                read = written + sum(each.numel() * each.element_size() for each in inputs[1:])
-                contiguous = outputs[0].shape[-1] * outputs[0].element_size() if name in (
-                    "embedding", "index_select") and outputs[0].ndim > 1 else outputs[0].element_size()
-                if contiguous < _RANDOM_SECTOR:
-                    work.random_reads += outputs[0].numel()
+                gathered = inputs[1].numel() * outputs[0].shape[-1] if name in _BAGS else outputs[0].numel()
+                read = gathered * outputs[0].element_size() + sum(each.numel() * each.element_size() for each in inputs[1:])
+                if _touches_elements(name, args):
+                    work.random_reads += gathered
                     work.random_bytes = max(work.random_bytes, table)
             elif name in _SCATTERS and inputs:
-                source = inputs[-1]
+                adds, touched = _adds(name, args, keywords), inputs[0 if "backward" in name else -1].numel()
+                if name.startswith("index_fill"):
+                    touched = inputs[1].numel() * (outputs[0].numel() // outputs[0].shape[args[1]] if outputs[0].numel() > 1 else 1)
                 if schema.is_mutable:  # of the rest it touches nothing
-                    written = source.numel() * outputs[0].element_size()
-                    read = written + sum(each.numel() * each.element_size() for each in inputs[1:])
-                work.random_updates += source.numel()
-                work.random_bytes = max(work.random_bytes, outputs[0].numel() * outputs[0].element_size())
+                    written = touched * outputs[0].element_size()
+                    read = written * adds + sum(each.numel() * each.element_size() for each in inputs[1:])
+                if _touches_elements(name, args):
+                    work.random_updates += touched
+                    work.random_bytes = max(work.random_bytes, outputs[0].numel() * outputs[0].element_size())
+            elif _fills_a_new_one(name):
+                read = 0
+            elif name in _OVERWRITES:
+                read -= sum(map(work.tensor_bytes, outputs))
+            elif name in _LOOKUPS or _copies_a_view(name):
+                read = sum(min(written, work.tensor_bytes(each)) for each in inputs)
             work.bytes_read += read
             work.bytes_written += written
             if name in _GATHERS:
+                flops, matrix = gathered * (name in _BAGS), False
+            elif name in _MOVES or _copies_a_view(name) or _fills_a_new_one(name):
                 flops, matrix = 0, False
             elif name in _SCATTERS and inputs:
-                flops, matrix = inputs[-1].numel() * outputs[0].is_floating_point(), False
+                flops, matrix = touched * adds * outputs[0].is_floating_point(), False
             else:
                 flops, matrix = _flops_of(torch, operator, operator._overloadpacket, args, keywords, result)
             if matrix and outputs[0].is_complex():

@@ -217,6 +217,25 @@ class TestWork:
         work = self.of(lambda: x.gather(0, index))
         assert work.random_reads == 50 and work.random_bytes == 4000
 
+    @pytest.mark.parametrize("call, read, written", [
+        ("narrow_copy(m, 0, 3, 8)", 8192, 8192), ("slice_copy(m, 0, 3, 11)", 8192, 8192), ("select_copy(m, 0, 3)", 1024, 1024),
+        ("diagonal_copy(m)", 1024, 1024), ("expand_copy(m[:1], (1024, 1024))", 1024, 1 << 20), ("unfold_copy(m[0], 0, 64, 1)", 1024, 961 * 64),
+        ("narrow(m, 0, 3, 8).clone()", 8192, 8192), ("select(m, 0, 3).clone()", 1024, 1024), ("clone(m[:1].expand(1024, 1024))", 1024, 1 << 20),
+        ("index_copy(m, 0, i, m[:2])", 1024 * 1026 + 4, 1 << 20), ("empty(1024, 1024).index_copy_(0, i, m[:2])", 2048 + 4, 2048),
+        ("empty(1024, 1024).copy_(m)", 1 << 20, 1 << 20), ("zeros_like(m)", 0, 1 << 20), ("empty(1024, 1024).zero_()", 0, 1 << 20),
+        ("empty(1024, 1024).index_fill_(0, i, 2.)", 4, 2048), ("searchsorted(m.view(-1), m[0])", 3072, 2048),
+        ("_foreach_copy_([torch.empty(1024, 1024)], [m])", 1 << 20, 1 << 20)])
+    def test_what_moves_a_part_reads_that_alone_and_calculates_nothing(self, call, read, written):
+        m, i = self.torch.ones(1024, 1024), self.torch.zeros(2, dtype=self.torch.int64)
+        work = self.of(lambda: eval("torch." + call, {"torch": self.torch, "m": m, "i": i}))
+        assert (work.bytes_read, work.bytes_written, work.flops) == (4 * read, 4 * written, {})
+        assert work.random_updates == 0, "it writes whole rows"
+
+    def test_a_bag_adds_its_rows(self):
+        table, index = self.torch.ones(100_000, 64), self.torch.zeros(2, 5, dtype=self.torch.int64)
+        work = self.of(lambda: self.torch.nn.functional.embedding_bag(index, table, mode="sum"))
+        assert work.bytes_read < 3000 and work.flops == {"fp32": 640}
+
     def test_views_move_nothing(self):
         x = self.torch.ones(10, 10)
         assert not self.of(lambda: x.T.reshape(-1, 1).T.view(10, 10) if False else x.T).known
