@@ -9,7 +9,6 @@
 """
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import os
@@ -20,6 +19,7 @@ from contextlib import nullcontext
 from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
+from ._arguments import Parser
 from ._frameworks import current_stream
 from ._work import Work, prepare, watch
 from .harness import Benchmark, bytes_of, empty_call_of, is_array, refuse_what_runs_nothing, run, settled
@@ -335,18 +335,18 @@ def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_ana
 
 def main(words: list[str] | None = None) -> int:
     """The command gpu-profile."""
-    parser = argparse.ArgumentParser("gpu-profile", description="Says what limits operations of PyTorch on this device.")
+    parser = Parser("gpu-profile", description="Says what limits operations of PyTorch on this device.")
     parser.add_argument("--visualize", action="store_true", help="draw gpu_performance_analysis.png")
     parser.add_argument("--profile", choices=("cos", "matmul"), help="profile one operation")
     parser.add_argument("--size", type=int, default=1_000_000, help="elements (default: 1000000)")
     parser.add_argument("--device", help="cuda:0, cpu (default: the first GPU, else the CPU)")
-    chosen = parser.parse_args(words)
-    if not chosen.visualize and not chosen.profile:
-        parser.print_help()
-        return 64
-    if chosen.size < 1:
-        parser.error("--size takes a positive number")
     try:
+        chosen = parser.parse_args(words)
+        if not chosen.visualize and not chosen.profile:
+            parser.print_help()
+            return 64
+        if chosen.size < 1:
+            parser.error("--size takes a positive number")
         if chosen.profile:
             _show(chosen.profile, chosen.size, chosen.device)
         if chosen.visualize:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from . import _core
+from ._arguments import Parser
 from .pytorch import (FlameGraphGenerator, HTAAnalyzer, MemoryProfiler, TimelineGenerator, TorchCompileAnalyzer,
                       UnifiedProfiler)
 
@@ -138,7 +139,7 @@ def _above_0(text: str) -> float:
 
 def main(words: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m gpubench.torch_cli", description="Profiles PyTorch programs.")
+    parser = Parser("python -m gpubench.torch_cli", description="Profiles PyTorch programs.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Any, words: str, takes: str) -> argparse.ArgumentParser:
@@ -169,13 +170,13 @@ def main(words: Sequence[str] | None = None) -> int:
     compiled = command("compile", _compile, "Say what torch.compile makes of a script's `model` with its `sample_input`", "module")
     compiled.add_argument("--backend", default="inductor", help="of torch.compile")
     compiled.add_argument("--mode", default="default", help="of torch.compile")
-    chosen = parser.parse_args(words)
-    if chosen.takes == "script":
-        if chosen.script[:1] == ["--"]:
-            chosen.script = chosen.script[1:]
-        if not chosen.script:
-            parser.error("give a Python script")
     try:
+        chosen = parser.parse_args(words)
+        if chosen.takes == "script":
+            if chosen.script[:1] == ["--"]:
+                chosen.script = chosen.script[1:]
+            if not chosen.script:
+                parser.error("give a Python script")
         return int(chosen.run(chosen) or 0)
     except (_core.Error, ImportError) as error:
         print(f"gpubench: {error}", file=sys.stderr)

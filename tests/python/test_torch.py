@@ -165,7 +165,8 @@ def test_commands_refuse_in_words(tmp_path):
 @pytest.mark.parametrize("command, script, code, said", [
     (["profile"], "raise SystemExit(3)", 3, "own.py ended with 3"), (["memory"], "1/0", 1, "ZeroDivisionError"),
     (["compile"], "raise SystemExit(3)", 64, "ended with 3 before"), (["compile", "--backend", "nope"], "model, sample_input = abs, 1", 64, "no backend 'nope'"),
-    (["memory", "--interval", "0"], "", 2, "above 0, not 0")])
+    (["memory", "--interval", "0"], "", 64, "above 0, not 0. See python -m gpubench.torch_cli memory --help."),
+    (["wrong"], "", 64, "invalid choice: 'wrong'")])
 def test_commands_end_as_the_script_does(tmp_path, command, script, code, said):
     pytest.importorskip("torch")
     (tmp_path / "own.py").write_text(script)

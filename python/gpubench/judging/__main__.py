@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 from .. import _core
+from .._arguments import Parser
 from .adapters import benchmark_program, problem_of
 from .contest import Judge, candidates_of, rank, refuse_names_of_modules
 from .page import lines_of, page_of
@@ -121,14 +122,9 @@ def _run(chosen: Any) -> int:
     return code
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> Any:
-        raise _core.UsageError(f"{message[:1].upper()}{message[1:]}. See gpubench judge --help.")
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """The command line. 0: all right; 2: one is wrong or refused; 64: wrong usage."""
-    parser = _Parser("gpubench judge", allow_abbrev=False)
+    parser = Parser("gpubench judge", allow_abbrev=False)
     _words(parser)
     try:
         return _run(parser.parse_args(words))
