@@ -23,6 +23,8 @@ int Descriptor::close() {
   return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno;
 }
 
+int Descriptor::sync() const { return ::fsync(number_) == 0 ? 0 : errno; }
+
 int write_all(const Descriptor& file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file.number(), text.data(), text.size());
@@ -30,8 +32,7 @@ int write_all(const Descriptor& file, std::string_view text) {
     if (written < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  // Before the rename: else a crash may leave an empty file under the final name (ext4 with delayed allocation).
-  return ::fsync(file.number()) == 0 ? 0 : errno;
+  return 0;
 }
 
 std::string read_all(const Descriptor& file) {
@@ -74,6 +75,8 @@ TemporaryFile::~TemporaryFile() {
 }
 
 int TemporaryFile::keep_as(const std::filesystem::path& target) {
+  // Else a crash may leave an empty file under the final name (ext4 with delayed allocation).
+  if (const int error = descriptor_.sync(); error != 0) return error;
   if (const int error = descriptor_.close(); error != 0) return error;
   if (std::rename(path_.c_str(), target.c_str()) != 0) return errno;
   path_.clear();

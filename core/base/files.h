@@ -23,6 +23,8 @@ class Descriptor {
 
   [[nodiscard]] bool open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }
+  /// Has what was written reach the disk; returns 0 or errno.
+  [[nodiscard]] int sync() const;
   /// Closes now; returns 0 or errno, for some systems tell of a full disk only here.
   int close();
 
@@ -30,7 +32,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// Writes all of the text and has it reach the disk. Returns 0 or errno.
+/// Writes all of the text. Returns 0 or errno.
 int write_all(const Descriptor& file, std::string_view text);
 /// All that a regular file holds, wherever it has been read up to.
 std::string read_all(const Descriptor& file);
@@ -47,7 +49,7 @@ class TemporaryFile {
 
   [[nodiscard]] int error() const { return error_; }
   [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
-  /// Closes and puts it in the target's place at once. Returns 0 or errno.
+  /// Has all of it reach the disk, and puts it in the target's place at once. Returns 0 or errno.
   int keep_as(const std::filesystem::path& target);
 
  private:

@@ -205,6 +205,7 @@ void check_writable(const std::filesystem::path& file) {
   if (probe.error() != 0) fail_write(file, probe.error());
   // A disk that is full takes a new name but no bytes.
   if (const int error = write_all(probe.descriptor(), std::string(4096, ' ')); error != 0) fail_write(file, error);
+  if (const int error = probe.descriptor().sync(); error != 0) fail_write(file, error);
 }
 
 void write_file(const std::filesystem::path& file, std::string_view text) {

@@ -2,6 +2,7 @@
 #include "core/base/files.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,15 @@
 #include <vector>
 
 #include "tests/matchers.h"
+
+namespace {
+int waits_for_disk = 0;
+}
+/// In the place of the C library's.
+extern "C" int fsync(int file) {
+  ++waits_for_disk;
+  return fdatasync(file);
+}
 
 namespace gpubench {
 namespace {
@@ -38,6 +48,14 @@ TEST_F(Temporary, TheTargetIsMadeAndReplaced) {
     EXPECT_EQ(contents(), text);
     EXPECT_THAT(names(), ElementsAre("run.json"));
   }
+}
+
+TEST_F(Temporary, TheDiskIsWaitedForOnceAllIsWritten) {
+  TemporaryFile beside(folder_);
+  waits_for_disk = 0;
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(write_all(beside.descriptor(), "a part"), 0);
+  ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
+  EXPECT_EQ(waits_for_disk, 1);
 }
 
 TEST(PrivateFolder, IsForThisUserAloneAndGoesWithAllInIt) {
