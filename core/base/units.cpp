@@ -13,6 +13,7 @@ namespace gpubench {
 namespace {
 
 constexpr std::string_view not_a_number = "n/a";
+constexpr double most_in_digits = 1e15;  // beyond it is a power of ten
 
 struct Prefix {
   double factor;
@@ -44,7 +45,9 @@ std::string scaled(double value, int digits, std::string_view unit,
   while (chosen + 1 < steps.size() && std::abs(value) >= steps[chosen + 1].factor * rounding) ++chosen;
   const double mantissa = value / steps[chosen].factor;
   const double snapped = chosen > 0 && std::abs(mantissa) < 1.0 ? std::copysign(1.0, value) : mantissa;
-  return fmt::format("{} {}{}", significant(snapped, digits), steps[chosen].letter, unit);
+  return fmt::format("{} {}{}",
+                     std::abs(snapped) < most_in_digits ? significant(snapped, digits) : format_count(snapped),
+                     steps[chosen].letter, unit);
 }
 
 }  // namespace
@@ -71,6 +74,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1024.0;
     ++chosen;
   }
+  if (std::abs(bytes) >= most_in_digits) return fmt::format("{} {}", format_count(bytes), units[chosen]);
   const bool decimal = std::abs(bytes) < 9.95 && std::abs(bytes - std::round(bytes)) >= 0.05;
   return fmt::format("{:.{}f} {}", bytes, decimal ? 1 : 0, units[chosen]);
 }
@@ -85,7 +89,7 @@ std::string format_percent(double fraction) {
 
 std::string format_count(double count) {
   if (!std::isfinite(count)) return std::string(not_a_number);
-  if (std::abs(count) >= 1e15) {
+  if (std::abs(count) >= most_in_digits) {
     const double power = std::floor(std::log10(std::abs(count)));
     return fmt::format("{:.1f} x 10^{:.0f}", count / std::pow(10.0, power), power);
   }

@@ -78,6 +78,8 @@ TEST(Units, NumbersHaveNoExponent) {
   EXPECT_EQ(format_number(12345.0), "12 300");
   EXPECT_EQ(format_number(-1.5), "-1.5");
   EXPECT_EQ(format_number(1e300), "1.0 x 10^300");
+  EXPECT_EQ(format_seconds(1e300), "1.0 x 10^300 s");
+  EXPECT_EQ(format_bytes(1e300), "8.9 x 10^284 PiB");
   EXPECT_EQ(format_number(std::numeric_limits<double>::infinity()), "n/a");
 }
 
