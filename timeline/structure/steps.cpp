@@ -219,11 +219,9 @@ class Replay {
       : at_roof_(at_roof), free_launches_(free_launches), end_(start_ns), new_end_(static_cast<double>(start_ns)) {}
 
   void add(const StepWork& work) {
-    std::erase_if(running_, [&](const Running& one) {
-      if (one.end > work.ran.from) return false;
-      if (one.end >= done_.end) done_ = one;
-      return true;
-    });
+    const auto running = running_.upper_bound(work.ran.from);
+    if (running != running_.begin()) done_ = *std::prev(running);
+    running_.erase(running_.begin(), running);
     const auto ns = [&](IdleCause cause) { return static_cast<double>(work[cause]); };
     const auto from = static_cast<double>(work.ran.from);
     double begin = from;
@@ -238,31 +236,27 @@ class Replay {
       by_host = other > 0.0 || (!free_launches_ && ns(IdleCause::launch) + ns(IdleCause::recording) > 0.0);
       // A host that does nothing but launch keeps up where launches are free.
       if (free_launches_ && !by_host) earlier_ = from - begin;
-    } else if (done_.end != never) {
-      begin = from - static_cast<double>(done_.end) + done_.new_end;  // as long after what had ended last
+    } else if (done_) {
+      begin = from - static_cast<double>(done_->first) + done_->second;  // as long after what had ended last
     }
     if (by_host)
       begin = std::max(begin, from - earlier_);
     else if (!free_launches_ && work.call_ns != never)
       begin = std::max(begin, std::min(from, static_cast<double>(work.call_ns)) - earlier_);
     const double end = begin + static_cast<double>(work.ran.length()) * (at_roof_ ? work.at_roof : 1.0);
-    running_.push_back({work.ran.to, end});
+    running_.emplace(work.ran.to, end);
     end_ = std::max(end_, work.ran.to);
     new_end_ = std::max(new_end_, end);
   }
   [[nodiscard]] double end_ns() const { return new_end_; }
 
  private:
-  struct Running {
-    std::int64_t end = never;
-    double new_end = 0.0;
-  };
   bool at_roof_, free_launches_;
   std::int64_t end_;
   double new_end_;
-  double earlier_ = 0.0;  ///< than it was, the host comes to its calls
-  std::vector<Running> running_;
-  Running done_;
+  double earlier_ = 0.0;                                 ///< than it was, the host comes to its calls
+  std::multimap<std::int64_t, double> running_;          ///< new ends by end
+  std::optional<std::pair<std::int64_t, double>> done_;  ///< what ended last before the work that is added
 };
 
 /// The sums of one GPU.
