@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/parallel.h"
@@ -85,6 +86,11 @@ std::vector<Part> parts_of(const std::vector<fs::path>& files_and_folders) {
     std::ranges::sort(found);
     for (fs::path& file : found) parts.push_back({std::move(file), true, {}, {}});
   }
+  std::set<fs::path> seen;
+  std::error_code error;
+  for (const Part& part : parts)
+    if (const fs::path file = fs::canonical(part.file, error); !error && !seen.insert(file).second)
+      throw storage::ReadError(fmt::format("{} is given twice; give one file of each rank", part.file.string()));
   return parts;
 }
 

@@ -44,8 +44,8 @@ class Timeline:
     not. Several files, and folders of them, are the ranks of one program."""
 
     def __init__(self, *files: PathLike):
-        if not files:
-            raise TypeError("Timeline() takes a trace, or several of one program, one a rank")
+        if not files or not all(isinstance(each, (str, os.PathLike)) for each in files):
+            raise TypeError("Timeline() takes a trace, or several of one program, one a rank; Timeline(*files) takes a list")
         self.file = ", ".join(os.fspath(each) for each in files)
         self._core = _core.Timeline.read([os.fspath(each) for each in files])
         self._tables: dict[tuple[str, str], Any] = {}

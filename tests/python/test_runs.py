@@ -119,8 +119,9 @@ def test_bad_files_are_refused_with_their_names(tmp_path):
         gpubench.load(tmp_path / "broken.json")
     with pytest.raises(gpubench.ReadError):
         gpubench.Timeline(tmp_path / "none.json")
-    with pytest.raises(TypeError, match="takes a trace"):
-        gpubench.Timeline()
+    for files in ((), (["a.json", "b.json"],)):
+        with pytest.raises(TypeError, match=r"takes a trace.*Timeline\(\*files\) takes a list"):
+            gpubench.Timeline(*files)
 
 
 def test_calibrations_are_kept(tmp_path):

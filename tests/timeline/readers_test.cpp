@@ -64,7 +64,9 @@ TEST_F(Timelines, refuse_two_files_of_one_rank_and_folders_without_a_trace) {
   const auto a = file("a.json", of_rank(base, 0, "3")), b = file("rank3.json", of_rank(base, 0));
   EXPECT_THAT(refusal({a, b}), AllOf(HasSubstr("two traces are of rank 3: "), HasSubstr("a.json and "),
                                      HasSubstr("rank3.json; give one of them")));
-  EXPECT_THAT(refusal({a, a}), HasSubstr("two traces are of rank 3"));
+  const auto nobody = file("trace.json", of_rank(base, 0));
+  EXPECT_THAT(refusal({nobody, folder_ / "." / "trace.json"}),
+              HasSubstr("trace.json is given twice; give one file of each rank"));
   std::filesystem::create_directories(folder_ / "empty");
   EXPECT_THAT(refusal({folder_ / "empty"}), HasSubstr("this folder has no trace; give one with files such as"));
   file("empty/settings.json", "[1]");
