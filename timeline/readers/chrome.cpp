@@ -297,7 +297,7 @@ class ChromeReader {
   void instant() {
     if (event_.name != "[memory]") {
       if (event_.time && has_place())
-        marks_.push_back({{*event_.time, timeline_.names.number(event_.name), 0}, thread_of(thread_key())});
+        timeline_.marks.push_back({*event_.time, timeline_.names.number(event_.name), thread_of(thread_key())});
       return;
     }
     constexpr std::int64_t cuda = 1;
@@ -410,6 +410,7 @@ class ChromeReader {
   // --- at the end -----------------------------------------------------------------------------------------------
 
   void finish() {
+    place_marks();
     for (const auto& [key, process] : processes_)
       if (const auto name = process_names_.find(key); name != process_names_.end())
         timeline_.processes[process].name = name->second;
@@ -431,7 +432,6 @@ class ChromeReader {
     if (fields_.rank && !timeline_.processes.empty()) timeline_.processes[main].rank = fields_.rank;
     demangle_kernels(timeline_);
     rebase();
-    add_marks();
     if (fields_.own) join();
     sort(timeline_);
     bind_flows(timeline_, points_, thread_of_track_);
@@ -442,6 +442,20 @@ class ChromeReader {
     if (unnamed_ > 0)
       timeline_.warnings.push_back(
           fmt::format("{}: {} no name.", origin_, plural(unnamed_, "slice") + (unnamed_ == 1 ? " has" : " have")));
+  }
+
+  /// On the tracks of their threads. What Kineto says of itself, in processes that are none, is left out.
+  void place_marks() {
+    event_ = {};
+    std::erase_if(timeline_.marks, [&](Instant& mark) {
+      const Thread& thread = threads_[mark.track];
+      const auto known = std::ranges::find_if(thread.tracks, [](std::uint32_t one) { return one != none; });
+      if (known == thread.tracks.end() && (thread.key.texts & 1U) != 0 && !processes_.contains(process_key(thread.key)))
+        return true;
+      const auto place = known == thread.tracks.end() ? track_of(mark.track, SliceKind::other) : *known;
+      mark.track = place.value_or(none);
+      return !place;
+    });
   }
 
   /// Ends that stood before their begins.
@@ -496,7 +510,6 @@ class ChromeReader {
     timeline_.base_ns = fields_.base_ns;
     move_times(timeline_, -first);
     for (FlowPoint& point : points_) point.time_ns -= first;
-    for (auto& [mark, thread] : marks_) mark.time_ns -= first;
   }
 
   /// Our own writer's lanes.
@@ -513,25 +526,10 @@ class ChromeReader {
         point.thread = lane->second;
   }
 
-  /// Those on a thread that has slices.
-  void add_marks() {
-    for (auto& [mark, thread] : marks_) {
-      const auto& tracks = threads_[thread].tracks;
-      const auto track = std::ranges::find_if(tracks, [](std::uint32_t one) { return one != none; });
-      if (track == tracks.end()) continue;
-      mark.track = *track;
-      timeline_.marks.push_back(mark);
-    }
-  }
-
   struct End {
     std::uint32_t thread;
     std::int64_t time_ns;
     std::uint64_t byte;
-  };
-  struct PendingMark {
-    Instant mark;
-    std::uint32_t thread;
   };
 
   Bytes& bytes_;
@@ -557,7 +555,6 @@ class ChromeReader {
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> async_;
   std::vector<End> ends_;
   std::vector<FlowPoint> points_;
-  std::vector<PendingMark> marks_;
   std::uint64_t odd_ = 0, first_odd_ = 0;
   long long unnamed_ = 0;
   bool reserved_ = false;

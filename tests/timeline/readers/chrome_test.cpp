@@ -367,7 +367,8 @@ TEST(ChromeReader, reads_async_events_counters_flows_and_instants) {
       R"({"ph":"s","cat":"c","id":7,"pid":1,"tid":1,"ts":13,"name":"go"},)"
       R"({"ph":"t","cat":"c","id":7,"pid":1,"tid":2,"ts":20,"name":"go"},)"
       R"({"ph":"f","cat":"c","id":7,"pid":1,"tid":3,"ts":25,"name":"go"},)"
-      R"({"ph":"i","s":"t","pid":1,"tid":1,"ts":11,"name":"now"},{"ph":"i","pid":9,"tid":9,"ts":1,"name":"nowhere"})");
+      R"({"ph":"i","s":"t","pid":1,"tid":1,"ts":11,"name":"now"},{"ph":"i","pid":9,"tid":9,"ts":1,"name":"alone"},)"
+      R"({"ph":"i","s":"g","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1,"name":"Iteration Start"})");
   EXPECT_THAT(slices_of(timeline), ElementsAre("async net: get 0+5000 other", "async net: put 1000+8000 other",
                                                "thread 1: outer 10000+10000 other", "thread 1: inner 12000+2000 other",
                                                "thread 2: later 20000+1000 other", "thread 3: last 30000+5000 other"));
@@ -378,8 +379,10 @@ TEST(ChromeReader, reads_async_events_counters_flows_and_instants) {
   ASSERT_THAT(timeline.flows, SizeIs(2));
   EXPECT_EQ(std::pair(timeline.flows[0].from, timeline.flows[0].to), std::pair(3U, 4U));
   EXPECT_EQ(std::pair(timeline.flows[1].from, timeline.flows[1].to), std::pair(4U, 5U));
-  ASSERT_THAT(timeline.marks, SizeIs(1));
-  EXPECT_EQ(timeline.names.text(timeline.marks[0].name), "now");
+  ASSERT_THAT(timeline.marks, SizeIs(2));
+  EXPECT_EQ(timeline.names.text(timeline.marks[0].name), "alone");
+  EXPECT_EQ(track_name(timeline.tracks[timeline.marks[0].track]), "thread 9");
+  EXPECT_EQ(timeline.names.text(timeline.marks[1].name), "now");
   EXPECT_THAT(timeline.warnings, IsEmpty());
 }
 
