@@ -275,7 +275,8 @@ std::string unknown_line(const Group& group, const ConsoleStyle& style) {
 std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
   const Status status = status_of(point.measurement);
   const std::string name = printable(label(point.measurement));
-  const std::string lead = pad_right(style.whole_names ? name : shorten(name, name_width), name_width) + "  ";
+  const std::size_t room = std::max(name_width, usable_width(style) / 2);
+  const std::string lead = pad_right(style.whole_names ? name : shorten(name, room), name_width) + "  ";
   return paragraph(lead, fmt::format("{}: {}", name_of(status), printable(reason_of(point.measurement))),
                    status == Status::failed ? color::red : color::dim, style);
 }

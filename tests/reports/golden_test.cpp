@@ -209,5 +209,15 @@ TEST(Console, FitsAnyWidth) {
   for (int width = 40; width < 160; ++width) expect_fits(console(run, {false, width}), width);
 }
 
+TEST(Console, NamesOfFailedPointsAreWholeInHalfOfTheWidth) {
+  gpubench::Run run = sample_run();
+  for (int width = 40; width < 160; ++width) {
+    const std::string name(static_cast<std::size_t>(width / 2), 'n');
+    for (gpubench::Point& point : run.points)
+      if (point.measurement.failure) point.measurement.name = name;
+    EXPECT_NE(console(run, {false, width}).find("\n" + name + "  failed: "), std::string::npos) << width;
+  }
+}
+
 }  // namespace
 }  // namespace gpubench::reports
