@@ -44,12 +44,12 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
 /// `before` and what a call adds to it. A negative number that was made unsigned is above 2^63.
 double sum_of(double before, double value, const char* call) {
   constexpr double max = 4611686018427387904.0;  // 2^62
-  if (value < 0.0) throw std::invalid_argument(fmt::format("{} got a negative number ({:.0f})", call, value));
+  if (!(value >= 0.0)) throw std::invalid_argument(fmt::format("{} got {:.6g}; give a number from 0 on", call, value));
   if (before + value > max)
     throw std::invalid_argument(
         fmt::format("{} got {:.4g}, more than one execution can do: the number overflowed; compute it in std::int64_t",
                     call, before + value));
-  return before + value;
+  return before + std::round(value);
 }
 
 std::string names_of(const std::vector<Argument>& arguments, bool texts) {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,6 +48,13 @@ void call(Function& function, Stream stream) {
     function(stream);
   else
     function();
+}
+
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+double bytes_of(Number auto bytes) { return static_cast<double>(bytes); }
+auto bytes_of(const auto& memory) -> decltype(static_cast<double>(std::size(memory) * sizeof(*std::data(memory)))) {
+  return static_cast<double>(std::size(memory) * sizeof(*std::data(memory)));
 }
 }  // namespace detail
 
@@ -96,26 +104,26 @@ class State {
     return result;
   }
 
-  /// Bytes one execution must read, at least. Calls add up.
-  void reads(std::integral auto bytes) { add_bytes(&Work::bytes_read, static_cast<double>(bytes), "state.reads"); }
+  /// Bytes one execution must read, at least: a number, rounded, or a vector or a span, as a whole. Calls add up.
+  void reads(const auto& bytes) { add_bytes(&Work::bytes_read, detail::bytes_of(bytes), "state.reads"); }
   /// Bytes one execution must write, at least. Calls add up.
-  void writes(std::integral auto bytes) { add_bytes(&Work::bytes_written, static_cast<double>(bytes), "state.writes"); }
+  void writes(const auto& bytes) { add_bytes(&Work::bytes_written, detail::bytes_of(bytes), "state.writes"); }
   /// Operations one execution does on a pipe; a fused multiply-add is two. Calls add up.
-  void flops(Pipe pipe, std::integral auto count) { add_flops(pipe, static_cast<double>(count)); }
+  void flops(Pipe pipe, detail::Number auto count) { add_flops(pipe, static_cast<double>(count)); }
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
-  void footprint(std::integral auto bytes) { set_footprint(static_cast<double>(bytes)); }
+  void footprint(detail::Number auto bytes) { set_footprint(static_cast<double>(bytes)); }
   /// How many of the reads go to random places of a table of so many bytes: each fetches a sector of 32 bytes. Not for
   /// tables that L1 holds. Calls add up.
-  void random_reads(std::integral auto count, std::integral auto table_bytes) {
+  void random_reads(detail::Number auto count, detail::Number auto table_bytes) {
     add_random(static_cast<double>(count), 0.0, static_cast<double>(table_bytes));
   }
   /// The same of stores and atomic operations.
-  void random_updates(std::integral auto count, std::integral auto table_bytes) {
+  void random_updates(detail::Number auto count, detail::Number auto table_bytes) {
     add_random(0.0, static_cast<double>(count), static_cast<double>(table_bytes));
   }
 
   /// Items one execution processes: keys, rows, tokens. Reports show them per second.
-  void items(std::integral auto count) { set_items(static_cast<double>(count)); }
+  void items(detail::Number auto count) { set_items(static_cast<double>(count)); }
   /// A figure of your own, reported with the point: `state.counter("matrix", bytes, "bytes")`. A later call of the same
   /// name replaces it.
   void counter(std::string name, double value, std::string unit = "");

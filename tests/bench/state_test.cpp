@@ -141,6 +141,25 @@ void negative_count(State& state) { (void)state.host_vector<float>(-5); }
 HOST_BENCHMARK(negative_count);
 void negative_bytes(State& state) { state.reads(-1); }
 HOST_BENCHMARK(negative_bytes);
+/// What a user computes a count in, and what the bytes lie in.
+void any_numbers(State& state) {
+  const auto x = state.host_vector<float>(8);
+  const std::vector<double> y(4);
+  state.reads(x);
+  state.reads(y);
+  state.writes(std::span(y).first(2));
+  state.writes(99.6F);
+  state.flops(fp32, 2.0 * 8.3);
+  state.footprint(1e3);
+  state.random_reads(1e2, 4096.0L);
+  state.items(7.5);
+  state.measure([] {});
+}
+HOST_BENCHMARK(any_numbers);
+void uncounted_nan(State& state) { state.flops(fp32, std::numeric_limits<double>::quiet_NaN()); }
+HOST_BENCHMARK(uncounted_nan);
+void uncounted_endless(State& state) { state.items(std::numeric_limits<float>::infinity()); }
+HOST_BENCHMARK(uncounted_endless);
 void declared_wrapped(State& state) { state.writes(static_cast<std::size_t>(-8)); }
 HOST_BENCHMARK(declared_wrapped);
 void declared_twice_too_much(State& state) {
@@ -326,6 +345,19 @@ TEST(Refusals, AreInTheUsersTerms) {
   EXPECT_EQ(measure("^endless").at(0).failure->kind, FailureKind::out_of_memory);
 }
 
+TEST(Declarations, TakeAnyNumberRoundedAndWhatHoldsTheBytes) {
+  const Measurement measured = measure("^any_numbers").at(0);
+  ASSERT_FALSE(measured.failure) << measured.failure->message;
+  EXPECT_EQ(measured.work.bytes_read, 64.0);
+  EXPECT_EQ(measured.work.bytes_written, 116.0);
+  EXPECT_EQ(measured.work.flops.at(fp32), 17.0);
+  EXPECT_EQ(measured.work.footprint_bytes, 1000.0);
+  EXPECT_EQ(measured.work.random.value().reads, 100.0);
+  const auto refused = measure("^uncounted_");
+  EXPECT_THAT(refused.at(0).failure->message, HasSubstr("state.flops got nan; give a number from 0 on"));
+  EXPECT_THAT(refused.at(1).failure->message, HasSubstr("state.items got inf, more than one execution can do"));
+}
+
 TEST(Refusals, WhatIsDeclaredIsReadBack) {
   const auto measured = measure("^declared_");
   ASSERT_EQ(measured.size(), 8U);
@@ -335,7 +367,7 @@ TEST(Refusals, WhatIsDeclaredIsReadBack) {
   const auto message = [&](std::size_t i) { return measured[i].failure ? measured[i].failure->message : "none"; };
   EXPECT_THAT(message(0), HasSubstr("state.writes got 1.845e+19, more than one execution can do"));
   EXPECT_THAT(message(1), HasSubstr("state.flops"));
-  EXPECT_THAT(message(2), HasSubstr("state.items got a negative number (-1)"));
+  EXPECT_THAT(message(2), HasSubstr("state.items got -1; give a number from 0 on"));
   EXPECT_THAT(message(3), HasSubstr("state.grid takes up to"));
   EXPECT_THAT(message(4), HasSubstr("not 1 and 1048576"));
   EXPECT_THAT(message(5), HasSubstr("state.counter(\"speed\") got nan"));

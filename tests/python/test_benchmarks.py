@@ -274,7 +274,7 @@ def test_declarations_refuse_nonsense(quick):
             state.flops("fp31", 2)
 
     failures = gpubench.run(declares, **quick).failures
-    assert "negative" in failures["declares/case:negative"]
+    assert "state.reads got -1" in failures["declares/case:negative"]
     assert "bytes, arrays and tensors" in failures["declares/case:text"]
     assert "fp31" in failures["declares/case:pipe"] and "tensor-bf16" in failures["declares/case:pipe"]
 

@@ -32,7 +32,7 @@ EXPECTED = {
     "skips_with_error": "the file is not there",
     "skips_with_error_after": "it came out wrong",
     "skips_with_error_before": "no licence",
-    "negative_reads": "state.reads got a negative number (-1)",
+    "negative_reads": "state.reads got -1; give a number from 0 on",
     "negative_vector": "a vector cannot have -1 elements",
     "wrapped_vector": "no memory holds 9223372036854775807 elements",
     "odd_counters": "nan",
