@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 PROGRAM, TRACES, RUN, CALIBRATION = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "reports_html"))
@@ -75,6 +76,13 @@ class Serve(unittest.TestCase):
         self.assertIn("about", files["calibration.json"])
         self.assertTrue(files["deep/trace.json"]["about"].startswith("PyTorch"), files["deep/trace.json"])
         self.assertEqual(files["packed.json.gz"]["about"], files["deep/trace.json"]["about"])
+
+    def test_all_that_is_listed_opens(self):
+        for name in (b"<i>&#?%20'\".json", b"a\nline\t.json", "\u202egnp.json".encode(), b"\xff\xfe.json"):
+            shutil.copy(RUN, os.fsencode(self.folder) + b"/" + name)
+        paths = [file["path"] for file in self.json("/api/runs")["files"] if file["kind"] == "run"]
+        self.assertEqual(len(paths), 5, paths)
+        self.assertEqual({path: self.ask("/report?file=" + urllib.parse.quote(path))[0] for path in paths}, dict.fromkeys(paths, 200))
 
     def test_what_is_told_of_a_trace(self):
         event = {"ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "name": "not a GPU"}
