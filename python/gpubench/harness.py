@@ -73,14 +73,14 @@ def is_array(thing: Any) -> bool:
 
 
 def bytes_of(thing: Any) -> int:
-    """Bytes of an array or tensor; a number stands for itself."""
+    """Bytes of an array or tensor; a number stands for itself, NumPy's too, which have nbytes."""
     try:
-        nbytes = getattr(thing, "nbytes", thing)
+        nbytes = thing if isinstance(thing, numbers.Real) else getattr(thing, "nbytes", thing)
     except RuntimeError as error:
         raise TypeError(f"it is not known how many bytes this {type(thing).__name__} has ({str(error).split('.')[0]}); give the bytes as a number") from None
-    if not hasattr(nbytes, "__index__"):
+    if not isinstance(nbytes, numbers.Real):
         raise TypeError(f"reads() and writes() take bytes, arrays and tensors, not {type(thing).__name__}")
-    return int(nbytes)
+    return int(round(nbytes))
 
 
 def address_of(thing: Any) -> int | None:

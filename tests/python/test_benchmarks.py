@@ -279,6 +279,14 @@ def test_declarations_refuse_nonsense(quick):
     assert "fp31" in failures["declares/case:pipe"] and "tensor-bf16" in failures["declares/case:pipe"]
 
 
+def test_numbers_of_bytes_stand_for_themselves_rounded(quick):
+    def declares(state):
+        state.reads(3.99, numpy.float64(1e3), numpy.prod([2, 3]))
+        state.measure(lambda: None)
+
+    assert gpubench.run(gpubench.benchmark(name="declares")(declares), **quick)["declares"].work["bytes_read"] == 1010
+
+
 def test_a_state_of_an_ended_point_says_so(quick):
     kept = []
 
