@@ -3,9 +3,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <utility>
+
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 namespace {
@@ -68,6 +71,17 @@ void CUPTIAPI take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer
     release(buffer);
 }
 
+/// Another user may have left a clock of its own: PyTorch's profiler leaves one that counts the processor's cycles.
+void use_system_clock(const CuptiLibrary& library) {
+  constexpr std::uint64_t near_ns = 1'000'000'000;
+  std::uint64_t time = 0;
+  GPUBENCH_CUPTI_CALL(library, cuptiGetTimestamp, &time);
+  const auto system = static_cast<std::uint64_t>(utc_nanoseconds());
+  if (std::max(time, system) - std::min(time, system) < near_ns) return;
+  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterTimestampCallback,
+                      [] { return static_cast<std::uint64_t>(utc_nanoseconds()); });
+}
+
 }  // namespace
 
 /// Each time: another user of this process may have put callbacks of its own there since.
@@ -76,6 +90,7 @@ void register_activity_buffers(const CuptiLibrary& library, BufferReader read) {
     const std::lock_guard lock(buffers().mutex);
     buffers().read = read;
   }
+  use_system_clock(library);
   GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give, take);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/activity/activity_pass.h"
+#include "core/base/time.h"
 #include "gpu/cuda/cupti/cupti_sources.h"
 #include "tests/gpu/cuda/cupti/fake_cupti.h"
 #include "tests/matchers.h"
@@ -57,6 +58,12 @@ TEST_F(FakeActivity, RecordsHoldWhatRanMeanwhile) {
   EXPECT_EQ(activity.records[2].start_nanoseconds, 5000U);
   EXPECT_EQ(activity.records[3].kernel->name, "not_mangled");
   EXPECT_EQ(calls(), "+++F---F") << "on for that long only";
+}
+
+TEST_F(FakeActivity, TimesAreTheSystemsWhereAnotherLeftAClockOfItsOwn) {
+  open_cupti_activity();
+  EXPECT_NEAR(static_cast<double>(function<std::uint64_t()>("fake_cupti_clock")()),
+              static_cast<double>(utc_nanoseconds()), 60e9);
 }
 
 TEST_F(FakeActivity, RecordsOfSeveralBuffersAreAllThere) {

@@ -204,6 +204,13 @@ void fake_cupti_runs_fill(std::uint64_t start, std::uint64_t end) {
   keep(record);
 }
 
+CUpti_TimestampCallbackFunc& given_clock() {
+  static CUpti_TimestampCallbackFunc clock = nullptr;
+  return clock;
+}
+/// By the clock that the program registered.
+std::uint64_t fake_cupti_clock() { return given_clock() == nullptr ? 0 : given_clock()(); }
+
 /// Each look at the clock is later.
 std::uint64_t next_time() {
   static std::uint64_t time = 1000;
@@ -306,7 +313,8 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) {
   return called("cuptiUnsubscribe", "U");
 }
 CUptiResult CUPTIAPI cuptiFinalize() { return called("cuptiFinalize", "x"); }
-CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc) {
+CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
+  given_clock() = clock;
   return called("cuptiActivityRegisterTimestampCallback");
 }
 CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* number) {
