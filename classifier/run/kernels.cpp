@@ -81,15 +81,11 @@ void name_the_longest(Point& point) {
 
 void doubt_clocks(const Measurement& measurement, Verdict& verdict) {
   const auto excess = device_over_stream(measurement);
-  // Where what recording adds is not known, as in older runs, such an alarm may be false.
-  const bool by_records = measurement.activity && measurement.activity->agreement == Agreement::disagrees &&
-                          measurement.activity->recording_seconds;
-  if (!excess && !by_records) return;
+  if (!excess) return;
   verdict.confidence = std::min(verdict.confidence, never_certain);
   verdict.certainty = certainty_of(verdict.confidence);
-  verdict.evidence += excess ? fmt::format("; its device time is {} longer than the stream's, so the stream's counts",
-                                           format_percent(*excess - 1.0))
-                             : std::string("; activity records contradict its device time");
+  verdict.evidence += fmt::format("; its device time is {} longer than the stream's, so the stream's counts",
+                                  format_percent(*excess - 1.0));
 }
 
 }  // namespace

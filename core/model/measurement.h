@@ -68,26 +68,19 @@ struct KernelLaunch {
   friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
 };
 
-enum class Agreement { not_compared, agrees, disagrees };
-inline constexpr auto agreement_names = std::to_array<std::string_view>({"not_compared", "agrees", "disagrees"});
-
 /// The driver's own records of a point's kernels. They hold the kernel overhead, so the device time gets it for this.
 struct ActivityCheck {
-  Agreement agreement = Agreement::not_compared;
-  std::string reason;           ///< why there are no records, or nothing that they could be compared with
+  std::string reason;           ///< why there are no records
   std::string source;           ///< who recorded: "cupti activity"
   std::int64_t executions = 0;  ///< recorded, each by itself
   /// Of one execution: the durations of all that it runs, added up; the interquartile mean over the executions.
   std::optional<Estimate> seconds;
   /// From the start of its first kernel or copy to the end of its last; absent when it has only one.
   std::optional<Estimate> span_seconds;
-  std::vector<KernelLaunch> kernels;         ///< of one execution, in the order they start
-  std::int64_t copies = 0;                   ///< copies and fills of one execution
-  std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
-  std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
+  std::vector<KernelLaunch> kernels;  ///< of one execution, in the order they start
+  std::int64_t copies = 0;            ///< copies and fills of one execution
   /// What the record of a kernel has beyond its device time, by a short kernel of the harness's own. It is in
-  /// `seconds`, and is added to what is expected. Absent where `recording_reason` says why; in older runs less the
-  /// kernel overhead.
+  /// `seconds`. Absent where `recording_reason` says why; in older runs less the kernel overhead.
   std::optional<Estimate> recording_seconds = std::nullopt;
   std::string recording_reason = {};
   /// From the records of one execution to those of the next and between them, where they follow each other in a graph;
@@ -95,7 +88,6 @@ struct ActivityCheck {
   std::optional<Estimate> gap_seconds = std::nullopt;
   std::optional<Estimate> usual_gap_seconds = std::nullopt;
   std::optional<double> clock_hz = std::nullopt;  ///< of the multiprocessors while it was recorded
-  bool one_by_one = false;  ///< recorded so that kernels wait for each other, because else their blocks take longer
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 

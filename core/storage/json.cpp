@@ -228,9 +228,9 @@ PLAIN(Phase, OF(name), OF(share), OF(mean_seconds), OF(ranges), OF(uneven))
 PLAIN(KernelLaunch, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
       OF(launches), OF(local_bytes), FILLED(code), FILLED(code_absent_reason))
 
-PLAIN(ActivityCheck, OF(agreement), FILLED(reason), FILLED(source), OF(executions), ANY(seconds), ANY(span_seconds),
-      FILLED(kernels), OF(copies), ANY(expected_seconds), OF(tolerance_seconds), ANY(recording_seconds),
-      FILLED(recording_reason), ANY(gap_seconds), ANY(usual_gap_seconds), OF(clock_hz), FILLED(one_by_one))
+PLAIN(ActivityCheck, FILLED(reason), FILLED(source), OF(executions), ANY(seconds), ANY(span_seconds), FILLED(kernels),
+      OF(copies), ANY(recording_seconds), FILLED(recording_reason), ANY(gap_seconds), ANY(usual_gap_seconds),
+      OF(clock_hz))
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {
   visit.field(FILLED(kind));

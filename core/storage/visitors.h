@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "core/model/estimate.h"
-#include "core/model/run.h"
 #include "core/storage/document.h"
 
 namespace gpubench::storage {
@@ -33,7 +32,6 @@ constexpr const auto& names_of(DeviceKind) { return device_kind_names; }
 constexpr const auto& names_of(StopReason) { return stop_reason_names; }
 constexpr const auto& names_of(FailureKind) { return failure_kind_names; }
 constexpr const auto& names_of(Ablation) { return ablation_names; }
-constexpr const auto& names_of(Agreement) { return agreement_names; }
 constexpr const auto& names_of(CommandKind) { return command_kind_names; }
 constexpr const auto& names_of(WorkKind) { return work_kind_names; }
 

@@ -185,7 +185,7 @@ def test_counters_and_checks_come_with_it(torch, gpu):
     assert not run.failures
     point = run[0]
     print(point.counters, point.data["measurement"].get("activity"), run.warnings)
-    assert point.data["measurement"]["activity"]["agreement"] in ("agrees", "not_compared")
+    assert point.data["measurement"]["activity"]["kernels"]
 
 
 def test_no_memory_is_lost_over_runs(torch, gpu):

@@ -241,8 +241,7 @@ Run hostile_run() {
     for (auto& argument : measurement.arguments) argument.name = name;
     measurement.make_primary().method = measurement.cache_state = name;
     ActivityCheck activity;
-    activity.agreement = Agreement::agrees;
-    activity.seconds = activity.expected_seconds = Estimate{1e-6, {1e-6, 1e-6}};
+    activity.seconds = Estimate{1e-6, {1e-6, 1e-6}};
     activity.source = activity.reason = name;
     activity.kernels = {{name, {1, 1, 1}, {1, 1, 1}, 0, 0, 0, 1}};
     measurement.activity = activity;

@@ -172,15 +172,5 @@ TEST(Clocks, ADeviceTimeAboveTheStreamsIsNoGroundForCertainty) {
   EXPECT_FALSE(device_over_stream(point.measurement)) << "the intervals overlap";
 }
 
-TEST(Clocks, RecordsThatContradictAreNoGroundForCertaintyEither) {
-  Point point;
-  point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
-  point.measurement.make_primary().clock = TimingMode::stream;
-  point.measurement.activity.emplace().agreement = Agreement::disagrees;
-  EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::certain) << "of an older run";
-  point.measurement.activity->recording_seconds = Estimate{1e-7, {1e-7, 1e-7}};
-  EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::likely);
-}
-
 }  // namespace
 }  // namespace gpubench::classifier

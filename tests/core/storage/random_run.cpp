@@ -280,7 +280,6 @@ ActivityCheck activity_check(Random& random) {
     return Estimate{random.any(), random.interval()};
   };
   ActivityCheck result;
-  result.agreement = random.of<Agreement>(agreement_names);
   result.reason = random.text();
   result.source = random.text();
   result.executions = random.whole(0, largest);
@@ -288,14 +287,11 @@ ActivityCheck activity_check(Random& random) {
   result.span_seconds = estimate();
   result.kernels = random.list(3, [&] { return kernel_launch(random); });
   result.copies = random.whole(0, largest);
-  result.expected_seconds = estimate();
-  result.tolerance_seconds = random.maybe();
   result.recording_seconds = estimate();
   result.recording_reason = random.text();
   result.gap_seconds = estimate();
   result.usual_gap_seconds = estimate();
   result.clock_hz = random.maybe();
-  result.one_by_one = random.flip();
   return result;
 }
 

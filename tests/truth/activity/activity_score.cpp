@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/storage/storage.h"
-#include "tests/truth/activity/agreement.h"
 #include "tests/truth/activity/common_error.h"
 
 namespace gpubench::bench {
@@ -31,7 +30,7 @@ struct Planted {
 constexpr std::array<Planted, 4> errors = {{{1.0, 0.0}, {0.95, 0.0}, {1.05, 0.0}, {1.0, 150e-9}}};
 
 /// A kept recording as the rule judges it, were the device time another by this.
-Measurement planted(Measurement measurement, const Planted& error) {
+ComparedPoint planted(Measurement measurement, const Planted& error) {
   const double offset = error.seconds_a_kernel * kernels_of(*measurement.activity, measurement);
   for (Timing& timing : measurement.timings)
     if (timing.clock == TimingMode::device && timing.seconds) {
@@ -39,14 +38,12 @@ Measurement planted(Measurement measurement, const Planted& error) {
       for (double* each : {&seconds.median, &seconds.median_ci95.low, &seconds.median_ci95.high})
         *each = *each * error.factor + offset;
     }
-  ActivityCheck& check = *measurement.activity;
-  check.agreement = Agreement::not_compared;
-  compare(check, measurement);
-  return measurement;
+  const Comparison comparison = compare(*measurement.activity, measurement);
+  return {std::move(measurement), comparison};
 }
 
 Agreement judged_again(const Measurement& measurement, const Planted& error) {
-  return planted(measurement, error).activity->agreement;
+  return planted(measurement, error).comparison.agreement;
 }
 
 bool is_compared(const Measurement& measurement) {
@@ -59,7 +56,7 @@ double seconds_a_kernel(const Measurement& measurement) {
 }
 
 /// Of a run with each of these errors: the same points at the same place.
-using Versions = std::array<std::vector<Measurement>, errors.size()>;
+using Versions = std::array<std::vector<ComparedPoint>, errors.size()>;
 using Points = std::vector<std::size_t>;
 
 Versions versions_of(const Run& run) {
@@ -70,8 +67,8 @@ Versions versions_of(const Run& run) {
   return versions;
 }
 
-std::optional<CommonError> common_error_of(const std::vector<Measurement>& run, const Points& points) {
-  std::vector<const Measurement*> chosen;
+std::optional<CommonError> common_error_of(const std::vector<ComparedPoint>& run, const Points& points) {
+  std::vector<const ComparedPoint*> chosen;
   for (const std::size_t point : points) chosen.push_back(&run[point]);
   return common_error(chosen);
 }
@@ -122,8 +119,8 @@ void score_common(const std::vector<std::string>& files) {
     std::map<std::string, Points> operations;
     for (std::size_t i = 0; i < versions[0].size(); ++i) {
       all.push_back(i);
-      if (1e6 * seconds_a_kernel(versions[0][i]) < limits_us[1]) of_short.push_back(i);
-      operations[versions[0][i].operation].push_back(i);
+      if (1e6 * seconds_a_kernel(versions[0][i].measurement) < limits_us[1]) of_short.push_back(i);
+      operations[versions[0][i].measurement.operation].push_back(i);
     }
     const auto whole = common_error_of(versions[0], all);
     if (!whole) continue;

@@ -20,11 +20,12 @@ struct Allowance {
 constexpr Allowance longer_record = {0.20e-6, 0.03};
 constexpr Allowance shorter_record = {0.10e-6, 0.02};
 constexpr double seconds_without_gaps = 0.25e-6;  // where the gaps between its records are not known
-constexpr double seconds_one_by_one = 1e-6;       // the GPU rests before each
 constexpr double seconds_a_warp = 16e-12;         // by which each starts later while records are taken: 9 to 15 ps
 
 /// Why a device time does not compare with records; empty when it does.
-std::string why_not_comparable(const Timing* time) {
+std::string why_not_comparable(const ActivityCheck& check, const Timing* time) {
+  if (!check.seconds) return check.reason;
+  if (check.copies > 0) return "the overhead of its copies and fills is not known";
   if (time == nullptr) return "there is no device time to compare with: measure it with --time=device";
   if (!time->seconds) return "there is no device time to compare with: " + time->reason;
   if (!time->kernel_overhead_seconds)
@@ -83,15 +84,10 @@ double kernels_of(const ActivityCheck& check, const Measurement& measurement) {
   return static_cast<double>(std::max(kernels, recorded));
 }
 
-void compare(ActivityCheck& check, const Measurement& measurement) {
-  if (!check.seconds) return;
-  if (check.copies > 0) {
-    check.reason = "the overhead of its copies and fills is not known";
-    return;
-  }
+Comparison compare(const ActivityCheck& check, const Measurement& measurement) {
   const Timing* const time = timing_by(measurement, TimingMode::device);
-  check.reason = why_not_comparable(time);
-  if (!check.reason.empty()) return;
+  if (auto reason = why_not_comparable(check, time); !reason.empty())
+    return {Agreement::not_compared, std::move(reason), {}, {}};
   // The device time is a slope less the kernel overhead. What a record has beyond it does not vary with that overhead,
   // which grows by 0.17 us while a process works; where it is not known, the overhead is the best there is.
   const double launches = kernels_of(check, measurement);
@@ -107,16 +103,13 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   const Estimate expected = device_with(*time->seconds, beside, unsure);
   const bool longer = recorded.value > expected.value;
   const Allowance& allowed = longer ? longer_record : shorter_record;
-  const double of_kernel = check.one_by_one ? seconds_one_by_one
-                           : with_gaps      ? allowed.seconds_a_kernel
-                                            : seconds_without_gaps;
+  const double of_kernel = with_gaps ? allowed.seconds_a_kernel : seconds_without_gaps;
   const double tolerance =
       std::max({launches * of_kernel, allowed.share * recorded.value, apart_within(recorded, expected),
-                longer && !check.one_by_one ? slow_start_seconds(check, measurement) : 0.0}) +
+                longer ? slow_start_seconds(check, measurement) : 0.0}) +
       clock_seconds(check.clock_hz, measurement, recorded.value);
-  check.expected_seconds = expected;
-  check.tolerance_seconds = tolerance;
-  check.agreement = std::abs(recorded.value - expected.value) <= tolerance ? Agreement::agrees : Agreement::disagrees;
+  const bool agrees = std::abs(recorded.value - expected.value) <= tolerance;
+  return {agrees ? Agreement::agrees : Agreement::disagrees, {}, expected, tolerance};
 }
 
 }  // namespace gpubench::bench

@@ -8,19 +8,21 @@
 
 namespace gpubench::bench {
 
-/// Compares with the device time of the measurement and what a record has beyond that (where it is not known, the
-/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. A record may be
-/// longer by the max of 0.20 us a kernel, 3 % of it, 16 ps a later warp, and what the 95 % intervals allow; shorter by
-/// the max of 0.10 us a kernel, 2 %, and the intervals. Where the gaps are not known it is 0.25 us either way, one by
-/// one 1 us. Another clock while it was recorded excuses as much more. Where they
-/// cannot be compared, `reason` says why.
-void compare(ActivityCheck& check, const Measurement& measurement);
+enum class Agreement { not_compared, agrees, disagrees };
 
-/// What was recorded less what was expected, in seconds; absent when the two were not compared.
-inline std::optional<double> difference_seconds(const ActivityCheck& check) {
-  if (check.agreement == Agreement::not_compared || !check.seconds || !check.expected_seconds) return std::nullopt;
-  return check.seconds->value - check.expected_seconds->value;
-}
+struct Comparison {
+  Agreement agreement = Agreement::not_compared;
+  std::string reason;                        ///< why they cannot be compared
+  std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
+  std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
+};
+
+/// Compares what was recorded with the device time of the measurement and what a record has beyond that (where it is
+/// not known, the kernel overhead), less what lies between the records beyond the gap that any two kernels have. A
+/// record may be longer by the max of 0.20 us a kernel, 3 % of it, 16 ps a later warp, and what the 95 % intervals
+/// allow; shorter by the max of 0.10 us a kernel, 2 %, and the intervals. Where the gaps are not known it is 0.25 us
+/// either way. Another clock while it was recorded excuses as much more.
+Comparison compare(const ActivityCheck& check, const Measurement& measurement);
 
 /// How many kernels one execution runs; one where that is not known.
 double kernels_of(const ActivityCheck& check, const Measurement& measurement);

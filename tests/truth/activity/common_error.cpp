@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/statistics/statistics.h"
-#include "tests/truth/activity/agreement.h"
 
 namespace gpubench::bench {
 namespace {
@@ -53,15 +52,16 @@ struct Matrix {
   Pair operator*(const Pair& of) const { return {share * of[0] + both * of[1], both * of[0] + offset * of[1]}; }
 };
 
-std::optional<Deviation> deviation_of(const Measurement& measurement) {
-  const Summary* const device = seconds_by(measurement, TimingMode::device);
-  const auto difference = measurement.activity ? difference_seconds(*measurement.activity) : std::nullopt;
-  if (device == nullptr || !difference || !measurement.activity->tolerance_seconds) return std::nullopt;
-  const double sigma = *measurement.activity->tolerance_seconds / tolerance_deviations;
-  const double recorded = device->median + *difference;  // what the record says that the device time is
+std::optional<Deviation> deviation_of(const ComparedPoint& point) {
+  const auto& [measurement, comparison] = point;
+  if (comparison.agreement == Agreement::not_compared) return std::nullopt;
+  const double difference = measurement.activity->seconds->value - comparison.expected_seconds->value;
+  const double sigma = *comparison.tolerance_seconds / tolerance_deviations;
+  // What the record says that the device time is.
+  const double recorded = seconds_by(measurement, TimingMode::device)->median + difference;
   if (!(sigma > 0.0 && recorded > 0.0 && std::isfinite(recorded / sigma))) return std::nullopt;
   return Deviation{measurement.operation, recorded / sigma, kernels_of(*measurement.activity, measurement) / sigma,
-                   -*difference / sigma};
+                   -difference / sigma};
 }
 
 double residual(const Deviation& point, const Pair& line) {
@@ -99,10 +99,10 @@ bool CommonError::offset_is_off() const {
   return is_beyond(seconds_a_kernel.ci95, max_offset_seconds) && points_with_offset >= min_points_with_it;
 }
 
-std::optional<CommonError> common_error(std::span<const Measurement* const> measurements) {
+std::optional<CommonError> common_error(std::span<const ComparedPoint* const> compared) {
   std::vector<Deviation> points;
-  for (const Measurement* const measurement : measurements)
-    if (auto deviation = deviation_of(*measurement)) points.push_back(*std::move(deviation));
+  for (const ComparedPoint* const point : compared)
+    if (auto deviation = deviation_of(*point)) points.push_back(*std::move(deviation));
   if (points.size() < min_points) return std::nullopt;
   Matrix information;
   const Pair line = fitted(points, information);

@@ -8,8 +8,15 @@
 #include <span>
 
 #include "core/model/measurement.h"
+#include "tests/truth/activity/agreement.h"
 
 namespace gpubench::bench {
+
+/// A point with records, and what they say of its device time.
+struct ComparedPoint {
+  Measurement measurement;
+  Comparison comparison;
+};
 
 /// By how much device times are longer than records say: by a share of each time, and by an offset for each kernel.
 struct CommonError {
@@ -32,6 +39,6 @@ struct CommonError {
 /// degrees, so that a few points far off hardly count (Lange, Little and Taylor, JASA 84, 1989). The 95 % intervals are
 /// the widest of three: by the tolerances, by the scatter of points, and by that of operations (cluster sandwich, Liang
 /// and Zeger, Biometrika 73, 1986). Absent below five points.
-std::optional<CommonError> common_error(std::span<const Measurement* const> measurements);
+std::optional<CommonError> common_error(std::span<const ComparedPoint* const> compared);
 
 }  // namespace gpubench::bench

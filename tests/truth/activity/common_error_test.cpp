@@ -19,35 +19,32 @@ struct Planted {
 };
 
 /// A point whose record is `noise` longer than its kernels are. Its tolerance is 3 % or 0.2 us a kernel.
-Measurement compared_point(const std::string& operation, double true_seconds, double noise, Planted planted = {},
-                           std::int64_t kernels = 1) {
+ComparedPoint compared_point(const std::string& operation, double true_seconds, double noise, Planted planted = {},
+                             std::int64_t kernels = 1) {
   const auto launches = static_cast<double>(kernels);
   Measurement measurement =
       timed(true_seconds * (1.0 + planted.share) + launches * planted.seconds_a_kernel, launches * 0.5e-6);
   measurement.operation = operation;
   measurement.device = "cuda:0";
   measurement.launches = Launches{kernels, kernels, 0};
-  ActivityCheck& check = measurement.activity.emplace();
-  check.agreement = Agreement::agrees;
-  check.seconds = Estimate{true_seconds + noise + launches * 0.7e-6, {}};
-  check.expected_seconds = Estimate{seconds_by(measurement, TimingMode::device)->median + launches * 0.7e-6, {}};
-  check.tolerance_seconds = std::max(0.2e-6 * launches, 0.03 * true_seconds);
-  return measurement;
+  measurement.activity.emplace().seconds = Estimate{true_seconds + noise + launches * 0.7e-6, {}};
+  const Estimate expected = {seconds_by(measurement, TimingMode::device)->median + launches * 0.7e-6, {}};
+  return {measurement, {Agreement::agrees, {}, expected, std::max(0.2e-6 * launches, 0.03 * true_seconds)}};
 }
 
-std::vector<const Measurement*> pointers(const std::vector<Measurement>& measurements) {
-  std::vector<const Measurement*> all;
-  for (const Measurement& measurement : measurements) all.push_back(&measurement);
+std::vector<const ComparedPoint*> pointers(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> all;
+  for (const ComparedPoint& point : points) all.push_back(&point);
   return all;
 }
 
 /// Operations of three sizes each. Noise of a quarter of the tolerance; one point in ten has eight times as much.
-std::vector<Measurement> run_of(std::size_t points, unsigned seed, Planted planted, double min_seconds = 1e-6,
-                                double max_seconds = 1e-3) {
+std::vector<ComparedPoint> run_of(std::size_t points, unsigned seed, Planted planted, double min_seconds = 1e-6,
+                                  double max_seconds = 1e-3) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> length(std::log(min_seconds), std::log(max_seconds));
   std::normal_distribution<double> noise(0.0, 0.25);
-  std::vector<Measurement> run;
+  std::vector<ComparedPoint> run;
   for (std::size_t i = 0; i < points; ++i) {
     const double seconds = std::exp(length(random));
     const double scale = std::max(0.2e-6, 0.03 * seconds) * (random() % 10 == 0 ? 8.0 : 1.0);
@@ -57,7 +54,7 @@ std::vector<Measurement> run_of(std::size_t points, unsigned seed, Planted plant
 }
 
 TEST(CommonError, OfExactTimesIsWhatWasPlanted) {
-  std::vector<Measurement> run;
+  std::vector<ComparedPoint> run;
   for (const double seconds : {1e-6, 2e-6, 5e-6, 20e-6, 100e-6, 1e-3})
     run.push_back(compared_point("a", seconds, 0.0, {-0.05, 150e-9}, seconds > 1e-4 ? 3 : 1));
   const auto error = common_error(pointers(run));
@@ -108,7 +105,7 @@ TEST(CommonError, OfAnOffsetIsNotThatOfAClock) {
 }
 
 TEST(CommonError, ShortKernelsOfOneLengthCannotTellAClockFromAnOffset) {
-  std::vector<Measurement> run;  // as one run had them: 55 ns of 0.5 us, 11 %, and nothing wrong
+  std::vector<ComparedPoint> run;  // as one run had them: 55 ns of 0.5 us, 11 %, and nothing wrong
   for (int i = 0; i < 11; ++i) run.push_back(compared_point(std::to_string(i), 0.48e-6 + 1e-9 * i, 0.0, {0.0, 55e-9}));
   const auto error = common_error(pointers(run));
   EXPECT_FALSE(error->share_is_off());
@@ -116,11 +113,11 @@ TEST(CommonError, ShortKernelsOfOneLengthCannotTellAClockFromAnOffset) {
 }
 
 TEST(CommonError, OneOperationThatIsOffIsNoClock) {
-  std::vector<Measurement> run = run_of(9, 1, {}, 10e-6, 1e-3);
+  std::vector<ComparedPoint> run = run_of(9, 1, {}, 10e-6, 1e-3);
   for (int size = 0; size < 12; ++size) run.push_back(compared_point("odd", 20e-6 + 5e-6 * size, 0.0, {0.04, 0.0}));
   const auto mixed = common_error(pointers(run));
   EXPECT_FALSE(mixed->share_is_off()) << mixed->share.ci95.low << " to " << mixed->share.ci95.high;
-  for (std::size_t i = 0; i < run.size(); ++i) run[i].operation = std::to_string(i);
+  for (std::size_t i = 0; i < run.size(); ++i) run[i].measurement.operation = std::to_string(i);
   const auto apart = common_error(pointers(run));
   EXPECT_LT(half_width(apart->share), half_width(mixed->share)) << "their points say the same thing twelve times";
 }
@@ -128,30 +125,27 @@ TEST(CommonError, OneOperationThatIsOffIsNoClock) {
 TEST(CommonError, PointsThatAreOffEitherWayHaveNothingInCommon) {
   int found = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
-    std::vector<Measurement> run = run_of(30, seed, {-0.05, 0.0}, 20e-6);
-    for (const Measurement& measurement : run_of(30, seed + 100, {0.05, 0.0}, 20e-6)) run.push_back(measurement);
+    std::vector<ComparedPoint> run = run_of(30, seed, {-0.05, 0.0}, 20e-6);
+    for (const ComparedPoint& point : run_of(30, seed + 100, {0.05, 0.0}, 20e-6)) run.push_back(point);
     found += common_error(pointers(run))->share_is_off();
   }
   EXPECT_LE(found, 1);
 }
 
 TEST(CommonError, AFewPointsFarOffHardlyCount) {
-  std::vector<Measurement> run = run_of(20, 3, {});
+  std::vector<ComparedPoint> run = run_of(20, 3, {});
   const double before = common_error(pointers(run))->share.value;
   for (int i = 0; i < 4; ++i) run.push_back(compared_point("far", 100e-6, 50e-6));
   EXPECT_NEAR(common_error(pointers(run))->share.value, before, 0.01);
 }
 
 TEST(CommonError, NeedsFivePointsThatWereCompared) {
-  std::vector<Measurement> run = run_of(5, 1, {});
+  std::vector<ComparedPoint> run = run_of(5, 1, {});
   EXPECT_TRUE(common_error(pointers(run)));
-  run[0].activity->agreement = Agreement::not_compared;
+  run[0].comparison.agreement = Agreement::not_compared;
   EXPECT_FALSE(common_error(pointers(run)));
   run = run_of(5, 1, {});
-  run[1].activity->tolerance_seconds = 0.0;
-  EXPECT_FALSE(common_error(pointers(run)));
-  run = run_of(5, 1, {});
-  run[2].activity.reset();
+  run[1].comparison.tolerance_seconds = 0.0;
   EXPECT_FALSE(common_error(pointers(run)));
   EXPECT_FALSE(common_error({}));
 }

@@ -15,7 +15,7 @@
 #include "gpubench/vectors.h"
 #include "tests/gpu/cuda/kernels.h"
 #include "tests/matchers.h"
-#include "tests/truth/activity/agreement.h"
+#include "tests/truth/activity/common_error.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::bench {
@@ -30,7 +30,7 @@ class Activities : public testing::Test {
 
   /// Timed by the device clock, then held against records: as the harness does it.
   template <class Launch>
-  Measurement checked(const char* what, Launch&& launch) {
+  ComparedPoint checked(const char* what, Launch&& launch) {
     const Batch batch = [&](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) launch(stream);
     };
@@ -49,17 +49,17 @@ class Activities : public testing::Test {
       gpu_->synchronize();
     };
     phase.fill(measurement, {once, once});
-    ActivityCheck& check = *measurement.activity;
-    if (check.seconds) compare(check, measurement);
-    std::cout << what << ": " << (check.reason.empty() ? "compared" : check.reason);
+    const ActivityCheck& check = *measurement.activity;
+    const Comparison comparison = compare(check, measurement);
+    std::cout << what << ": " << (comparison.reason.empty() ? "compared" : comparison.reason);
     if (check.seconds)
       std::cout << ", records " << check.seconds->value * 1e6 << " us (" << check.seconds->ci95.low * 1e6 << " to "
                 << check.seconds->ci95.high * 1e6 << ") in " << check.executions << " executions";
-    if (check.expected_seconds)
-      std::cout << ", expected " << check.expected_seconds->value * 1e6 << " us, allowed "
-                << *check.tolerance_seconds * 1e6 << " us";
+    if (comparison.expected_seconds)
+      std::cout << ", expected " << comparison.expected_seconds->value * 1e6 << " us, allowed "
+                << *comparison.tolerance_seconds * 1e6 << " us";
     std::cout << "\n";
-    return measurement;
+    return {measurement, comparison};
   }
 
   std::unique_ptr<Gpu> gpu_;
@@ -70,10 +70,10 @@ TEST_F(Activities, ACopyOf64MebibytesAgrees) {
   constexpr auto blocks = static_cast<unsigned>(count / 4 / threads);
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
-  const auto measurement =
+  const auto [measurement, comparison] =
       checked("copy of 64 MiB", [&](cudaStream_t stream) { launch_copy(blocks, from.data(), to.data(), stream); });
   const ActivityCheck& check = *measurement.activity;
-  EXPECT_EQ(check.agreement, Agreement::agrees) << check.reason;
+  EXPECT_EQ(comparison.agreement, Agreement::agrees) << comparison.reason;
   EXPECT_GE(check.executions, 20);
   ASSERT_EQ(check.kernels.size(), 1U);
   EXPECT_THAT(check.kernels[0].name, HasSubstr("copy_kernel"));
@@ -86,13 +86,13 @@ TEST_F(Activities, ACopyOf64MebibytesAgrees) {
 }
 
 TEST_F(Activities, ASpinOf20MicrosecondsAgrees) {
-  const auto measurement = checked(
+  const auto [measurement, comparison] = checked(
       "spin of 40000 cycles", [&](cudaStream_t stream) { GPUBENCH_CUDA_CHECK(truth::launch_spin(40'000, 1, stream)); });
-  EXPECT_EQ(measurement.activity->agreement, Agreement::agrees) << measurement.activity->reason;
+  EXPECT_EQ(comparison.agreement, Agreement::agrees) << comparison.reason;
 }
 
 TEST_F(Activities, TwoKernelsOfAnExecutionAddUp) {
-  const auto measurement = checked("two spins of 20000 cycles", [&](cudaStream_t stream) {
+  const auto [measurement, comparison] = checked("two spins of 20000 cycles", [&](cudaStream_t stream) {
     for (int i = 0; i < 2; ++i) GPUBENCH_CUDA_CHECK(truth::launch_spin(20'000, 1, stream));
   });
   const ActivityCheck& check = *measurement.activity;
@@ -106,20 +106,20 @@ TEST_F(Activities, TwoKernelsOfAnExecutionAddUp) {
 TEST_F(Activities, CopiesAndFillsAreRecordedAndNotCompared) {
   DeviceVector<float> a(1 << 20);
   DeviceVector<float> b(1 << 20);
-  const auto measurement = checked("a fill and a copy", [&](cudaStream_t stream) {
+  const auto [measurement, comparison] = checked("a fill and a copy", [&](cudaStream_t stream) {
     GPUBENCH_CUDA_CHECK(cudaMemsetAsync(a.data(), 0, a.bytes(), stream));
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(b.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
   });
   const ActivityCheck& check = *measurement.activity;
-  EXPECT_EQ(check.agreement, Agreement::not_compared);
-  EXPECT_THAT(check.reason, HasSubstr("copies and fills"));
+  EXPECT_EQ(comparison.agreement, Agreement::not_compared);
+  EXPECT_THAT(comparison.reason, HasSubstr("copies and fills"));
   EXPECT_EQ(check.copies, 2);
   EXPECT_TRUE(check.kernels.empty());
 }
 
 TEST_F(Activities, AMissingLibraryLeavesTheGpuAlone) {
   setenv("GPUBENCH_CUPTI", "/nowhere/libcupti.so", 1);
-  const auto measurement = checked(
+  const auto [measurement, comparison] = checked(
       "without CUPTI", [&](cudaStream_t stream) { GPUBENCH_CUDA_CHECK(truth::launch_spin(20'000, 1, stream)); });
   unsetenv("GPUBENCH_CUPTI");
   EXPECT_THAT(measurement.activity->reason, HasSubstr("cannot be loaded"));
