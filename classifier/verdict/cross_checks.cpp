@@ -124,14 +124,4 @@ std::vector<CrossCheck> cross_checks_of(const Verdict& verdict, const Measuremen
   return cross_checks;
 }
 
-std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run) {
-  std::map<std::pair<std::string, Regime>, std::size_t> result;
-  for (const auto& point : run.points) {
-    if (!point.verdict) continue;
-    for (const auto& check : point.verdict->cross_checks)
-      if (check.experiment == Experiment::ncu_rule) ++result[{check.says, point.verdict->regime}];
-  }
-  return result;
-}
-
 }  // namespace gpubench::classifier

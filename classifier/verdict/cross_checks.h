@@ -3,16 +3,12 @@
 // silently.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "classifier/verdict/rules.h"
 #include "core/model/measurement.h"
-#include "core/model/run.h"
 #include "core/model/verdict.h"
 
 namespace gpubench::classifier {
@@ -46,8 +42,5 @@ void weigh(const CrossCheck& check, Verdict& verdict);
 
 /// All cross_checks that one point can give by itself.
 std::vector<CrossCheck> cross_checks_of(const Verdict& verdict, const Measurement& measurement, int units);
-
-/// How often each of the rule's classes met each regime: the cross_checks named "ncu-rule" of a run.
-std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run);
 
 }  // namespace gpubench::classifier

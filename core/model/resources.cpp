@@ -338,9 +338,4 @@ const std::vector<PipeCounter>& pipe_counters() {
   return counters;
 }
 
-std::string_view counter_of(Pipe pipe) {
-  const Resource* const found = find_plain_resource(name_of(pipe));
-  return found == nullptr ? std::string_view() : found->counter;
-}
-
 }  // namespace gpubench

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/estimate.h"
 #include "gpubench/work.h"
 
 namespace gpubench {
@@ -80,8 +79,6 @@ struct PipeCounter {
   double min_share = 1.0;  ///< of the counted operations that were surely done
 };
 const std::vector<PipeCounter>& pipe_counters();
-/// The counter of a pipe's work; empty where there is none.
-std::string_view counter_of(Pipe pipe);
 
 // Resources that code has to name.
 namespace resource {

@@ -247,18 +247,7 @@ void print_residuals(const Run& run) {
 
 /// What NVIDIA's rule says beside the verdicts, and why the two differ where they do.
 void print_rule(const Run& run) {
-  const auto agreement = classifier::agreement_of(run);
-  if (agreement.empty()) return;
   std::map<std::string, std::array<std::size_t, regime_names.size()>> rows;
-  for (const auto& [classes, count] : agreement) rows[classes.first][static_cast<std::size_t>(classes.second)] += count;
-  fmt::print("## Nsight Compute's SpeedOfLight rule beside the verdicts\n\n| rule |");
-  for (const auto& name : regime_names) fmt::print(" {} |", name);
-  fmt::print("\n|---|---|---|---|---|---|\n");
-  for (const auto& [theirs, counts] : rows) {
-    fmt::print("| {} |", theirs);
-    for (const std::size_t count : counts) fmt::print(" {} |", count);
-    fmt::print("\n");
-  }
   std::map<std::string, int> reasons;
   int agree = 0;
   int undecided = 0;
@@ -266,10 +255,20 @@ void print_rule(const Run& run) {
     if (!point.verdict) continue;
     for (const auto& check : point.verdict->cross_checks) {
       if (check.experiment != Experiment::ncu_rule) continue;
+      ++rows[check.says][static_cast<std::size_t>(point.verdict->regime)];
       agree += check.outcome == Outcome::agrees ? 1 : 0;
       undecided += check.outcome == Outcome::undecided ? 1 : 0;
       if (check.outcome == Outcome::disagrees) ++reasons[check.evidence.substr(check.evidence.find("; ") + 2)];
     }
+  }
+  if (rows.empty()) return;
+  fmt::print("## Nsight Compute's SpeedOfLight rule beside the verdicts\n\n| rule |");
+  for (const auto& name : regime_names) fmt::print(" {} |", name);
+  fmt::print("\n|---|---|---|---|---|---|\n");
+  for (const auto& [theirs, counts] : rows) {
+    fmt::print("| {} |", theirs);
+    for (const std::size_t count : counts) fmt::print(" {} |", count);
+    fmt::print("\n");
   }
   fmt::print("\n{} points agree; of {} the rule has no class, or there is no verdict. The others:\n\n", agree,
              undecided);

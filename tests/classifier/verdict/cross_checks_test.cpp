@@ -82,22 +82,6 @@ TEST(SpeedOfLight, VotesWithAReason) {
   EXPECT_THAT(check.evidence, HasSubstr("without its launch"));
 }
 
-TEST(SpeedOfLight, AgreementCountsPairs) {
-  gpubench::Run run;
-  for (const auto& [sm, memory] : {std::pair(10.0, 90.0), std::pair(12.0, 91.0), std::pair(20.0, 30.0)}) {
-    auto measurement = measured(1.1e-3, streaming(2e9, 2e9));
-    measurement.counters = {{std::string(memory_throughput), memory, "%", "test"},
-                            {std::string(sm_throughput), sm, "%", "test"}};
-    run.points.push_back({measurement, std::nullopt});
-  }
-  run.calibrations = {gpu()};
-  classify(run);
-  const auto agreement = agreement_of(run);
-  EXPECT_EQ(agreement.size(), 2U);
-  EXPECT_EQ(agreement.at({"high throughput", Regime::memory}), 2U);
-  EXPECT_EQ(agreement.at({"latency", Regime::memory}), 1U);
-}
-
 TEST(SpeedOfLight, EveryDifferenceHasAReason) {
   for (const Regime regime : {Regime::overhead, Regime::latency, Regime::memory, Regime::compute})
     for (const char* const limiter : {"launch", "block-start", "latency", "dram", "l2", "fp32", "tensor-bf16", "issue"})

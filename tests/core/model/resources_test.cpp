@@ -133,8 +133,6 @@ TEST(Resources, DramMixesByGrowingShareOfWrites) {
 }
 
 TEST(Resources, CountersOfPipes) {
-  EXPECT_EQ(counter_of(tensor_bf16), "flops_tensor_bf16");
-  EXPECT_EQ(counter_of(int32), "");
   std::set<Pipe> pipes;
   for (const PipeCounter& each : pipe_counters())
     for (const Pipe pipe : each.pipes) EXPECT_TRUE(pipes.insert(pipe).second) << each.name;

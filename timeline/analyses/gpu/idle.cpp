@@ -28,7 +28,6 @@ std::vector<StreamIdle> stream_idle(const Linked& linked, std::int64_t threshold
       const bool host = call != nullptr && call->start_ns > end;
       const bool kernel = !host && gap < threshold_ns;
       (host ? here.host_ns : kernel ? here.kernel_ns : here.other_ns) += gap;
-      ++(host ? here.host_gaps : kernel ? here.kernel_gaps : here.other_gaps);
     }
     end = std::max(end, slice.end_ns());
   }

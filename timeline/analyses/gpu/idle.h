@@ -21,7 +21,6 @@ inline constexpr std::int64_t consecutive_kernel_delay_ns = 30'000;
 struct StreamIdle {
   std::uint32_t track = 0;
   std::int64_t host_ns = 0, kernel_ns = 0, other_ns = 0;
-  std::int64_t host_gaps = 0, kernel_gaps = 0, other_gaps = 0;
   [[nodiscard]] std::int64_t total_ns() const { return host_ns + kernel_ns + other_ns; }
 };
 /// Of each stream that worked, in the order of tracks. Throws likewise.

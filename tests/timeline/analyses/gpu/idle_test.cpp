@@ -20,9 +20,6 @@ TEST(StreamIdle, has_the_causes_of_hta) {
   EXPECT_EQ(idle[0].host_ns, 30);
   EXPECT_EQ(idle[0].kernel_ns, 29 + 10);
   EXPECT_EQ(idle[0].other_ns, 30 + 180);
-  EXPECT_EQ(idle[0].host_gaps, 1);
-  EXPECT_EQ(idle[0].kernel_gaps, 2);
-  EXPECT_EQ(idle[0].other_gaps, 2);
   EXPECT_EQ(timeline::stream_idle(sample.timeline, 1000)[0].kernel_ns, 29 + 30 + 10 + 180);
 }
 
