@@ -23,14 +23,14 @@ inline std::int64_t utc_nanoseconds() {
   return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// Now, in ISO 8601 and UTC.
-inline std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+/// Seconds since 1970 in ISO 8601: "2026-07-01T12:34:56Z".
+inline std::string utc_text(std::time_t seconds) {
   std::tm parts{};
-  ::gmtime_r(&now, &parts);
+  ::gmtime_r(&seconds, &parts);
   std::string text(32, '\0');
   text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
   return text;
 }
+inline std::string utc_now() { return utc_text(std::time(nullptr)); }
 
 }  // namespace gpubench

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/document.h"
@@ -73,15 +74,6 @@ std::vector<std::filesystem::path> criterion_files_in(const std::filesystem::pat
   return files;
 }
 
-std::string utc_of(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
-
 std::string utc_of(const std::string& text) {
   std::tm parts{};
   const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -96,7 +88,7 @@ std::string utc_of(const std::string& text) {
   } else if (*rest != '\0' && std::string_view(rest) != "Z") {
     return {};
   }
-  return utc_of(std::int64_t{::timegm(&parts)} - offset);
+  return utc_text(::timegm(&parts) - offset);
 }
 
 Run run_on_cpu(std::string_view tool, const std::string& cpu) {

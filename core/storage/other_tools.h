@@ -55,8 +55,7 @@ Run run_on_cpu(std::string_view tool, const std::string& cpu);
 /// A point of that name, without Google Benchmark's suffix, on the run's first device; what stands before its first
 /// slash is its operation. The slashes of a path are no arguments.
 Measurement& add_point(Run& run, std::string name);
-/// In ISO 8601 and UTC, from seconds since 1970; and from another such text with or without an offset, empty of others.
-std::string utc_of(std::int64_t seconds);
+/// In ISO 8601 and UTC, from such a text with or without an offset; empty of others.
 std::string utc_of(const std::string& text);
 /// As a text of the file, where it is there and one.
 std::string text_or(const Node& node, std::string_view key, const std::string& otherwise = {});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/serve/serve_folder.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -11,6 +10,7 @@
 
 #include "core/base/pattern.h"
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 
@@ -154,7 +154,7 @@ std::vector<ServedFile> ServedFolder::files() {
     file.path = path.lexically_relative(folder_).generic_string();
     file.bytes = static_cast<std::uintmax_t>(status.st_size);
     file.stamp = fmt::format("{:x}-{:x}-{:x}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size);
-    file.modified_utc = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(status.st_mtim.tv_sec));
+    file.modified_utc = utc_text(status.st_mtim.tv_sec);
     auto& [stamp, known] = known_[file.path];
     if (stamp != file.stamp) {
       stamp = file.stamp;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 
@@ -49,7 +50,7 @@ class AsvReader {
     run.context.environment[commit_key] = root_.at("commit_hash").text();
     run.context.environment["asv_environment"] = text_or(root_, "env_name");
     constexpr std::int64_t year_9999 = 253'402'300'799'000;
-    if (const auto date = root_.find("date")) run.context.created_utc = utc_of(date->integer(0, year_9999) / 1000);
+    if (const auto date = root_.find("date")) run.context.created_utc = utc_text(date->integer(0, year_9999) / 1000);
     std::size_t others = 0;
     root_.at("results").each([&](const std::string& name, const Node& row) {
       if (!is_time(name))
