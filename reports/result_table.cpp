@@ -172,8 +172,8 @@ nlohmann::json bars_of(const ResultTable& table) {
 std::string html(const ResultTable& table) {
   using nlohmann::json;
   const Shown shown = shown_of(table);
-  json values = {
-      {"title", table.title}, {"text", table.lead}, {"none", ""}, {"bars", bars_of(table)}, {"notes", json::array()}};
+  json values = {{"title", table.title},   {"text", table.lead}, {"none", ""},
+                 {"bars", bars_of(table)}, {"table", ""},        {"notes", json::array()}};
   if (shown.rows == 0) {
     values["none"] = table.none;
   } else if (table.name.empty()) {
@@ -182,20 +182,14 @@ std::string html(const ResultTable& table) {
     if (table.title.empty()) values["title"] = shown.columns.front()->title;
     values["list"]["items"] = shown.cells.front();
   } else {
-    json columns = json::array(), rows = json::array();
-    for (const ValueColumn* const column : shown.columns)
-      columns.push_back({{"name", column->title}, {"number", !is_words(column->kind)}});
-    for (std::size_t r = 0; r < shown.rows; ++r) {
-      json cells = json::array();
-      for (std::size_t c = 1; c < shown.columns.size(); ++c)
-        cells.push_back({{"text", shown.cells[c][r]},
-                         {"look", fmt::format("{}{}", is_words(shown.columns[c]->kind) ? "" : "number",
-                                              shown.columns[c]->expendable > 0 ? " detail" : "")},
-                         {"title", shown.columns[c]->title}});
-      rows.push_back({{"head", json::array({shown.cells.front()[r]})}, {"cells", std::move(cells)}});
+    markup::CaptionedTable made{.caption = shown.columns.front()->title, .folds = false, .quiet = true};
+    made.rows.resize(shown.rows);
+    for (std::size_t c = 0; c < shown.columns.size(); ++c) {
+      const ValueColumn& column = *shown.columns[c];
+      made.columns.push_back({.title = column.title, .right = !is_words(column.kind), .detail = column.expendable > 0});
+      for (std::size_t r = 0; r < shown.rows; ++r) made.rows[r].push_back(shown.cells[c][r]);
     }
-    values["table"] = {
-        {"label", shown.columns.front()->title}, {"columns", std::move(columns)}, {"rows", std::move(rows)}};
+    values["table"] = markup::render(made);
   }
   if (!shown.rest.empty()) values["notes"].push_back(shown.rest);
   for (const std::string& note : table.notes) values["notes"].push_back(note);

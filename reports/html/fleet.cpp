@@ -10,9 +10,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/base64.h"
-#include "core/base/units.h"
-#include "core/storage/storage.h"
 #include "fleet/findings.h"
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
@@ -34,15 +31,11 @@ class Deviations16 {
     bytes_ += static_cast<char>(bits & 0xFFU);
     bytes_ += static_cast<char>(bits >> 8U);
   }
-  [[nodiscard]] std::string packed() const { return base64(storage::compressed(bytes_)); }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:
   std::string bytes_;
 };
-
-FleetJson packed_part(std::string_view id, const std::string& text) {
-  return {{"type", "text/plain"}, {"id", id}, {"text", text}};
-}
 
 /// Medians over the groups' GPUs, so that a deviation can be told as a value.
 FleetJson tests_json(const fleet::Campaign& campaign, const fleet::Verdicts& verdicts) {
@@ -100,8 +93,7 @@ FleetJson links_part(const fleet::Campaign& campaign) {
     const double log = values.empty() ? fleet::Campaign::none : std::log(middles[i] / values[values.size() / 2]);
     deviations.put(campaign.link_tests[link.test].unit == "s" ? -log : log);
   }
-  return {packed_part("links", base64(storage::compressed(places.dump()))),
-          packed_part("link-deviations", deviations.packed())};
+  return {page::packed_data("links", places.dump()), page::packed_data("link-deviations", deviations.bytes())};
 }
 
 }  // namespace
@@ -124,10 +116,8 @@ std::string fleet_html(const fleet::Campaign& campaign, const fleet::Verdicts& v
   Deviations16 deviations;
   for (const float one : verdicts.deviations) deviations.put(one);
   look.data = links_part(campaign);
-  look.data.push_back({{"type", "text/plain"},
-                       {"id", "data"},
-                       {"text", base64(storage::compressed(markup::script_json(data_of(campaign, verdicts))))}});
-  look.data.push_back(packed_part("deviations", deviations.packed()));
+  look.data.push_back(page::packed_data("data", markup::script_json(data_of(campaign, verdicts))));
+  look.data.push_back(page::packed_data("deviations", deviations.bytes()));
   look.scripts = {page::script_fleet()};
   return page::look_page({title, version, {}}, std::move(look));
 }

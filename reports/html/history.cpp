@@ -13,7 +13,6 @@
 
 #include "core/base/base64.h"
 #include "core/base/text.h"
-#include "core/storage/document.h"
 #include "gpubench/version.h"
 #include "reports/comparisons.h"
 #include "reports/html/markup.h"
@@ -119,8 +118,7 @@ Json data_of(const compare::History& history) {
 
 std::string html(const compare::History& history, const std::map<std::string, std::string>& machine) {
   Json data = data_of(history);
-  const auto scripts = page::scripts({page::script_page(), page::script_history()});
-  Json facts = Json::array(), notices = Json::array();
+  Json facts = Json::array();
   for (const auto& [name, text] : machine) facts.push_back({{"name", printable(name)}, {"text", printable(text)}});
   std::string words =
       "Each value is the geometric mean of an entry's processes. A change is beyond the minimum effect, with at most 5 "
@@ -129,17 +127,10 @@ std::string html(const compare::History& history, const std::map<std::string, st
     words +=
         fmt::format(" Lines are drawn through medians of {} entries each; changes are found in single ones.", several);
   const markup::Data packed = markup::data(std::move(data));
-  return markup::fill(page::look().text,
-                      {{"policy", page::policy(scripts.sources)},
-                       {"style", page::style()},
-                       {"title", "Performance over time"},
-                       {"version", version},
-                       {"summary", summary_of(history)},
-                       {"notices", notices},
-                       {"body", markup::part("history", {{"machine", facts}, {"words", words}})},
-                       {"charts", false},
-                       {"data", Json::array({{{"type", packed.type}, {"id", "data"}, {"text", packed.text}}})},
-                       {"scripts", scripts.html}});
+  page::LookPage page{summary_of(history), markup::part("history", {{"machine", facts}, {"words", words}})};
+  page.data.push_back({{"type", packed.type}, {"id", "data"}, {"text", packed.text}});
+  page.scripts = {page::script_history()};
+  return page::look_page({"Performance over time", std::string(version), {}}, std::move(page));
 }
 
 }  // namespace gpubench::reports

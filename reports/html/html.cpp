@@ -240,11 +240,8 @@ std::string leaderboard_html(std::string_view text, const std::string& version) 
   page::LookPage page;
   page.summary = given.at("summary");
   page.body = markup::part("leaderboard", {{"table", markup::render(table)}, {"caption", given.at("chart")}});
-  page.data.push_back(
-      {{"type", "application/json"},
-       {"id", "data"},
-       {"text", markup::script_json({{"specification", given.at("specification")},
-                                     {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}}})}});
+  page.data.push_back(page::json_data({{"specification", given.at("specification")},
+                                       {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}}}));
   page.scripts = {page::script_leaderboard()};
   page.draws_charts = true;
   return page::look_page({given.at("title"), version, given.at("notes")}, std::move(page));

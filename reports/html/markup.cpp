@@ -192,6 +192,7 @@ std::string render(const CaptionedTable& table) {
   return part("table", {{"fold", table.folds && rows.size() > unfolded},
                         {"number_of_rows", rows.size()},
                         {"caption", table.caption},
+                        {"quiet", table.quiet},
                         {"columns", std::move(columns)},
                         {"rows", std::move(rows)}});
 }

@@ -40,8 +40,9 @@ std::string part(std::string_view name, const nlohmann::json& values);
 struct CaptionedTable {
   std::string caption;
   std::vector<Heading> columns;
-  Rows rows = {};     ///< raw text, but in columns of HTML
-  bool folds = true;  ///< where it is long
+  Rows rows = {};      ///< raw text, but in columns of HTML
+  bool folds = true;   ///< where it is long
+  bool quiet = false;  ///< its caption is not seen
 };
 /// Without columns that are empty. It scrolls sideways on its own; on a narrow page its rows are stacked. Empty when
 /// there are no rows.

@@ -76,17 +76,27 @@ std::string look_page(const About& about, LookPage page) {
     html = vega.html + html;
     sources += vega.sources;
   }
-  for (const std::string& warning : about.warnings) page.notices.push_back({{"look", "warn"}, {"text", warning}});
+  auto notices = nlohmann::json::array();
+  for (const std::string& notice : page.notices) notices.push_back({{"look", ""}, {"text", notice}});
+  for (const std::string& warning : about.warnings) notices.push_back({{"look", "warn"}, {"text", warning}});
   return markup::fill(look().text, {{"policy", policy(sources) + std::string(page.further_policy)},
                                     {"style", style()},
                                     {"title", about.title},
                                     {"version", about.version},
                                     {"summary", page.summary},
-                                    {"notices", page.notices},
+                                    {"notices", std::move(notices)},
                                     {"body", page.body},
                                     {"charts", page.draws_charts},
                                     {"data", std::move(page.data)},
                                     {"scripts", html}});
+}
+
+nlohmann::json json_data(const nlohmann::json& value) {
+  return {{"type", "application/json"}, {"id", "data"}, {"text", markup::script_json(value)}};
+}
+
+nlohmann::json packed_data(std::string_view id, std::string_view bytes) {
+  return {{"type", "text/plain"}, {"id", id}, {"text", base64(storage::compressed(bytes))}};
 }
 
 }  // namespace gpubench::reports::page

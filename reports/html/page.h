@@ -53,12 +53,15 @@ struct About {
 /// A page that is one picture or a few tables.
 struct LookPage {
   std::string summary, body;
-  nlohmann::json data = nlohmann::json::array();     ///< what its scripts read: type, id and text
-  nlohmann::json notices = nlohmann::json::array();  ///< look and text
+  nlohmann::json data = nlohmann::json::array();  ///< what its scripts read: type, id and text
+  std::vector<std::string> notices = {};
   std::vector<File> scripts = {};
   bool draws_charts = false;
   std::string_view further_policy = {};
 };
 std::string look_page(const About& about, LookPage page);
+/// For `data`: JSON under the id "data", and bytes that the script of that id unpacks.
+nlohmann::json json_data(const nlohmann::json& value);
+nlohmann::json packed_data(std::string_view id, std::string_view bytes);
 
 }  // namespace gpubench::reports::page

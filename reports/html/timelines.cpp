@@ -13,11 +13,9 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/document.h"
-#include "core/storage/storage.h"
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
 #include "reports/result_table.h"
@@ -46,10 +44,6 @@ class Numbers {
 };
 
 using Page = page::LookPage;
-
-Json data_part(const Json& data) {
-  return {{"type", "application/json"}, {"id", "data"}, {"text", markup::script_json(data)}};
-}
 
 std::string page_of(const AboutTrace& about, Page page) {
   return page::look_page({about.title, about.version, about.warnings}, std::move(page));
@@ -161,9 +155,8 @@ Page flame_page(const Graph& graph, const std::array<const char*, 2>& columns) {
   Page page;
   page.data.push_back(std::move(data));
   if (left_out > 0)
-    page.notices.push_back({{"look", ""},
-                            {"text", plural(left_out, "frame") +
-                                         " with the least time are left out; their time is that of their callers."}});
+    page.notices.push_back(plural(left_out, "frame") +
+                           " with the least time are left out; their time is that of their callers.");
   page.scripts = {page::script_flame()};
   page.draws_charts = true;
   return page;
@@ -284,22 +277,19 @@ std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& 
   Page page;
   if (all.step_ns > 0)
     page.notices.push_back(
-        {{"look", ""},
-         {"text", fmt::format("There are too many slices to show each: those that end within {} of each other are one "
-                              "bar, which says how many it holds.",
-                              seconds_text(all.step_ns))}});
+        fmt::format("There are too many slices to show each: those that end within {} of each other are one bar, which "
+                    "says how many it holds.",
+                    seconds_text(all.step_ns)));
   if (all.left_out > 0)
-    page.notices.push_back(
-        {{"look", ""},
-         {"text", plural(static_cast<std::size_t>(all.left_out), "slice") + " nested too deeply to show."}});
+    page.notices.push_back(plural(static_cast<std::size_t>(all.left_out), "slice") + " nested too deeply to show.");
   page.summary = fmt::format("{} on {} over {}.", plural(static_cast<std::size_t>(all.slices), "slice"),
                              plural(tracks, "track"), seconds_text(all.end_ns - all.start_ns));
   page.body = html(tables) + markup::part("timeline", {{"summary", page.summary}});
-  page.data = {data_part({{"wall", all.end_ns - all.start_ns},
-                          {"rows", std::move(rows)},
-                          {"names", std::move(names)},
-                          {"kinds", std::move(kinds)}}),
-               {{"type", "text/plain"}, {"id", "bars"}, {"text", base64(storage::compressed(numbers.bytes()))}}};
+  page.data = {page::json_data({{"wall", all.end_ns - all.start_ns},
+                                {"rows", std::move(rows)},
+                                {"names", std::move(names)},
+                                {"kinds", std::move(kinds)}}),
+               page::packed_data("bars", numbers.bytes())};
   page.scripts = {page::script_timeline(), page::script_trace()};
   return page_of(about, std::move(page));
 }
@@ -309,7 +299,7 @@ std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight 
   Page page = flame_page(graph, {"host", "gpu"});
   page.data[0].update({{"weight", weight == FlameWeight::gpu ? "gpu" : "host"},
                        {"titles", {{"host", "on the host"}, {"gpu", "on the GPU"}}}});
-  page.data[0] = data_part(page.data[0]);
+  page.data[0] = page::json_data(page.data[0]);
   Json weights = Json::array();
   for (const auto& [one, value] : {std::pair(FlameWeight::gpu, "gpu"), std::pair(FlameWeight::host, "host")})
     weights.push_back({{"value", value}, {"selected", one == weight}, {"text", timeline::title_of(one)}});
@@ -330,7 +320,7 @@ std::string flame_html(const timeline::FlameDiff& diff, const std::vector<Result
                        const AboutTrace& about) {
   Page page = flame_page(diff, {"base", "new"});
   page.data[0].update({{"weight", "new"}, {"titles", Json::object()}});
-  page.data[0] = data_part(page.data[0]);
+  page.data[0] = page::json_data(page.data[0]);
   page.summary = before_and_after(diff);
   page.body = markup::part("flame", {{"title", "What changed, by stack"},
                                      {"kind", "Icicle graph of two traces"},
