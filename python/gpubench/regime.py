@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 import tempfile
@@ -243,26 +242,13 @@ class GPUProfiler:
 
     def _judged(self, seconds: float, work: Work, operation: Callable[..., Any]) -> Point:
         """One call, judged by the engine as far as one time goes."""
-        summary = {"count": 1, "mad": 0.0, "median_ci95": [seconds, seconds],
-                   **dict.fromkeys(("minimum", "lower_quartile", "median", "upper_quartile", "maximum", "mean"), seconds)}
-        name = getattr(operation, "__name__", "operation")
         how = "one call" + (", watched while it ran: the host took longer for it than else" if work.known else "")
         declared: dict[str, Any] = {"bytes_read": float(work.bytes_read), "bytes_written": float(work.bytes_written),
                                     "flops": {pipe: float(count) for pipe, count in work.flops.items()}}
         if work.footprint:
             declared["footprint_bytes"] = float(work.footprint)
-        data = self.calibration.as_run()
-        data["points"] = [{"measurement": {
-            "name": name, "operation": name, "arguments": [], "device": self.device, "repetition": 0, "work": declared,
-            "cache_state": "warm", "verified": False,
-            "timings": [{"clock": "stream" if self._on_gpu() else "host", "seconds": summary, "samples_seconds": [seconds],
-                         "samples_clock_hz": [], "block_sizes": [1], "executions_per_sample": 1, "method": how,
-                         "stop_reason": "count"}]}}]
-        core = _core.Run.from_json(json.dumps(data))
-        core.classify()
-        self.last_run = Run(core)
-        judged: Point = self.last_run[0]
-        return judged
+        self.last_run = self.calibration.judged(getattr(operation, "__name__", "operation"), [seconds], declared, how)
+        return self.last_run[0]
 
     def _lacking(self, work: Work) -> list[str]:
         """What a quick calibration leaves out of this work."""

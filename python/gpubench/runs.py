@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -424,6 +425,20 @@ class Calibration:
             "schema": {"name": "gpubench-run", "version": 2}, "devices": [own["device"]], "calibrations": [own], "points": [], "boundaries": [],
             "context": {"gpubench_version": _core.version, "created_utc": str(own.get("created_utc", "")), "host": "", "program": "",
                         "arguments": [], "environment": {}}, "warnings": []}
+
+    def judged(self, name: str, seconds: Sequence[float], work: Mapping[str, Any], method: str) -> Run:
+        """A run of one point with these times of one execution, judged by the engine as far as they go."""
+        low, high = min(seconds), max(seconds)
+        summary = {"count": len(seconds), "minimum": low, "lower_quartile": low, "median": statistics.median(seconds), "upper_quartile": high,
+                   "maximum": high, "mean": statistics.fmean(seconds), "mad": 0.0, "median_ci95": [low, high]}
+        data = self.as_run()
+        data["points"] = [{"measurement": {
+            "name": name, "operation": name, "arguments": [], "device": self.device, "repetition": 0, "work": work, "cache_state": "warm", "verified": False,
+            "timings": [{"clock": "host" if self.device == "cpu" else "stream", "seconds": summary, "executions_per_sample": 1, "method": method,
+                         "stop_reason": "count"}]}}]
+        core = _core.Run.from_json(json.dumps(data))
+        core.classify()
+        return Run(core)
 
     def chart(self, name: str = "roofline") -> Chart:
         """A chart of the ceilings as Vega-Lite: roofline, ladder, latency or intensity."""

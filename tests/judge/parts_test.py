@@ -433,7 +433,7 @@ class FloorsOfGpus(unittest.TestCase):
         point = mock.Mock(regime="latency", confidence=0.9, advice=[])
         for flops, said in (({}, ("unknown", None)), ({"fp32": 1.0}, ("latency", 0.9))):
             result = Result("candidate", "problem")
-            with mock.patch.object(floor, "classified", return_value=point):
+            with mock.patch("gpubench.judging.trial.Calibration.judged", return_value=[point]):
                 trial._classify(times, mock.Mock(expected=[], arrays=[]), 8.0, flops, result)
             self.assertEqual((result.regime, result.regime_confidence), said)
 

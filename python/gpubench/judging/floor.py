@@ -2,9 +2,7 @@
 """The least time that the device's measured ceilings leave a problem, and what limits a candidate above it."""
 from __future__ import annotations
 
-import json
 import math
-import statistics
 from dataclasses import dataclass
 from typing import Any, Mapping
 
@@ -108,24 +106,6 @@ def next_step(floor: Floor, seconds: float | None, overhead_seconds: float | Non
     return f"The ceiling of {_core.label_of(floor.limiter)} lets it be {times} times as fast{known}: profile what holds it back."
 
 
-def classified(calibration: Mapping[str, Any], device: str, seconds: list[float], bytes_read: float, bytes_written: float, footprint: float,
-               flops: Mapping[str, float]) -> Any:
-    """The verdict that the classifier gives a point with these times of one call: a gpubench.Point. `seconds` is one value a round."""
-    from ..runs import Calibration, Run
-    middle, low, high = statistics.median(seconds), min(seconds), max(seconds)
-    summary = {"count": len(seconds), "minimum": low, "lower_quartile": low, "median": middle, "upper_quartile": high, "maximum": high,
-               "mean": statistics.fmean(seconds), "mad": 0.0, "median_ci95": [low, high]}
-    run = Calibration(calibration).as_run()
-    run["points"] = [{"measurement": {
-        "name": "candidate", "operation": "candidate", "arguments": [], "device": run["devices"][0]["id"], "repetition": 0, "cache_state": "warm", "verified": True,
-        "work": {"bytes_read": bytes_read, "bytes_written": bytes_written, "footprint_bytes": footprint, "flops": dict(flops)},
-        "timings": [{"clock": "host" if device == "cpu" else "stream", "seconds": summary, "samples_seconds": [], "executions_per_sample": 1,
-                     "method": "the judge's", "stop_reason": "budget"}]}}]
-    core = _core.Run.from_json(json.dumps(run))
-    core.classify()
-    return Run(core)[0]
-
-
 def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float] | None) -> tuple[float, dict[str, float]]:
     """Bytes and FLOP of one call. Throws ValueError where what is declared is neither."""
     work = {str(name): float(value) for name, value in dict(declared or {}).items()}
@@ -136,5 +116,3 @@ def work_of(outputs: list[Any], inputs: list[Any], declared: Mapping[str, float]
     for name in work:
         _core.check_pipe(name)
     return moved, work
-
-

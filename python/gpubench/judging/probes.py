@@ -65,9 +65,7 @@ class ProbeMaker:
         """Shown ones first. Throws Trouble where the reference does not work for one of those, TooSmall and RandomReference."""
         problem = self.problem
         shown = [problem.cases[0]] * SHOWN_PROBES + list(problem.cases[1:])
-        probes = []
-        for case in shown:
-            probes.append(self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)))
+        probes = [self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)) for case in shown]
         if any(each.outputs != probes[0].outputs for each in probes[:SHOWN_PROBES]):
             raise Trouble("shape", "the shapes of its results depend on the contents of inputs. Return arrays of one shape, and say with `compare` what counts in them")
         if problem.compare is None and self._is_random(probes[0]):

@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 from .. import _core
+from ..runs import Calibration
 from . import floor, records, timing
 from .cell import accelerator, layout
 from .cell.confine import let_be_read
@@ -541,7 +542,8 @@ class Trial:
             return
         written = min(moved, float(floor.bytes_of(probe.expected)))
         footprint = float(floor.bytes_of(probe.arrays + probe.expected))
-        point = floor.classified(self._calibration, self.device, seconds, moved - written, written, footprint, flops)
+        work = {"bytes_read": moved - written, "bytes_written": written, "footprint_bytes": footprint, "flops": dict(flops)}
+        point = Calibration(self._calibration).judged("candidate", seconds, work, "the judge's")[0]
         if point.regime == "latency" and not flops:  # which may be what it does all the time
             result.regime = "unknown"
             return
