@@ -9,7 +9,7 @@
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "kernel_trace/probes.h"
-#include "kernel_trace/trace.h"
+#include "kernel_trace/recording.h"
 
 namespace gpubench::kernel_trace {
 

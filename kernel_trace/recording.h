@@ -10,6 +10,7 @@
 #include "gpubench/detail/kernel_trace_layout.h"
 #include "gpubench/kernel_trace.h"
 #include "kernel_trace/clocks.h"
+#include "timeline/timeline.h"
 
 namespace gpubench::kernel_trace {
 
@@ -91,5 +92,15 @@ struct Recording {
     return std::max(static_cast<double>(span.duration_ns) - taken, 0.0);
   }
 };
+
+/// The header of a buffer. Throws std::invalid_argument for what no buffer can be.
+BufferHeader header_of(const Options& options);
+/// An SM is a process, a block's warp a thread.
+timeline::Timeline timeline_of(const Recording& recording);
+
+Statistics statistics_of(const Recording& recording);
+std::string statistics_table(const Statistics& statistics);
+std::string statistics_csv(const Statistics& statistics);
+std::string statistics_json(const Statistics& statistics);
 
 }  // namespace gpubench::kernel_trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_trace/statistics.h"
+#include "core/statistics/statistics.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/statistics/statistics.h"
 #include "core/storage/document.h"
+#include "kernel_trace/recording.h"
 
 namespace gpubench::kernel_trace {
 

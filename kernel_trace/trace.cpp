@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_trace/trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +11,7 @@
 #include "core/base/parallel.h"
 #include "core/storage/storage.h"
 #include "kernel_trace/decode.h"
-#include "kernel_trace/statistics.h"
+#include "kernel_trace/recording.h"
 #include "timeline/writers.h"
 
 namespace gpubench::kernel_trace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/run.h"
 #include "core/model/table.h"
 #include "timeline/timeline.h"
 #include "timeline/views/flame.h"
@@ -23,6 +24,8 @@ std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& 
 std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight weight, const AboutTrace& about);
 std::string flame_html(const timeline::FlameDiff& diff, const std::vector<ResultTable>& tables,
                        const AboutTrace& about);
+/// What the work in a trace reaches of a GPU's ceilings, by its time; and what has no verdict, and why.
+std::vector<ResultTable> verdict_tables(const WorkVerdicts& verdicts);
 /// What an analysis says.
 std::string tables_html(const std::vector<ResultTable>& tables, const AboutTrace& about);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/work_verdicts.h"
-
 #include <fmt/format.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/model/resources.h"
 #include "reports/shared_text.h"
+#include "reports/timelines.h"
 
 namespace gpubench::reports {
 namespace {

@@ -17,7 +17,6 @@
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
 #include "timeline/operators/captures.h"
-#include "timeline/reader.h"
 #include "timeline/structure/correlations.h"
 
 namespace gpubench::timeline {

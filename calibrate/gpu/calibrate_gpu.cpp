@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bench/timing/launch_overhead.h"
-#include "calibrate/gpu/confirmation.h"
 #include "calibrate/gpu/gpu_calibration.h"
 #include "calibrate/gpu/sustained_load.h"
 #include "gpu/backend.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/gpu/confirmation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
 #include "calibrate/check/health.h"
+#include "calibrate/gpu/gpu_calibration.h"
 #include "core/base/text.h"
 
 namespace gpubench::calibrate {

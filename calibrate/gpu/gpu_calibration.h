@@ -125,6 +125,9 @@ void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& val
 
 /// Of the vendor that the device is of. Throws GpuError where it cannot be used, or this build has no probes for it.
 std::unique_ptr<GpuCalibration> open_calibration(const Device& device, const CalibrationOptions& options);
+/// Whether the work that probes declare is the work that the GPU's counters count: of all probes that have a ceiling,
+/// as far as the time allows.
+void confirm(GpuCalibration& bench, double seconds);
 /// What is measured in which order. Again and again, where memory and launch shapes of the first time are to be kept.
 Calibration calibrate_gpu(GpuCalibration& gpu);
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include "core/base/text.h"
 #include "gpu/cuda/cuda_gpu.h"
 #include "gpu/cuda/cupti/cupti_sources.h"
 #include "gpu/cuda/handles.h"

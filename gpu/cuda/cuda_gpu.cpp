@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "core/base/time.h"
-#include "gpu/cuda/graph_content.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/cuda/harness_kernels.h"
 #include "gpu/cuda/nvml.h"

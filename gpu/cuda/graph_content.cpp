@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda/graph_content.h"
-
 #include <cuda.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <map>
 
 #include "core/model/measurement.h"
+#include "gpu/cuda/cuda_gpu.h"
 #include "gpu/cuda/handles.h"
 
 namespace gpubench::bench {

@@ -20,10 +20,25 @@
 #include "core/base/process.h"
 #include "core/base/time.h"
 #include "core/model/run.h"
-#include "main/bisect/bisect_options.h"
+#include "main/cli/options.h"
 #include "main/commands/shared/repository.h"
 
 namespace gpubench {
+
+/// What a search is asked for.
+struct BisectOptions : Options {
+  std::string build;
+  std::string run_command;
+  std::string repository = ".";
+  std::string folder;
+  double total_budget_seconds = 3600.0;
+  double build_limit_seconds = 1800.0;
+  double run_limit_seconds = 600.0;
+  double min_effect = 0.01;
+  int builds_ahead = 0;
+  bool restart = false;
+  bool keep = false;
+};
 
 /// A noted signal, or the end of the time.
 struct Stopped {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "main/bisect/bisect_options.h"
 #include "main/bisect/builds.h"
 #include "main/commands/shared/repository.h"
 #include "reports/bisections.h"

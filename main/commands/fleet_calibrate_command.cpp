@@ -10,7 +10,6 @@
 #include "calibrate/check/brief.h"
 #include "calibrate/device_collectives.h"
 #include "calibrate/node_links.h"
-#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "fleet/take_part.h"
 #include "gpu/backend.h"
@@ -19,7 +18,6 @@
 #include "main/cli/command.h"
 #include "main/cli/output.h"
 #include "main/commands/shared/fleet_rank.h"
-#include "main/commands/shared/host_name.h"
 #include "main/commands/shared/watchdog.h"
 #include "main/run/run_ceilings.h"
 

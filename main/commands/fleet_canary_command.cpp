@@ -19,13 +19,11 @@
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "fleet/campaign.h"
-#include "fleet/findings.h"
 #include "fleet/slow.h"
 #include "gpu/devices.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
 #include "main/commands/shared/fleet_rank.h"
-#include "main/commands/shared/host_name.h"
 
 namespace gpubench {
 namespace {

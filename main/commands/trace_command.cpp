@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <optional>
@@ -21,7 +20,6 @@
 #include "reports/charts/picture.h"
 #include "reports/result_table.h"
 #include "reports/timelines.h"
-#include "reports/work_verdicts.h"
 #include "timeline/analyses/steps/critical_path.h"
 #include "timeline/analysis.h"
 #include "timeline/operators/replay.h"
@@ -32,8 +30,6 @@
 
 namespace gpubench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t max_traces = 10'000;
 

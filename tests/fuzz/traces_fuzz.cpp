@@ -6,8 +6,7 @@
 
 #include "core/storage/storage.h"
 #include "kernel_trace/decode.h"
-#include "kernel_trace/statistics.h"
-#include "kernel_trace/trace.h"
+#include "kernel_trace/recording.h"
 #include "profile/range_profiler/range_reports.h"
 #include "profile/range_profiler/range_results.h"
 #include "profile/recording_reader.h"

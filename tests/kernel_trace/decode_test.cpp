@@ -9,8 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel_trace/statistics.h"
-#include "kernel_trace/trace.h"
+#include "kernel_trace/recording.h"
 #include "tests/kernel_trace/synthetic.h"
 #include "tests/matchers.h"
 #include "timeline/readers.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_trace/statistics.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "kernel_trace/recording.h"
 #include "tests/kernel_trace/a_trace.h"
 #include "tests/matchers.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_trace/trace.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/storage/storage.h"
+#include "kernel_trace/recording.h"
 #include "tests/in_folder.h"
 #include "tests/kernel_trace/a_trace.h"
 #include "tests/matchers.h"

@@ -20,7 +20,6 @@
 #include "timeline/input/common.h"
 #include "timeline/input/json_window.h"
 #include "timeline/operators/operator_work.h"
-#include "timeline/reader.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `nsys export --type=sqlite` writes. Its tables and columns differ between versions: those that are missing are
 // left out. The file may be hostile: it is opened as it is on disk, read-only, and only its tables are read.
-#include "timeline/reader.h"
 #include "timeline/readers.h"
 
 #ifdef GPUBENCH_WITH_SQLITE

@@ -20,7 +20,6 @@
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
 #include "timeline/input/protobuf.h"
-#include "timeline/reader.h"
 #include "timeline/readers.h"
 #include "timeline/structure/correlations.h"
 

@@ -15,7 +15,7 @@
 #include "core/storage/storage.h"
 #include "timeline/input/bytes.h"
 #include "timeline/input/common.h"
-#include "timeline/reader.h"
+#include "timeline/readers.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -16,7 +16,7 @@
 #include "timeline/input/chrome_xla.h"
 #include "timeline/input/common.h"
 #include "timeline/input/protobuf.h"
-#include "timeline/reader.h"
+#include "timeline/readers.h"
 
 namespace gpubench::timeline {
 namespace {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "core/base/files.h"
@@ -15,6 +17,11 @@
 #include "main/cli/output.h"
 
 namespace gpubench {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
+}
 
 OptionRows fleet_rank_rows(std::initializer_list<std::string_view> flags) {
   using enum Rank;

@@ -33,6 +33,9 @@ OptionRows fleet_rank_rows(std::initializer_list<std::string_view> flags);
 /// By the options, else by what the launcher tells. Throws UsageError.
 fleet::Place place_from(const FleetRankOptions& options);
 
+/// As the system has it; "unknown" where it has none.
+std::string host_name();
+
 /// The device of a local rank. A launcher may show each process one GPU alone. Throws bench::NoSuchDevice.
 Device device_of(const FleetRankOptions& options, const fleet::Place& place);
 
