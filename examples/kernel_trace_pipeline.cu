@@ -8,7 +8,6 @@
 #include <gpubench/kernel_trace.cuh>
 #include <new>
 #include <stdexcept>
-#include <vector>
 
 namespace kt = gpubench::kernel_trace;
 

@@ -17,7 +17,6 @@
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/storage.h"
-#include "fleet/statistics.h"
 
 namespace gpubench::fleet {
 namespace {

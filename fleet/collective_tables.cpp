@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/units.h"
-
 namespace gpubench::fleet {
 namespace {
 

@@ -22,7 +22,6 @@
 namespace gpubench::profile {
 namespace {
 
-using timeline::Slice;
 using timeline::SliceKind;
 
 std::string extent_text(const std::array<std::uint32_t, 3>& extent) {

@@ -10,7 +10,6 @@
 #include "core/base/units.h"
 #include "reports/comparisons.h"
 #include "reports/console/program.h"
-#include "reports/result_table.h"
 
 namespace gpubench::reports {
 namespace {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/base/time.h"
-#include "core/statistics/statistics.h"
 #include "gpu/backend.h"
 
 namespace gpubench::bench {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "core/base/time.h"
 #include "kernels/probes/cuda/compute.h"
 
 namespace gpubench::calibrate {

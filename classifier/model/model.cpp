@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "classifier/verdict/busiest_unit.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {

@@ -11,7 +11,6 @@
 #include "classifier/verdict/point_analysis.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
-#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {

@@ -9,10 +9,8 @@
 
 #include "classifier/model/fit.h"
 #include "classifier/model/machine.h"
-#include "classifier/model/model.h"
 #include "classifier/verdict/rules.h"
 #include "core/model/run.h"
-#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

@@ -9,7 +9,6 @@
 #include "compare/comparability.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/model/points.h"
 #include "core/model/resources.h"
 
 namespace gpubench::compare {

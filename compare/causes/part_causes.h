@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "compare/causes/causes.h"
-#include "core/model/run.h"
 
 namespace gpubench::compare {
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/model/compiled_once.h"
-#include "core/model/measurement.h"
 
 namespace gpubench {
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "gpu/cuda/cupti/cupti_buffers.h"
-#include "gpu/libraries.h"
 
 namespace gpubench::profile {
 namespace {

@@ -9,12 +9,10 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/model/points.h"
 #include "core/model/resources.h"
 #include "reports/charts/rows.h"
 #include "reports/html/markup.h"
 #include "reports/html/sections.h"
-#include "reports/shared_text.h"
 
 namespace gpubench::reports::sections {
 namespace {

@@ -11,7 +11,6 @@
 #include "core/base/units.h"
 #include "core/model/device.h"
 #include "timeline/analyses/gpu/idle.h"
-#include "timeline/analyses/gpu/kernels.h"
 #include "timeline/analyses/gpu/memory.h"
 #include "timeline/analyses/ranks/ranks.h"
 #include "timeline/analyses/steps/iterations.h"

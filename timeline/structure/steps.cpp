@@ -12,7 +12,6 @@
 
 #include "core/base/units.h"
 #include "core/model/device.h"
-#include "core/model/points.h"
 #include "timeline/analyses/steps/iterations.h"
 #include "timeline/names.h"
 #include "timeline/program/gaps.h"

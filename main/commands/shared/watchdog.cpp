@@ -10,7 +10,6 @@
 #include "core/base/time.h"
 #include "main/cli/command.h"
 #include "main/cli/output.h"
-#include "main/cli/terminal.h"
 
 namespace gpubench {
 

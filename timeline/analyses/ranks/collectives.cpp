@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/text.h"

@@ -11,7 +11,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"

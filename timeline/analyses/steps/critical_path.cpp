@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/analyses/ranks/ranks.h"
 #include "timeline/analysis.h"
