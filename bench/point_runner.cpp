@@ -556,7 +556,7 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
     current_.conditions->core_share = share;
     current_.conditions->threads_used = threads;
   }
-  if (uses_one_thread(current_)) current_.empty_call_seconds = empty_call_seconds(declared);
+  current_.empty_call_seconds = empty_call_seconds(declared);
   add_primary_timing(samples, *timer);
   if (!(current_.seconds()->median > 0.0))  // of operations with a reset: less than reading the clock twice
     throw std::runtime_error(no_time(TimingMode::host, "it takes no longer than reading the clock"));

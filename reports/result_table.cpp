@@ -182,7 +182,7 @@ std::string html(const ResultTable& table) {
     if (table.title.empty()) values["title"] = shown.columns.front()->title;
     values["list"]["items"] = shown.cells.front();
   } else {
-    markup::CaptionedTable made{.caption = shown.columns.front()->title, .folds = false, .quiet = true};
+    markup::CaptionedTable made{.caption = shown.columns.front()->title, .columns = {}, .folds = false, .quiet = true};
     made.rows.resize(shown.rows);
     for (std::size_t c = 0; c < shown.columns.size(); ++c) {
       const ValueColumn& column = *shown.columns[c];

@@ -249,7 +249,7 @@ struct Measurement {
   std::optional<Estimate> launch_seconds;
   /// What the host takes for one bare launch of a kernel; only where calls were timed.
   std::optional<Estimate> bare_launch_seconds;
-  /// Of a host operation that one thread does alone: what a call that does nothing takes.
+  /// Of a host operation: what a call that does nothing takes.
   std::optional<Estimate> empty_call_seconds;
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
