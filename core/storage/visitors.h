@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/model/estimate.h"
+#include "core/model/run.h"
 #include "core/storage/document.h"
 
 namespace gpubench::storage {
