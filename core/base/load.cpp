@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "core/base/text.h"
 
@@ -31,6 +32,21 @@ std::map<int, ThreadTime> passed_between(const LoadReading& before, const LoadRe
       time.turns -= then->second.turns;
     }
   return passed;
+}
+
+std::vector<int> own_threads() {
+  std::vector<int> ids;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
+       place.increment(error))
+    ids.push_back(number_in<int>(place->path().filename().string()).value_or(0));
+  return ids;
+}
+
+int this_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
+
+std::ifstream file_of(int thread, const char* name) {
+  return std::ifstream("/proc/self/task/" + std::to_string(thread) + "/" + name);
 }
 
 /// The clock of a thread's processor time, which its file tells a tick late. The number is how Linux makes it of the id
@@ -64,13 +80,10 @@ bool parse_processor_times(std::string_view line, LoadReading& reading) {
 
 LoadReading read_load() {
   LoadReading reading;
-  reading.own = static_cast<int>(::syscall(SYS_gettid));
-  std::error_code error;
-  for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
-       place.increment(error)) {
-    const int id = number_in<int>(place->path().filename().string()).value_or(0);
+  reading.own = this_thread();
+  for (const int id : own_threads()) {
     double ran = 0.0, waited = 0.0, turns = 0.0;  // times in nanoseconds
-    if (std::ifstream file(place->path() / "schedstat"); file >> ran >> waited >> turns)
+    if (std::ifstream file = file_of(id, "schedstat"); file >> ran >> waited >> turns)
       reading.threads[id] = {seconds_on(clock_of(id)).value_or(1e-9 * ran), 1e-9 * waited, turns};
   }
   reading.process = seconds_on(CLOCK_PROCESS_CPUTIME_ID).value_or(0.0);
@@ -107,16 +120,11 @@ std::optional<double> threads_used(const LoadReading& before, const LoadReading&
 }
 
 bool other_threads_run() {
-  const int own = static_cast<int>(::syscall(SYS_gettid));
-  std::error_code error;
-  for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
-       place.increment(error)) {
-    if (place->path().filename() == std::to_string(own)) continue;
-    std::ifstream file(place->path() / "stat");
+  return std::ranges::any_of(own_threads(), [own = this_thread()](int thread) {
+    std::ifstream file = file_of(thread, "stat");
     std::string line;  // "123 (name, which may hold anything) R ..."
-    if (std::getline(file, line); line.rfind(") R ") != std::string::npos) return true;
-  }
-  return false;
+    return thread != own && std::getline(file, line) && line.rfind(") R ") != std::string::npos;
+  });
 }
 
 }  // namespace gpubench

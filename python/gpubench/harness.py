@@ -338,7 +338,7 @@ class State:
         return self.device != "cpu"
 
     def _declare(self, things: Iterable[Any], declare: Callable[[int], None]) -> None:
-        if self.empty_call is _nothing:
+        if not self.on_gpu and self.empty_call is _nothing:
             self.empty_call = empty_call_of(things)
         for thing in things:
             size = bytes_of(thing)

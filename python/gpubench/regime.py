@@ -140,7 +140,7 @@ class GPUProfiler:
         call = settled(functools.partial(operation, *arguments, **keywords), self._on_gpu())
         if lightweight:
             return self._lightly(call)
-        self._empty_call = empty_call_of(_arrays((arguments, keywords)))
+        self._empty_call = empty_call_of(() if self._on_gpu() else _arrays((arguments, keywords)))
         seconds, result, work = self._once(call, (arguments, keywords))
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
