@@ -7,7 +7,9 @@
 #include <iterator>
 
 #include "calibrate/calibration_context.h"
+#include "calibrate/device_collectives.h"
 #include "calibrate/gpu/gpu_calibration.h"
+#include "calibrate/node_links.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/version.h"
