@@ -14,8 +14,8 @@
 namespace gpubench::calibrate {
 
 struct CollectiveSamples {
-  /// Of one among many back to back, by the host's clock, the mean of the ranks: what nccl-tests tells. The median of
-  /// a few rows.
+  /// Of one among many back to back, by the host's clock, the mean of the ranks: what nccl-tests tells, also with -G.
+  /// The median of a few rows.
   double in_a_row_seconds = 0.0;
   std::vector<double> each_seconds;  ///< of each iteration of another row, by events, of the slowest rank
 };
@@ -40,8 +40,10 @@ class DeviceCollectives {
   /// Of the longest message.
   [[nodiscard]] std::int64_t max_bytes() const;
   /// Of a message of at most `max_bytes`, a multiple of 4 bytes for each rank. Between 5 and `max_iterations` in a
-  /// row, about as many as fit in `max_seconds`.
-  CollectiveSamples time(Collective collective, std::int64_t bytes, int max_iterations, double max_seconds);
+  /// row, about as many as fit in `max_seconds`. With `in_graph` rows are replays of a CUDA graph, so that the host
+  /// launches none of their collectives.
+  CollectiveSamples time(Collective collective, std::int64_t bytes, int max_iterations, double max_seconds,
+                         bool in_graph = false);
   /// Seconds of each message to one other rank, which calls this at the same time with `sends` the other way; none
   /// where this one receives. Only these two take part.
   std::vector<double> time_link(int peer, bool sends, std::int64_t bytes, int iterations);

@@ -29,7 +29,7 @@ ResultTable messages_table(const CollectiveRun& run, const Fits& fits) {
       "p99_seconds=p99; algorithm:rate=algorithm; bus:rate=bus; limit=limit|too few sizes");
   table.shown = 1000;
   table.notes = {"Bandwidths as nccl-tests defines them, by the time of one among many in a row; MPI's by the p50.",
-                 "p50 and p99 are of single iterations, each as long as on its slowest rank."};
+                 "p50 and p99 are of single iterations that the host launches, each as long as on its slowest rank."};
   for (const CollectiveRow& row : run.rows) {
     const auto& fit = fits.at(row.collective);
     const double overhead = run.overhead_seconds.value_or(0.0);

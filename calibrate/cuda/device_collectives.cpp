@@ -23,6 +23,7 @@ using bench::NcclCommunicator;
 constexpr int warm_up = 3;
 constexpr int rows = 3;
 constexpr int min_iterations = 5;
+constexpr int captured_iterations = 50;  ///< at most
 constexpr double share_of_memory = 0.45;  ///< of what is free, for each of two buffers
 
 /// What a rank sends: its number plus one, so that each result is known.
@@ -79,6 +80,21 @@ struct DeviceCollectives::State {
     return all;
   }
   double slowest(double seconds) { return agreed(NcclCommunicator::Agreement::max, {seconds}).front(); }
+  /// The row's work as replays of a graph, and how many a replay has.
+  std::pair<std::unique_ptr<bench::Graph>, int> captured(Collective collective, std::int64_t message_bytes,
+                                                         int iterations) {
+    const int each = std::min(iterations, captured_iterations);
+    auto graph = gpu->capture(
+        [&](Stream stream, std::int64_t executions) {
+          for (int i = 0; i < executions; ++i) enqueue(collective, message_bytes, stream, i);
+        },
+        each);
+    if (!graph)
+      throw GpuError(fmt::format("{} of {} bytes cannot be captured in a CUDA graph; leave --graph out",
+                                 name_of(collective), message_bytes));
+    graph->launch();  // makes it ready
+    return {std::move(graph), each};
+  }
   /// The mean time of one of a row, of this rank, begun by all at about one moment.
   double row(const std::function<void(int iteration)>& enqueue_one, int iterations) {
     (void)slowest(0.0);
@@ -158,7 +174,7 @@ DeviceCollectives::~DeviceCollectives() = default;
 std::int64_t DeviceCollectives::max_bytes() const { return state_->bytes; }
 
 CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t bytes, int max_iterations,
-                                          double max_seconds) {
+                                          double max_seconds, bool in_graph) {
   State& s = *state_;
   s.check(collective, bytes);
   const auto one = [&](int i) { s.enqueue(collective, bytes, s.gpu->stream(), i); };
@@ -166,7 +182,13 @@ CollectiveSamples DeviceCollectives::time(Collective collective, std::int64_t by
   const int iterations =
       std::clamp(static_cast<int>(std::min(max_seconds / std::max(about, 1e-9), 1e9)), min_iterations, max_iterations);
   std::vector<double> of_rows;
-  for (int i = 0; i < rows; ++i) of_rows.push_back(s.row(one, iterations));
+  if (in_graph) {
+    const auto [graph, each] = s.captured(collective, bytes, iterations);
+    const auto replay = [&](int) { graph->launch(); };
+    for (int i = 0; i < rows; ++i) of_rows.push_back(s.row(replay, iterations / each) / each);
+  } else {
+    for (int i = 0; i < rows; ++i) of_rows.push_back(s.row(one, iterations));
+  }
   std::vector<double> means = s.agreed(NcclCommunicator::Agreement::sum, of_rows);
   for (double& mean : means) mean /= s.ranks;
   CollectiveSamples samples{statistics::median(means), s.each(collective, bytes, iterations)};

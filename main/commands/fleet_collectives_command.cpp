@@ -33,6 +33,7 @@ struct CollectivesOptions : Options, FleetRankOptions {
   int iterations = 200;
   double max_point_seconds = 0.5;
   bool overlap = false;
+  bool graph = false;
 };
 
 /// A message of more floats than MPI counts cannot be sent at once.
@@ -99,6 +100,7 @@ void run_by_mpi(const CollectivesOptions& options, fleet::MpiLink& link, const f
   if (static_cast<double>(max_bytes) > largest_of_mpi)
     throw UsageError(
         fmt::format("--max-bytes={} is more than MPI sends at once: at most {:.0f}.", max_bytes, largest_of_mpi));
+  if (options.graph) throw UsageError("--graph takes GPUs and NCCL; MPI exchanges these messages.");
   run.library = "mpi";
   run.between = "hosts, by MPI";
   run.overhead_seconds = link.time_alone();
@@ -117,7 +119,8 @@ void run_by_mpi(const CollectivesOptions& options, fleet::MpiLink& link, const f
 void run_by_nccl(const CollectivesOptions& options, const Device& device, const bench::Nccl& nccl, fleet::Steps& steps,
                  const fleet::Place& place, Watchdog& watchdog, ProgressLine& progress, fleet::CollectiveRun& run) {
   run.library = "nccl";
-  run.between = fmt::format("GPUs ({}), by NCCL {}", device.name, nccl.version());
+  run.between =
+      fmt::format("GPUs ({}), by NCCL {}{}", device.name, nccl.version(), options.graph ? " in CUDA graphs" : "");
   const std::string id = steps.share(place.rank == 0 ? nccl.new_id() : "");
   watchdog.begin("Starting NCCL");
   bind_beside(device, place.rank, options.quiet);
@@ -126,10 +129,10 @@ void run_by_nccl(const CollectivesOptions& options, const Device& device, const 
   const std::int64_t max_bytes = collectives.max_bytes();
   if (max_bytes < options.max_bytes && place.rank == 0)
     say(fmt::format("messages end at {} bytes: the GPU with least free memory has no room for more", max_bytes));
-  run.overhead_seconds = collectives.launch_seconds();
+  if (!options.graph) run.overhead_seconds = collectives.launch_seconds();
   const Work work = work_of(options, max_bytes, place.ranks);
   time_all(work, place.ranks, watchdog, progress, run, [&](Collective collective, std::int64_t bytes) {
-    return collectives.time(collective, bytes, options.iterations, options.max_point_seconds);
+    return collectives.time(collective, bytes, options.iterations, options.max_point_seconds, options.graph);
   });
   if (!options.overlap) return;
   constexpr std::int64_t overlapped_bytes = std::int64_t{1} << 28;
@@ -248,6 +251,10 @@ extern const CommandFile fleet_collectives_command{
             {"--overlap", "", "", common,
              "Say what collectives and products of matrices on the same GPUs cost each other.",
              use::set(&Own::overlap)},
+            {"--graph", "", "", common,
+             "Time rows as replays of a CUDA graph, as engines that capture their steps: the host then launches none, "
+             "and short messages take what the GPUs need.",
+             use::set(&Own::graph)},
             {"--steps-folder", "DIR", "", common,
              "A new folder that all ranks see, for steps by files where there is no MPI.", use::text(&Own::folder)},
             {"--iterations", "N", "200", other, "Iterations of each message, fewer where they take long.",

@@ -27,6 +27,7 @@ PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "r
 #: Smallest and largest message, iterations, what is asked for.
 MESSAGES = {"short": (8, 1 << 16, 1000, 0.05), "long": (1 << 26, 1 << 32, 20, 0.02)}
 ROWS, WARM_UP = 3, 5
+CAPTURED = 50  # iterations in a CUDA graph, as gpubench has at most
 BOTH = ("gpubench", "nccl-tests")
 #: nccl-tests asks NCCL 2.28 and later for blocks placed by their use of NVLink (`nvlinkCentricSched`). Other programs, gpubench too, get it by this word.
 SCHEDULING = {"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE": "1"}
@@ -46,12 +47,13 @@ def of_gpubench(options, collective, low, high, iterations):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         started(options, [options.gpubench, "fleet", "collectives", "--by=nccl", f"--collectives={collective}", f"--min-bytes={low}", f"--max-bytes={high}",
-                          f"--iterations={iterations}", "--max-point-seconds=100", "--steps=files", f"--steps-folder={folder}/steps", "--quiet", f"--out={out}"])
+                          f"--iterations={iterations}", *["--graph"] * options.graph, "--max-point-seconds=100", "--steps=files", f"--steps-folder={folder}/steps", "--quiet", f"--out={out}"])
         return {row["bytes"]: row["seconds"] for row in json.loads(out.read_text())["collectives"]}
 
 
 def of_nccl_tests(options, collective, low, high, iterations):
-    text = started(options, [options.nccl_tests / PROGRAMS[collective], "-b", low, "-e", high, "-f", 2, "-g", 1, "-n", iterations, "-N", ROWS, "-w", WARM_UP, "-c", 1, "-d", "float"])
+    row = ["-n", CAPTURED, "-G", iterations // CAPTURED] if options.graph else ["-n", iterations]
+    text = started(options, [options.nccl_tests / PROGRAMS[collective], "-b", low, "-e", high, "-f", 2, "-g", 1, *row, "-N", ROWS, "-w", WARM_UP, "-c", 1, "-d", "float"])
     rows = {}
     for line in text.splitlines():
         words = line.split()
@@ -109,6 +111,7 @@ def main():
     parser.add_argument("nccl_tests", type=pathlib.Path, nargs="?")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--messages", choices=MESSAGES, default="short")
+    parser.add_argument("--graph", action="store_true", help="rows are replays of a CUDA graph, so that no host launches their iterations")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--max-seconds", type=float, default=1e5, help="what would take longer by what came before is not begun")
     parser.add_argument("--collectives", type=lambda text: text.split(","), default=["all-reduce", "all-gather", "reduce-scatter", "all-to-all"])

@@ -78,13 +78,15 @@ TEST_F(NodeLinks, DeviceCollectivesAreTimedAndRight) {
         const double launch = collectives.launch_seconds();
         EXPECT_GT(launch, 0.0);
         for (std::size_t i = 0; i < collective_names.size(); ++i)
-          for (const std::int64_t bytes : {std::int64_t{8} * ranks, 64 * mebi}) {
-            const auto samples = collectives.time(static_cast<Collective>(i), bytes, 20, 0.1);
-            EXPECT_GE(samples.each_seconds.size(), 5U);
-            EXPECT_GT(samples.in_a_row_seconds, 0.0);
-            if (rank == 0)
-              fmt::print("{} {} B: {:.2f} us in a row\n", collective_names[i], bytes, 1e6 * samples.in_a_row_seconds);
-          }
+          for (const std::int64_t bytes : {std::int64_t{8} * ranks, 64 * mebi})
+            for (const bool in_graph : {false, true}) {
+              const auto samples = collectives.time(static_cast<Collective>(i), bytes, 20, 0.1, in_graph);
+              EXPECT_GE(samples.each_seconds.size(), 5U);
+              EXPECT_GT(samples.in_a_row_seconds, 0.0);
+              if (rank == 0)
+                fmt::print("{} {} B: {:.2f} us in a row{}\n", collective_names[i], bytes,
+                           1e6 * samples.in_a_row_seconds, in_graph ? " of a graph" : "");
+            }
         const auto overlap = collectives.overlap(Collective::all_reduce, 64 * mebi, 0.05);
         EXPECT_GT(overlap.products_alone, 0.0);
         EXPECT_GT(overlap.products_together, 0.0);
