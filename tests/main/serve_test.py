@@ -265,6 +265,8 @@ class Serve(unittest.TestCase):
         path = headless.find()
         if not path:
             self.skipTest("no browser")
+        if not (pathlib.Path(PROGRAM).parent / "vega/bundle.js").exists():
+            self.skipTest("built without charts")
         pictures = os.environ.get("GPUBENCH_PICTURES")
         page = headless.Browser(path)
         self.addCleanup(page.close)
