@@ -496,6 +496,13 @@ class Costs(unittest.TestCase):
         self.assertAlmostEqual(timing.Summary(rounds, device_seconds={"candidate": 12e-6}).seconds("candidate"), 14e-6)
         self.assertAlmostEqual(timing.Summary(rounds, device_seconds={"candidate": 30e-6}).seconds("candidate"), 19e-6, msg="nor longer than its batch")
 
+    def test_on_the_gpu_pairs_say_how_far_sides_are_apart(self):
+        reference = [[280.0, 281.0, 282.0, 290.0], [300.0, 301.0, 299.0, 300.0], [280.0, 280.0, 280.0, 280.0]]
+        for apart in (0.0, -20.0):  # the last round's candidate came by one fast process
+            rounds = [timing.Times(on_gpu={"reference": each, "candidate": [one + apart for one in each]}) for each in reference]
+            rounds[2].on_gpu["candidate"] = [270.0 + apart] * 4
+            self.assertAlmostEqual(timing.Summary(rounds).beside_reference_on_gpu(), 280.0 + apart)
+
 
 if __name__ == "__main__":
     unittest.main()

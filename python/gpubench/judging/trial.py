@@ -443,9 +443,9 @@ class Trial:
         """Of both sides, by one clock, as gpubench's own harness means it. `cost`: of recording a kernel."""
         assert self._recorded is not None
         empty = times.on_gpu("empty")
-        told = {name: records.device_seconds(one, records.gap_of(one, self._recorded, empty * plan.calls), times.on_gpu(name), empty,
+        told = {name: records.device_seconds(one, records.gap_of(one, self._recorded, empty * plan.calls), call, empty,
                                              0.0 if name in times.in_place else copy, cost)
-                for name, one in (("candidate", found), ("reference", self._recorded))}
+                for name, one, call in (("candidate", found, times.beside_reference_on_gpu()), ("reference", self._recorded, times.on_gpu("reference")))}
         if told["candidate"][1] != told["reference"][1]:
             told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
         (result.device_seconds, result.device_basis), (usual, _) = told["candidate"], told["reference"]
