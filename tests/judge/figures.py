@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20]
+"""Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20] [--times=3]
 [--out=FILE], and figures.py table FILE...
 
-regime: the device's time of some operations beside that of gpubench.regime. states: what changes it: inputs and outputs that change, copies after each
+regime: the device's time of some operations beside that of gpubench.regime, which gets inputs in turns as the judge's calls do, and with the same ones. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, 20 times. Both time as the judge does, in five processes of each
 side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
@@ -32,6 +32,7 @@ from gpubench.judging.verdict import Interval, Result
 
 OUT = None
 _REPETITIONS = 20  #: of a ranking
+_L2_BYTES = 50 << 20  #: of an H100 or H200
 
 
 def say(part, **what):
@@ -274,14 +275,20 @@ def inputs(random):
     return {made},
 """)
             judge = Judge(problem_of(Path(folder) / "problem.py"), Settings(time_budget=0.5))
-            result, = judge.results([Path(folder) / "same.py"])
-        print(f"{name}: {line(result)} {judge.notes}", flush=True)
+            results = [each for _ in range(words.times) for each in judge.results([Path(folder) / "same.py"])]
+        for each in results:
+            print(f"{name}: {line(each)} {judge.notes}", flush=True)
         operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
-        given = [torch.randn(shape, device="cuda") for shape in shapes]
-        found = profiler.profile_operation(operation, *given)
-        say("regime", operation=name, judge=result.device_seconds, judge_reference=result.reference_device_seconds, excess=result.device_excess_seconds,
-            judge_call=result.seconds, basis=result.device_basis, regime=found["device_ms"] and found["device_ms"] * 1e-3, regime_run=found["runtime_ms"] * 1e-3,
-            method=found["method"][:120], harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
+        bytes_of_set = 4 * sum(map(math.prod, shapes))
+        sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
+        turn, given = itertools.cycle(sets), sets[0]
+        in_turns = [profiler.profile_operation(lambda: operation(*next(turn)))["device_ms"] * 1e-3 for _ in range(words.times)]
+        same = [profiler.profile_operation(operation, *given)["device_ms"] * 1e-3 for _ in range(words.times)]
+        judged = [each.device_seconds for each in results]
+        off = {key: statistics.median(judged) / statistics.median(regime) - 1 for key, regime in (("in_turns", in_turns), ("same", same))}
+        say("regime", operation=name, judge=judged, in_turns=in_turns, same=same, off=off, reference=[each.reference_device_seconds for each in results],
+            excess=[each.device_excess_seconds for each in results], basis=[each.device_basis for each in results],
+            harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
 
 
 def states(words):
@@ -304,6 +311,13 @@ def stages(words):
             say("stages", candidate=Path(result.candidate).stem, seconds=result.seconds_taken, since_start=time.perf_counter() - begin, calls=result.calls_timed,
                 phases={name: round(seconds, 3) for name, seconds in result.phases.items()})
     print(f"in all {time.perf_counter() - begin:.1f} s; notes {judge.notes}")
+
+
+def told(value):
+    """Seconds in us, as medians of lists."""
+    if isinstance(value, list) and all(isinstance(each, float) for each in value):
+        return f"{us(statistics.median(value))} us ({', '.join(map(us, value))})"
+    return f"{us(value)} us" if isinstance(value, float) else value
 
 
 def table(*files):
@@ -353,7 +367,7 @@ def table(*files):
         print(f"    {each['candidate']}: {each['seconds']:.1f} s, {each['since_start']:.1f} s after the start, {each['calls']} calls; "
               + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in each["phases"].items()))
     for each in of["regime"] + of["states"]:
-        print("    " + ", ".join(f"{key} {us(value) + ' us' if isinstance(value, float) else value}" for key, value in each.items() if key != "part"))
+        print("    " + ", ".join(f"{key} {told(value)}" for key, value in each.items() if key != "part"))
 
 
 def main():
@@ -367,6 +381,7 @@ def main():
     parser.add_argument("--max-seconds", type=float, default=240.0)
     parser.add_argument("--step", type=float, default=0.02)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--times", type=int, default=3, help="of each judge and each regime, whose medians are compared")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
     OUT = words.out
