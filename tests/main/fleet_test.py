@@ -334,6 +334,8 @@ wait"""
             self.assertLessEqual(row["boundary_low_bytes"], row["boundary_bytes"])
             self.assertLessEqual(row["boundary_bytes"], row["boundary_high_bytes"])
             self.assertGreater(row["overhead_seconds"], 0)
+        by_mpi = subprocess.run([*start, "--graph", "--device=cpu"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("--graph takes GPUs and NCCL", by_mpi.stderr)
         alone = subprocess.run([PROGRAM, "fleet", "collectives"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(alone.returncode, 64)
         self.assertIn("One rank alone exchanges nothing", alone.stderr)
