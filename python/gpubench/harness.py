@@ -524,7 +524,7 @@ def benchmark(function: Callable[..., Any] | None = None, *arguments: Any, name:
 
     def decorate(operation: Callable[..., Any]) -> Benchmark:
         named = getattr(operation, "func", operation)  # of a functools.partial
-        made = Benchmark(operation, name or getattr(named, "__name__", type(named).__name__), axes, device)
+        made = Benchmark(operation, name or str(getattr(named, "__name__", type(named).__name__)), axes, device)
         _benchmarks[made.name] = made  # a cell that runs again replaces its benchmarks
         return made
 

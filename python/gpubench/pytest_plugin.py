@@ -218,7 +218,7 @@ def _several(things: Any) -> tuple[Any, ...]:
     return tuple(things) if isinstance(things, (tuple, list)) else (things,)
 
 
-@pytest.fixture
+@pytest.fixture  # type: ignore[untyped-decorator]  # without pytest
 def gpubench(request: pytest.FixtureRequest) -> Measure:
     """Times a callable and says what limits it: gpubench(function, reads=x, writes=y) -> gpubench.Point."""
     return Measure(request)

@@ -27,7 +27,7 @@ class Floor:
     """Seconds that no correct call can be faster than; None where it is not known."""
 
     seconds: float | None
-    limiter: str | None
+    limiter: str  #: empty where it is not known
     basis: str  #: what it rests on, or why there is none
     parts: dict[str, float]
     least: float | None = None  #: seconds below which no result is believed: what wider operations made of narrower ones take
@@ -60,7 +60,7 @@ def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: 
     """`moved_bytes` of one call must be read or written once; `resident_bytes` is what a whole batch touches: what a cache holds is served by it. `allowed`:
     a precision that the problem allows below its types."""
     if calibration is None:
-        return Floor(None, None, why_none, {})
+        return Floor(None, "", why_none, {})
     ceilings = {each["resource"]: each for each in calibration.get("ceilings", ())}
     is_gpu = any(name.startswith("tensor-") for name in ceilings)
     capacities = {each["resource"]: max(each.get("capacity_ci95", [each["capacity_bytes"]])) for each in calibration.get("levels", ())}
@@ -84,7 +84,7 @@ def floor_of(calibration: Mapping[str, Any] | None, why_none: str, moved_bytes: 
         split = _fastest(ceilings, names)
         least = max(least, count / max(rate[1], split[1] / products if split else 0.0))
     if not parts:
-        return Floor(None, None, "The calibration has no ceiling that this problem needs.", {})
+        return Floor(None, "", "The calibration has no ceiling that this problem needs.", {})
     slowest = max(parts.values(), key=lambda each: each[1])
     work = _scaled(moved_bytes, "B") + "".join(f", {_scaled(count, 'FLOP')} on {pipe}" for pipe, count in flops.items() if pipe in parts)
     missing = f"; without {', '.join(dict.fromkeys(unknown))}, which --calibrate=full measures" if unknown else ""

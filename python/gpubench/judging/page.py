@@ -80,7 +80,7 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     rows = []
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
-        share = "; ".join(filter(None, (f"{share_text(each.floor_share)} of {_core.label_of(each.limiter)}" if each.floor_share is not None else "", each.regime)))
+        share = "; ".join(filter(None, (f"{share_text(each.floor_share)} of {_core.label_of(each.limiter)}" if each.limiter and each.floor_share is not None else "", each.regime)))
         rows.append([name, rank_of(each), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
                      time_of(each.cold_seconds), share, _core.printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)

@@ -575,7 +575,7 @@ class Trial:
         moved, flops = self._work_of(probe)
         least = floor.floor_of(self._calibration, self._why_no_calibration, moved,
                                floor.bytes_of(probe.arrays + probe.expected) * plan.calls, flops, self.problem.precision)
-        result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter, least.basis
+        result.floor_seconds, result.limiter, result.floor_basis = least.seconds, least.limiter or None, least.basis
         if least.seconds is None:
             result.notes.append(f"There is no floor: {least.basis.removesuffix('.')}.")
         elif result.seconds is not None:
