@@ -93,7 +93,7 @@ FleetJson links_part(const fleet::Campaign& campaign) {
     const double log = values.empty() ? fleet::Campaign::none : std::log(middles[i] / values[values.size() / 2]);
     deviations.put(campaign.link_tests[link.test].unit == "s" ? -log : log);
   }
-  return {page::packed_data("links", places.dump()), page::packed_data("link-deviations", deviations.bytes())};
+  return {page::json_data(std::move(places), "links"), page::packed_data("link-deviations", deviations.bytes())};
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ std::string fleet_html(const fleet::Campaign& campaign, const fleet::Verdicts& v
   Deviations16 deviations;
   for (const float one : verdicts.deviations) deviations.put(one);
   look.data = links_part(campaign);
-  look.data.push_back(page::packed_data("data", markup::script_json(data_of(campaign, verdicts))));
+  look.data.push_back(page::json_data(data_of(campaign, verdicts)));
   look.data.push_back(page::packed_data("deviations", deviations.bytes()));
   look.scripts = {page::script_fleet()};
   return page::look_page({title, version, {}}, std::move(look));

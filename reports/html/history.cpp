@@ -126,9 +126,8 @@ std::string html(const compare::History& history, const std::map<std::string, st
   if (const auto several = data["entries_a_column"].get<std::size_t>(); several > 1)
     words +=
         fmt::format(" Lines are drawn through medians of {} entries each; changes are found in single ones.", several);
-  const markup::Data packed = markup::data(std::move(data));
   page::LookPage page{summary_of(history), markup::part("history", {{"machine", facts}, {"words", words}})};
-  page.data.push_back({{"type", packed.type}, {"id", "data"}, {"text", packed.text}});
+  page.data.push_back(page::json_data(std::move(data)));
   page.scripts = {page::script_history()};
   return page::look_page({"Performance over time", std::string(version), {}}, std::move(page));
 }

@@ -81,11 +81,6 @@ class Columns {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-std::string data_script(charts::Json value) {
-  const markup::Data data = markup::data(std::move(value));
-  return fmt::format("<script type=\"{}\" id=\"data\">{}</script>", data.type, data.text);
-}
-
 charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets, Columns points) {
   auto specs = charts::Json::object();
   specs["samples"] = charts::samples_chart().spec;
@@ -153,20 +148,21 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
   if (run.program) own.insert(own.end(), {page::script_timeline(), page::script_program()});
   const auto scripts = page::scripts(own), last = page::scripts({page::script_charts()});
   page::Scripts vega;
-  std::string data, samples;
+  charts::Json data, samples;
   for_each_in_parallel(2, 1, [&](std::size_t i) {  // what takes longest, and what can be made beside it
     if (i == 0) {
-      data = data_script(data_of(run, list, std::move(datasets), std::move(points)));
+      data = page::json_data(data_of(run, list, std::move(datasets), std::move(points)));
     } else {
       vega = page::vega_scripts();
-      samples = markup::script_json(charts::packed_samples(run));
+      // As it is: to compress it gains little, and it is read when a point is opened.
+      samples = {
+          {"type", "application/json"}, {"id", "samples"}, {"text", markup::script_json(charts::packed_samples(run))}};
     }
   });
   return markup::fill(
       page::frame().text,
-      {{"policy", page::policy(scripts.sources + last.sources + vega.sources)},
-       {"style", page::style()},
-       {"title", one ? sections::title(run) : several_title(*several, !comparison.empty())},
+      {{"head", page::head(one ? sections::title(run) : several_title(*several, !comparison.empty()),
+                           run.context.gpubench_version, scripts.sources + last.sources + vega.sources)},
        {"devices", one ? sections::devices(run) : heading_of(*several, !comparison.empty())},
        {"meta", one ? meta_of(run.context) : ""},
        {"version", run.context.gpubench_version},
@@ -184,8 +180,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"boundaries", sections::phases(run) + sections::boundaries(run) + sections::own(run) + sections::checks(run)},
        {"calibrations", sections::calibrations(run)},
        {"environment", one ? sections::environment(run) : environments(*several)},
-       {"data", std::move(data)},
-       {"samples", std::move(samples)},
+       {"data", charts::Json::array({std::move(data), std::move(samples)})},
        {"scripts", scripts.html + vega.html + last.html}});
 }
 

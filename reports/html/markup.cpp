@@ -8,12 +8,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/base/base64.h"
 #include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/document.h"
-#include "core/storage/storage.h"
 #include "reports/html/page.h"
 
 namespace gpubench::reports::markup {
@@ -135,20 +133,6 @@ std::string script_json(const json& value) {
   for_each_in_parallel(members.size(), 8, [&](std::size_t i) { texts[i] = member_json(*members[i].value); });
   for (std::size_t i = 0; i < members.size(); ++i) text += members[i].before + texts[i];
   return text + end;
-}
-
-Data data(json value) {
-  constexpr std::size_t long_text = std::size_t{1} << 20;
-  std::string text = script_json(value);
-  if (text.size() < long_text) return {"application/json", std::move(text)};
-  std::string packed;
-  for_each_in_parallel(2, 1, [&](std::size_t i) {
-    if (i == 0)
-      packed = base64(storage::compressed(text));
-    else
-      value = nullptr;  // to take down millions of values takes as long
-  });
-  return {"application/gzip", std::move(packed)};
 }
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }

@@ -20,13 +20,6 @@ std::string script_json(const nlohmann::json& value);
 
 std::string script(std::string_view text);
 
-/// Data of a page: as JSON, where that is long as compressed JSON, a twelfth of the size. Scripts unpack it.
-struct Data {
-  std::string_view type;
-  std::string text;
-};
-Data data(nlohmann::json value);
-
 /// "1 point", "12 000 points".
 std::string plural(std::size_t count, std::string_view noun);
 

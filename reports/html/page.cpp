@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/base/parallel.h"
 #include "core/storage/storage.h"
 #include "reports/html/markup.h"
 #include "reports/regimes.h"
@@ -61,11 +62,13 @@ Scripts vega_scripts() {
   return made;
 }
 
-std::string policy(const std::string& script_sources) {
-  return fmt::format(
+std::string head(const std::string& title, const std::string& version, const std::string& script_sources,
+                 std::string_view further_policy) {
+  const std::string policy = fmt::format(
       "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
-      "'none'",
-      script_sources);
+      "'none'{}",
+      script_sources, further_policy);
+  return markup::part("head", {{"policy", policy}, {"version", version}, {"title", title}, {"style", style()}});
 }
 
 std::string look_page(const About& about, LookPage page) {
@@ -79,8 +82,7 @@ std::string look_page(const About& about, LookPage page) {
   auto notices = nlohmann::json::array();
   for (const std::string& notice : page.notices) notices.push_back({{"look", ""}, {"text", notice}});
   for (const std::string& warning : about.warnings) notices.push_back({{"look", "warn"}, {"text", warning}});
-  return markup::fill(look().text, {{"policy", policy(sources) + std::string(page.further_policy)},
-                                    {"style", style()},
+  return markup::fill(look().text, {{"head", head(about.title, about.version, sources, page.further_policy)},
                                     {"title", about.title},
                                     {"version", about.version},
                                     {"summary", page.summary},
@@ -91,12 +93,22 @@ std::string look_page(const About& about, LookPage page) {
                                     {"scripts", html}});
 }
 
-nlohmann::json json_data(const nlohmann::json& value) {
-  return {{"type", "application/json"}, {"id", "data"}, {"text", markup::script_json(value)}};
+nlohmann::json json_data(nlohmann::json value, std::string_view id) {
+  constexpr std::size_t long_text = std::size_t{1} << 20;
+  std::string text = markup::script_json(value);
+  if (text.size() < long_text) return {{"type", "application/json"}, {"id", id}, {"text", std::move(text)}};
+  nlohmann::json packed;
+  for_each_in_parallel(2, 1, [&](std::size_t i) {
+    if (i == 0)
+      packed = packed_data(id, text);
+    else
+      value = nullptr;  // to take down millions of values takes as long
+  });
+  return packed;
 }
 
 nlohmann::json packed_data(std::string_view id, std::string_view bytes) {
-  return {{"type", "text/plain"}, {"id", id}, {"text", base64(storage::compressed(bytes))}};
+  return {{"type", "application/gzip"}, {"id", id}, {"text", base64(storage::compressed(bytes))}};
 }
 
 }  // namespace gpubench::reports::page

@@ -42,8 +42,9 @@ struct Scripts {
 Scripts scripts(const std::vector<File>& files);
 /// Those that draw charts: the bundle, or links to pinned copies.
 Scripts vega_scripts();
-/// Of a page whose scripts have these sources: none else run, whatever text the page brings. Vega sets styles inline.
-std::string policy(const std::string& script_sources);
+/// Up to the body. No scripts run but those of these sources, whatever text the page brings. Vega sets styles inline.
+std::string head(const std::string& title, const std::string& version, const std::string& script_sources,
+                 std::string_view further_policy = {});
 
 /// What a page is about.
 struct About {
@@ -60,8 +61,8 @@ struct LookPage {
   std::string_view further_policy = {};
 };
 std::string look_page(const About& about, LookPage page);
-/// For `data`: JSON under the id "data", and bytes that the script of that id unpacks.
-nlohmann::json json_data(const nlohmann::json& value);
+/// For `data`: JSON, where that is long compressed to a twelfth of the size, and bytes. Scripts unpack them by the id.
+nlohmann::json json_data(nlohmann::json value, std::string_view id = "data");
 nlohmann::json packed_data(std::string_view id, std::string_view bytes);
 
 }  // namespace gpubench::reports::page

@@ -299,7 +299,7 @@ std::string flame_html(const timeline::FlameGraph& graph, timeline::FlameWeight 
   Page page = flame_page(graph, {"host", "gpu"});
   page.data[0].update({{"weight", weight == FlameWeight::gpu ? "gpu" : "host"},
                        {"titles", {{"host", "on the host"}, {"gpu", "on the GPU"}}}});
-  page.data[0] = page::json_data(page.data[0]);
+  page.data[0] = page::json_data(std::move(page.data[0]));
   Json weights = Json::array();
   for (const auto& [one, value] : {std::pair(FlameWeight::gpu, "gpu"), std::pair(FlameWeight::host, "host")})
     weights.push_back({{"value", value}, {"selected", one == weight}, {"text", timeline::title_of(one)}});
@@ -320,7 +320,7 @@ std::string flame_html(const timeline::FlameDiff& diff, const std::vector<Result
                        const AboutTrace& about) {
   Page page = flame_page(diff, {"base", "new"});
   page.data[0].update({{"weight", "new"}, {"titles", Json::object()}});
-  page.data[0] = page::json_data(page.data[0]);
+  page.data[0] = page::json_data(std::move(page.data[0]));
   page.summary = before_and_after(diff);
   page.body = markup::part("flame", {{"title", "What changed, by stack"},
                                      {"kind", "Icicle graph of two traces"},

@@ -53,8 +53,7 @@ function facts(row) {
 
 /** When the data are there: compressed ones take a moment. */
 const ready = (async () => {
-  const packed = byId("data");
-  report = JSON.parse(packed.type === "application/json" ? packed.textContent : new TextDecoder().decode(await unzipped(packed)));
+  report = await jsonOf("data");
   // The points come as columns; a text is [its number], a list [the number of its shape, its numbers].
   const filled = (shape, numbers) => Array.isArray(shape) ? shape.map((each) => filled(each, numbers)) : shape ?? numbers.shift();
   points = Array.from({length: report.points.count}, (_, id) => ({id}));

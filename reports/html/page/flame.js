@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a flame graph, or of the difference of two. Vega lays out and draws; this chooses what.
 "use strict";
-{
-  const page = JSON.parse(byId("data").textContent);
+(async () => {
+  const page = await jsonOf("data");
   const {names, parents, tones} = page, isDiff = "base" in page.self, size = parents.length;
   const figure = byId("view"), canvas = figure.querySelector(".canvas"), search = byId("search"), found = byId("found"), tip = byId("tip");
   const name = (i) => names[page.names_of[i]], short = (i) => page.short[page.names_of[i]];
@@ -145,4 +145,4 @@
     root.dataset.opened = performance.now();
     root.dataset.charts = 1;
   });
-}
+})();

@@ -2,11 +2,10 @@
 // The map of a fleet, the distribution of a test, and all tests of a GPU.
 "use strict";
 (async () => {
-  const decode = (bytes) => new TextDecoder().decode(bytes);
   const numbers = (bytes) => Float64Array.from(new Int16Array(bytes.buffer, 0, bytes.length >> 1), (each) => each === -32768 ? NaN : each / 1e4);
-  const fleet = JSON.parse(decode(await unzipped(byId("data"))));
+  const fleet = await jsonOf("data");
   const deviations = numbers(await unzipped(byId("deviations")));
-  const links = JSON.parse(decode(await unzipped(byId("links"))));
+  const links = await jsonOf("links");
   const linkDeviations = numbers(await unzipped(byId("link-deviations")));
   const size = fleet.gpus.length;
   const gpus = fleet.gpus.map(([node, local, id, uuid, rank, group, file], number) => ({node, local, id, uuid, rank, group, file, number, name: fleet.nodes[node] + " " + id}));

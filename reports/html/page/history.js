@@ -2,8 +2,7 @@
 // The page of a history: a line a point, its levels and what changed on demand. Rows are made a page at a time.
 "use strict";
 (async () => {
-  const packed = byId("data");
-  const data = JSON.parse(packed.type === "application/json" ? packed.textContent : new TextDecoder().decode(await unzipped(packed)));
+  const data = await jsonOf("data");
   const octets = Uint8Array.from(atob(data.values), (letter) => letter.charCodeAt(0));
   const {entries, columns, width} = data, per = data.entries_a_column;
   const points = data.points.map(([name, device, clock, low, high, first, last], id) => ({id, name, device: data.devices[device], clock, low, high, first, last, changes: []}));

@@ -2,7 +2,7 @@
 // Draws the chart of a leaderboard in the page's theme.
 "use strict";
 (async () => {
-  const {specification, themes} = JSON.parse(byId("data").textContent);
+  const {specification, themes} = await jsonOf("data");
   await window.libraryReady;
   const embed = window.vegaEmbed && (window.vegaEmbed.embed || window.vegaEmbed);
   if (!embed) return;

@@ -51,6 +51,7 @@ const pairs = (list) => make("dl", {class: "pairs"},
 /** What of a gzip member stands in an element as base64. */
 const unzipped = async (element) => new Uint8Array(await new Response(new Blob([Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0))])
   .stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+const jsonOf = async (id) => JSON.parse(byId(id).type === "application/json" ? byId(id).textContent : new TextDecoder().decode(await unzipped(byId(id))));
 /** The tooltip beside a place of the window: a head and further lines, texts or elements. */
 function showTip(x, y, head, lines) {
   const tip = byId("tip");

@@ -2,7 +2,7 @@
 // The page of a trace's timeline: unpacks the bars, and finds names among them.
 "use strict";
 (async () => {
-  const page = JSON.parse(byId("data").textContent);
+  const page = await jsonOf("data");
   const {names, kinds} = page;  // a name's kind stands beside it
   const figure = byId("view"), pane = figure.querySelector(".pane"), status = byId("found");
   const data = await unzipped(byId("bars"));
