@@ -173,6 +173,8 @@ OptionRows shared_rows(std::initializer_list<std::string_view> flags) {
         "samples, ladder, latency or intensity; of several runs rooflines, times or changes. WHICH is an operation "
         "(for samples, a point). Without it the name of the file decides, as in h200-roofline.svg.",
         use::text(&PictureOptions::chart)},
+       {"--json", "", "", Rank::common, "Print the result as JSON; with --out, write it there as JSON.",
+        use::set(&Options::json)},
        {"--title", "TEXT", "", Rank::other, "The title of pictures, in place of the chart's own.",
         use::text(&reports::PictureStyle::title)},
        {"--theme", "light|dark", "light", Rank::other, "Colours of pictures: for white paper or for a dark page.",

@@ -182,7 +182,7 @@ OptionRows joined_rows(std::initializer_list<OptionRows> parts);
 /// Those of these flags.
 OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string_view> flags);
 /// --chart, --title, --theme (of PictureOptions), --filter (FilterOptions), --calibration (CeilingFileOptions),
-/// --drift-check (CeilingOptions), --kernels of what shows a run, --operations.
+/// --drift-check (CeilingOptions), --kernels of what shows a run, --json of what shows tables.
 OptionRows shared_rows(std::initializer_list<std::string_view> flags);
 
 }  // namespace gpubench

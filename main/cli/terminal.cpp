@@ -15,6 +15,7 @@
 #include "main/cli/options.h"
 #include "main/cli/output.h"
 #include "main/embedding.h"
+#include "reports/result_table.h"
 
 namespace gpubench {
 namespace {
@@ -75,6 +76,14 @@ ConsoleStyle style_of(int descriptor, const Options& options) {
 
 ConsoleStyle stdout_style(const Options& options) { return style_of(STDOUT_FILENO, options); }
 ConsoleStyle stderr_style(const Options& options) { return style_of(STDERR_FILENO, options); }
+
+void show_tables(const std::vector<ResultTable>& tables, std::string_view schema, const Options& options,
+                 const std::vector<std::string>& warnings) {
+  if (options.json && options.outputs.empty())
+    show(reports::json(tables, schema, warnings));
+  else if (!options.quiet)
+    show(reports::console_text(tables, stdout_style(options)));
+}
 
 ProgressLine::ProgressLine(bool quiet)
     : active_(!quiet && smart_terminal(STDERR_FILENO)), start_seconds_(steady_seconds()) {}

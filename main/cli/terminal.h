@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/model/table.h"
 #include "reports/reports.h"
 
 namespace gpubench {
@@ -21,6 +23,10 @@ enum class ColorChoice { automatic, always, never };
 ConsoleStyle stdout_style(const Options& options);
 /// The same of standard error.
 ConsoleStyle stderr_style(const Options& options);
+
+/// On standard output, as a table or with --json as JSON, which with --out goes to the files alone.
+void show_tables(const std::vector<ResultTable>& tables, std::string_view schema, const Options& options,
+                 const std::vector<std::string>& warnings = {});
 
 /// One line on standard error, overwritten in place; nothing where that is no terminal, or `quiet`.
 class ProgressLine {

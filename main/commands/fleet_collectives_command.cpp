@@ -208,7 +208,7 @@ int fleet_collectives(const CollectivesOptions& options) {
   }
   const std::string schema = "gpubench fleet collectives";
   const auto tables = fleet::tables_of(run);
-  if (!options.quiet) show(reports::console_text(tables, stdout_style(options)));
+  show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     storage::write_file(file,
                         file.ends_with(".csv") ? reports::csv(tables.front()) : reports::json(tables, schema, {}));

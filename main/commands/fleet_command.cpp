@@ -62,10 +62,7 @@ int report(fleet::Campaign campaign, const FleetOptions& options, const std::str
   fleet::add_derived(campaign);
   const fleet::Verdicts verdicts = fleet::find_slow(campaign, options);
   const auto tables = fleet::tables_of(campaign, verdicts);
-  if (options.outputs.empty() && options.json)
-    show(reports::json(tables, schema, {}));
-  else if (!options.quiet)
-    show(reports::console_text(tables, stdout_style(options)));
+  show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     const auto fill = [&](const storage::Sink& sink) { reports::write_fleet_store(campaign, verdicts, sink); };
     const std::string extension = fs::path(file).extension().string();
@@ -115,10 +112,7 @@ int fleet_history(const FleetOptions& options) {
                     printable(options.inputs.front())));
   const auto tables = fleet::tables_of(history);
   const std::string schema = "gpubench fleet history";
-  if (options.outputs.empty() && options.json)
-    show(reports::json(tables, schema, {}));
-  else if (!options.quiet)
-    show(reports::console_text(tables, stdout_style(options)));
+  show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     storage::write_file(file,
                         file.ends_with(".html")
@@ -135,8 +129,7 @@ extern const CommandFile fleet_command{
     55, [] {
       using enum Rank;
       const OptionRows judging = {
-          {"--json", "", "", common, "Print the result as JSON; with --out, write it there as JSON.",
-           use::set(&Options::json)},
+          shared_rows({"--json"}).front(),
           {"--min-effect", "PERCENT", "2", common,
            "Smaller deficits are no findings: the 95 % interval must reach this.",
            use::number(&fleet::SlowOptions::min_effect, 0.0, 100.0, 0.01)},

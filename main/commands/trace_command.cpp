@@ -79,10 +79,7 @@ timeline::Timeline read_for(const TraceOptions& options) {
 void put(const TraceOptions& options, std::string_view name, const std::vector<ResultTable>& tables,
          const std::vector<std::string>& warnings, const std::function<std::string(const std::string&)>& other) {
   const std::string schema = fmt::format("gpubench trace {}", name);
-  if (options.outputs.empty() && options.json)
-    show(reports::json(tables, schema, warnings));
-  else if (options.outputs.empty() && !options.quiet)
-    show(reports::console_text(tables, stdout_style(options)));
+  if (options.outputs.empty()) show_tables(tables, schema, options, warnings);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     const std::string extension = extension_of(file);
     storage::write_file(file, options.json || extension == ".json" ? reports::json(tables, schema, warnings)
@@ -211,12 +208,7 @@ int trace_convert(const TraceOptions& options) {
 extern const CommandFile trace_command{
     40, [] {
       using enum Rank;
-      const OptionRow as_json = {"--json",
-                                 "",
-                                 "",
-                                 common,
-                                 "Print the result as JSON; with --out, write it there as JSON.",
-                                 use::set(&Options::json)};
+      const OptionRows as_json = shared_rows({"--json"});
       const OptionRows frames = {
           {"--time", "gpu|host", "", common,
            "Which time the frames show: that of the kernels, copies and fills they launched, or that of the host's "
@@ -268,7 +260,7 @@ extern const CommandFile trace_command{
       for (const timeline::Analysis* const one : timeline::analyses()) {
         const bool is_flame = one->name == "flame", is_summary = one->name == "summary",
                    is_steps = one->name == "steps";
-        OptionRows own = {as_json};
+        OptionRows own = as_json;
         if (is_flame) std::ranges::copy(frames, std::back_inserter(own));
         if (is_summary || is_steps) own.insert(own.begin(), ceilings.front());
         const bool of_operator = one->by == timeline::Analysis::any_operator;
@@ -298,7 +290,7 @@ extern const CommandFile trace_command{
       }
       commands.push_back(of_traces("diff", "Compare two traces, operator by operator and kernel by kernel",
                                    "gpubench trace diff before.json.gz after.json.gz", ".json .csv .html .svg",
-                                   joined_rows({{as_json}, frames}), trace_diff));
+                                   joined_rows({as_json, frames}), trace_diff));
       commands.back().inputs = {"BASE NEW", "Two traces, or two folders of traces.", 2, 2};
       commands.push_back(of_traces("convert", "Write traces in another format",
                                    "gpubench trace convert trace.json.gz --out=trace.perfetto-trace",
