@@ -29,7 +29,7 @@ class Block:
 
     def view(self, spec: Spec) -> Any:
         """The array of a placed spec."""
-        if spec["offset"] + layout.extent(spec) * layout.element_bytes(spec) > self.size:
+        if spec["offset"] + layout.extent_bytes(spec) > self.size:
             raise ValueError(f"an array of shape {tuple(spec['shape'])} does not fit into the shared memory of {self.size >> 20} MiB")
         return self._accelerator.view(self.address, spec, layout.extent(spec), layout.element_bytes(spec))
 

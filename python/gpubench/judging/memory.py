@@ -61,7 +61,7 @@ class Poison:
         row[...] = self._guard
         around, upto = [], 0
         for spec in specs:
-            start, size = spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES, layout.extent(spec) * layout.element_bytes(spec)
+            start, size = spec["offset"] - specs[0]["offset"] + layout.GUARD_BYTES, layout.extent_bytes(spec)
             arrays.whole_numbers(row[start:start + size], min(layout.element_bytes(spec), 8))[...] = self.value(spec)
             around.append(np.arange(upto, start))
             upto = start + size

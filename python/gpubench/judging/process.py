@@ -18,10 +18,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Mapping, Protocol, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
+from .cell import layout
 from .cell.confine import PARTS, group_of, processes_limit
-from .memory import Spec
+from .memory import Sample, Spec
 from .nursery import Copy, Nursery
 from .verdict import Trouble
 
@@ -70,12 +71,22 @@ class Timed:
         return max(self.wall - self.waited, min(self.wall, max(self.busiest, self.cpu / len(os.sched_getaffinity(0)))))
 
 
-class Witness(Protocol):
-    """Looks at outputs in the timed window, and has a clock of its own."""
+class Witness:
+    """Reads some of the outputs before the clock is stopped."""
 
-    def begin(self) -> Any: ...
-    def look(self) -> Any: ...
-    def end(self, first: Any) -> float | None: ...
+    def __init__(self, sample: Sample):
+        self.sample = sample
+
+    def begin(self) -> Any:
+        """By a clock of its own, where it has one."""
+        return None
+
+    def look(self) -> Any:
+        return self.sample.look()
+
+    def end(self, first: Any) -> float | None:
+        """Seconds since `first` by that clock."""
+        return None
 
 
 def _environment(folder: str) -> dict[str, str]:
@@ -142,14 +153,19 @@ def descendants(process: int) -> list[int]:
     return found
 
 
+def _stat_of(task: str) -> list[str]:
+    """The fields behind its name. Throws OSError."""
+    with open(f"/proc/{task}/stat", encoding="utf-8", errors="replace") as stream:
+        return stream.read().rpartition(")")[2].split()
+
+
 def _cpu_seconds(process: int) -> float:
     """Processor time of a process, its descendants, and those of them that have ended."""
     seconds = 0.0
     for each in descendants(process):
         try:
             seconds += time.clock_gettime((~each << 3) | 2)  # CPUCLOCK_SCHED of <linux/posix-timers.h>: that of another process
-            with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as stream:
-                fields = stream.read().rpartition(")")[2].split()
+            fields = _stat_of(str(each))
             seconds += (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")  # cutime, cstime
         except (OSError, ValueError, IndexError):
             continue
@@ -288,8 +304,7 @@ class CellProcess:
         lowered = 0
         for thread in [each for process in processes for each in _threads(process)]:
             try:
-                with open(f"/proc/{thread}/stat", encoding="utf-8", errors="replace") as stream:
-                    fields = stream.read().rpartition(")")[2].split()
+                fields = _stat_of(thread)
                 lowered += (int(fields[16]), int(fields[38])) != _PRIORITY
             except (OSError, ValueError, IndexError):
                 continue
@@ -400,7 +415,6 @@ class CellProcess:
 
 def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int) -> tuple[list[dict[str, Any]], int, int]:
     """Places for `count` calls, and the bytes that their inputs and outputs take. The outputs of each call lie as those of the one before."""
-    from .cell import layout
     slots, at, to = [], 0, 0
     for _ in range(count):
         placed_inputs, at = layout.place(inputs, at)
@@ -411,7 +425,6 @@ def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int)
 
 def stride_of(outputs: list[Spec]) -> int:
     """Bytes from the outputs of one call to those of the next."""
-    from .cell import layout
     if not outputs:
         return 0
     first, end = layout.place(outputs, 0)

@@ -11,7 +11,7 @@ from .checks import Earlier
 from .device import Device
 from .memory import Poison, Region, Rows, Sample, Spec
 from .nursery import Nursery
-from .process import CellProcess, Limits, Timed, slots_of, stride_of
+from .process import CellProcess, Limits, Timed, Witness, slots_of, stride_of
 from .verdict import Trouble
 
 _SLACK_BYTES = 4096
@@ -38,24 +38,8 @@ class Memory:
         self.outputs.close()
 
 
-class Witness:
-    """Reads some of the outputs before the clock is stopped."""
-
-    def __init__(self, sample: Sample):
-        self.sample = sample
-
-    def begin(self) -> Any:
-        return None
-
-    def look(self) -> Any:
-        return self.sample.look()
-
-    def end(self, first: Any) -> float | None:
-        return None
-
-
 class GpuWitness(Witness):
-    """Reads some of the outputs before the clock is stopped, and takes the time by the GPU's clock as well."""
+    """Takes the time by the GPU's clock as well."""
 
     def __init__(self, device: Device, sample: Sample):
         super().__init__(sample)

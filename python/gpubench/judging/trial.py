@@ -71,7 +71,7 @@ def stored_calibration(device: str) -> tuple[Mapping[str, Any] | None, str]:
 
 def _input_bytes(problem: Problem, case: Mapping[str, Any]) -> int:
     """Of one call."""
-    return sum(layout.extent(spec) * layout.element_bytes(spec) for spec in arrays_of(problem.fresh(case), on_device=True)[1])
+    return sum(layout.extent_bytes(spec) for spec in arrays_of(problem.fresh(case), on_device=True)[1])
 
 
 class Trial:
@@ -107,7 +107,7 @@ class Trial:
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
         self._trusted: list[Side] = []
         try:
-            input_bytes = sum(layout.extent(spec) * layout.element_bytes(spec) for spec in specs)
+            input_bytes = sum(layout.extent_bytes(spec) for spec in specs)
             self._batch_bytes = _BATCH_BYTES
             self._sizes = (16 * input_bytes + 4 * _BATCH_BYTES, 16 * input_bytes + 16 * _BATCH_BYTES)
             if self.gpu is not None:
@@ -421,7 +421,7 @@ class Trial:
                 each.result()
         work = records.read(f"{side.process.folder}/records")
         side.close()
-        sizes = [layout.extent(spec) * layout.element_bytes(spec) for spec in self.probes[0].outputs]
+        sizes = [layout.extent_bytes(spec) for spec in self.probes[0].outputs]
         taken = [each.gpu for each in batches if each.gpu is not None]
         return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into, taken)
 
@@ -491,7 +491,7 @@ class Trial:
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
-        sizes = [sum(layout.extent(spec) * layout.element_bytes(spec) + 2 * layout.GUARD_BYTES for spec in specs) for specs in (probe.specs, probe.outputs)]
+        sizes = [sum(layout.extent_bytes(spec) + 2 * layout.GUARD_BYTES for spec in specs) for specs in (probe.specs, probe.outputs)]
         return sum(sizes) if self.gpu is None else max(sizes)
 
     def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result, times: timing.Times) -> None:
@@ -553,7 +553,7 @@ class Trial:
 
     def _start_nothing(self, probe: Probe) -> None:
         """The call that does nothing, for outputs of this kind."""
-        kind = [[spec, layout.extent(spec) * layout.element_bytes(spec)] for spec in probe.outputs]
+        kind = [[spec, layout.extent_bytes(spec)] for spec in probe.outputs]
         if self._nothing_kind == kind:
             return
         self._nothing_kind = kind

@@ -90,13 +90,18 @@ def extent(spec: dict[str, Any]) -> int:
     return math.prod(spec["shape"])
 
 
+def extent_bytes(spec: dict[str, Any]) -> int:
+    """Of these elements."""
+    return extent(spec) * element_bytes(spec)
+
+
 def place(specs: list[dict[str, Any]], offset: int) -> tuple[list[dict[str, Any]], int]:
     """The specs with their offsets, each between guard zones, and where the next may begin."""
     placed = []
     for spec in specs:
         offset = -(-(offset + GUARD_BYTES) // ALIGNMENT) * ALIGNMENT
         placed.append({**spec, "offset": offset})
-        offset += extent(spec) * element_bytes(spec) + GUARD_BYTES
+        offset += extent_bytes(spec) + GUARD_BYTES
     return placed, offset
 
 
