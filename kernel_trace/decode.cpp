@@ -286,7 +286,6 @@ void move_to_host_clock(std::span<const HostMoment> host, Recording& recording) 
     off += static_cast<std::int64_t>(static_cast<double>(last.host_ns - first.host_ns - apart) /
                                      static_cast<double>(apart) * static_cast<double>(recording.base_ns - last.gpu_ns));
   recording.base_ns += off;
-  recording.on_host_clock = true;
 }
 
 void add_warnings(const Counts& counts, Recording& recording) {

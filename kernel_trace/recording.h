@@ -68,8 +68,7 @@ struct LaunchRecord {
 };
 
 struct Recording {
-  std::int64_t base_ns = 0;  ///< on the host's clock, since 1970, where `on_host_clock`; else on the GPU's timer
-  bool on_host_clock = false;
+  std::int64_t base_ns = 0;        ///< on the host's clock, since 1970; without moments of it on the GPU's timer
   std::int64_t step_ns = 32;       ///< of the GPU's timer
   std::vector<std::string> names;  ///< by id
   std::vector<LaunchRecord> launches;

@@ -57,15 +57,14 @@ using enum Pipe;
 struct PipeRow {
   std::string_view name;  ///< of its ceiling in a calibration
   NumberFormat format;    ///< that it calculates in
-  bool is_matrix_unit;    ///< a tensor pipe
 };
 inline constexpr std::array pipes = {
-    PipeRow{"fp64", NumberFormat::fp64, false},       PipeRow{"fp32", NumberFormat::fp32, false},
-    PipeRow{"fp16", NumberFormat::fp16, false},       PipeRow{"bf16", NumberFormat::bf16, false},
-    PipeRow{"int32", NumberFormat::int32, false},     PipeRow{"tensor-fp64", NumberFormat::fp64, true},
-    PipeRow{"tensor-tf32", NumberFormat::tf32, true}, PipeRow{"tensor-fp16", NumberFormat::fp16, true},
-    PipeRow{"tensor-bf16", NumberFormat::bf16, true}, PipeRow{"tensor-fp8", NumberFormat::fp8, true},
-    PipeRow{"tensor-int8", NumberFormat::int8, true}, PipeRow{"special", NumberFormat::fp32, false}};
+    PipeRow{"fp64", NumberFormat::fp64},        PipeRow{"fp32", NumberFormat::fp32},
+    PipeRow{"fp16", NumberFormat::fp16},        PipeRow{"bf16", NumberFormat::bf16},
+    PipeRow{"int32", NumberFormat::int32},      PipeRow{"tensor-fp64", NumberFormat::fp64},
+    PipeRow{"tensor-tf32", NumberFormat::tf32}, PipeRow{"tensor-fp16", NumberFormat::fp16},
+    PipeRow{"tensor-bf16", NumberFormat::bf16}, PipeRow{"tensor-fp8", NumberFormat::fp8},
+    PipeRow{"tensor-int8", NumberFormat::int8}, PipeRow{"special", NumberFormat::fp32}};
 inline constexpr auto pipe_names = [] {
   std::array<std::string_view, pipes.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = pipes[i].name;
