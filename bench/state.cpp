@@ -103,8 +103,8 @@ std::int64_t State::range(std::size_t index) const {
     if (argument.text) continue;
     if (numbers++ == index) return argument.value;
   }
-  throw std::invalid_argument(fmt::format("state.range({}): this point has {} among its arguments", index,
-                                          plural(static_cast<long long>(numbers), "number")));
+  throw std::invalid_argument(
+      fmt::format("state.range({}): this point has {} among its arguments", index, plural(numbers, "number")));
 }
 
 std::int64_t State::range(std::string_view name) const {

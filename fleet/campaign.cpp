@@ -150,8 +150,8 @@ class Joiner {
     for (int rank = 0; rank < campaign_.ranks; ++rank)
       if (!there.contains(rank)) missing.push_back(rank);
     if (!missing.empty())
-      tell(TroubleKind::missing, "{} of {} left no file that can be read: {}.",
-           plural(static_cast<long long>(missing.size()), "rank"), campaign_.ranks, ranges_of(missing));
+      tell(TroubleKind::missing, "{} of {} left no file that can be read: {}.", plural(missing.size(), "rank"),
+           campaign_.ranks, ranges_of(missing));
   }
 
   void tell_clocks() {

@@ -62,10 +62,8 @@ std::string case_text(const Campaign& campaign, const Case& one, std::size_t gpu
                                                 printable(test.resource), deficit_text(worst.deficit))
                                   : fmt::format("{}: {} {} below its", gpu_text(campaign.gpus[worst.gpu]),
                                                 printable(test.resource), deficit_text(worst.deficit));
-  text += fmt::format(" {}, in {} of {} runs", plural(static_cast<long long>(worst.peers), "peer"), worst.confirmed,
-                      worst.runs);
-  if (resources.size() > 1)
-    text += fmt::format(", and {}", plural(static_cast<long long>(resources.size()) - 1, "other resource"));
+  text += fmt::format(" {}, in {} of {} runs", plural(worst.peers, "peer"), worst.confirmed, worst.runs);
+  if (resources.size() > 1) text += fmt::format(", and {}", plural(resources.size() - 1, "other resource"));
   const bool also_alone = phases.contains("alone") ||
                           !std::ranges::any_of(campaign.tests, [](const Test& each) { return each.phase == "alone"; });
   return fmt::format("{}: {}.", text, action_for(test, also_alone));

@@ -123,8 +123,7 @@ std::string sentence_of(const GpuHistory& history, const HistoryChange& change) 
                   printable(entry.campaign), printable(entry.node), printable(entry.device));
   if (change.until > change.entry) text += fmt::format(", a drift until {}", day_of(history.entries[change.until]));
   if (change.peers_change)
-    text += fmt::format("; its {} by {:+.1f} %", plural(static_cast<long long>(entry.peers), "peer"),
-                        100.0 * *change.peers_change);
+    text += fmt::format("; its {} by {:+.1f} %", plural(entry.peers, "peer"), 100.0 * *change.peers_change);
   return text + ".";
 }
 

@@ -77,9 +77,8 @@ std::string summary_of(const Bisected& bisected) {
                                                                   : "Nothing was found";
   else
     text = fmt::format("{} of {} found", found, plural(std::ssize(bisected.changes), "change"));
-  text += fmt::format(": {}, {}, {} of runs, {}", plural(static_cast<long long>(bisected.commits), "commit"),
-                      plural(static_cast<long long>(bisected.builds), "build"),
-                      plural(static_cast<long long>(bisected.pairs), "pair"), format_seconds(bisected.seconds));
+  text += fmt::format(": {}, {}, {} of runs, {}", plural(bisected.commits, "commit"), plural(bisected.builds, "build"),
+                      plural(bisected.pairs, "pair"), format_seconds(bisected.seconds));
   if (!bisected.stopped.empty()) text += fmt::format(". It ended early: {}", bisected.stopped);
   return text + ".";
 }

@@ -48,7 +48,7 @@ std::string clocks_sentence(const compare::Comparison& comparison) {
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
   if (clocks.size() == 1) return fmt::format("Times compared: {}.", meaning_of(clocks.begin()->first));
   const std::string text = joined(clocks, ", ", [](const auto& each) {
-    return fmt::format("{} at {}", meaning_of(each.first), plural(static_cast<long long>(each.second), "point"));
+    return fmt::format("{} at {}", meaning_of(each.first), plural(each.second, "point"));
   });
   return text.empty() ? text : fmt::format("Times compared: {}.", text);
 }
@@ -256,7 +256,7 @@ std::vector<std::string> changed_operations(const compare::Comparison& compariso
       lines.push_back(fmt::format("{}: {} over {} {}, 95 % of new/base {}{}",
                                   each.operation.empty() ? "all operations of " + each.device : each.operation,
                                   change_text(each), each.operation.empty() ? "all" : "its",
-                                  plural(static_cast<long long>(each.points), "point"), interval_text(each.ratio),
+                                  plural(each.points, "point"), interval_text(each.ratio),
                                   each.relative ? ", beside what the other operations did" : ""));
   return lines;
 }
@@ -302,8 +302,8 @@ Rows waterfall_rows(const compare::Comparison& comparison) {
                     format_seconds(then, 4)});
   }
   if (program.rest_groups > 0)
-    rows.push_back({plural(static_cast<long long>(program.rest_groups), "other group"), "", "",
-                    signed_seconds(program.rest_seconds), format_seconds(then + program.rest_seconds, 4)});
+    rows.push_back({plural(program.rest_groups, "other group"), "", "", signed_seconds(program.rest_seconds),
+                    format_seconds(then + program.rest_seconds, 4)});
   rows.push_back({"new", "", "", signed_seconds(program.new_seconds - program.base_seconds),
                   format_seconds(program.new_seconds, 4)});
   return rows;

@@ -193,7 +193,7 @@ std::string work_differences_text(const Run& run) {
     if (const auto& differences = point.measurement.work_differences; !differences.empty())
       points.push_back(fmt::format("{} ({})", label(point.measurement), joined(differences, ", ")));
   if (points.empty()) return {};
-  return fmt::format("{} {} not do the work {} (counted): {}", plural(static_cast<long long>(points.size()), "point"),
+  return fmt::format("{} {} not do the work {} (counted): {}", plural(points.size(), "point"),
                      points.size() == 1 ? "does" : "do", points.size() == 1 ? "it declares" : "they declare",
                      few_of(points));
 }

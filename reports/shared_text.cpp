@@ -50,9 +50,8 @@ std::vector<std::string> activity_warnings(const Run& run) {
     if (const auto& activity = point.measurement.activity; activity && !activity->seconds)
       unrecorded[{point.measurement.device, activity->reason}].push_back(label(point.measurement));
   for (const auto& [what, names] : unrecorded)
-    warnings.push_back(fmt::format("The kernels of {} on {} were not recorded: {} ({}).",
-                                   plural(static_cast<long long>(names.size()), "point"), what.first, what.second,
-                                   few_of(names)));
+    warnings.push_back(fmt::format("The kernels of {} on {} were not recorded: {} ({}).", plural(names.size(), "point"),
+                                   what.first, what.second, few_of(names)));
   return warnings;
 }
 
@@ -72,7 +71,7 @@ std::string counters_summary(const Run& run) {
   }
   return unsure.empty() ? ""
                         : fmt::format("{} of {} may be surer with --metrics=core,units", unsure.size(),
-                                      plural(static_cast<long long>(all.size()), "operation"));
+                                      plural(all.size(), "operation"));
 }
 
 std::string activity_text(const ActivityCheck& check) {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -56,7 +57,7 @@ struct Groups {
     const std::size_t others = of_number.size() - max_kernel_groups;
     KernelGroup& rest = groups.back();
     rest = {CommandKind::others, {}, {}, {}, {}, {}};
-    rest.launch.name = fmt::format("{} other kernel{}, copies or fills", others, others == 1 ? "" : "s");
+    rest.launch.name = plural(others, "other kernel") + ", copies or fills";
     rest.launch.launches = 0;
     for (const std::size_t number : numbers)
       if (of_number.at(number) == max_kernel_groups) ++rest.launch.launches;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/model/resources.h"
 #include "gpu/backend.h"
 
@@ -347,8 +349,8 @@ void CounterPass::fill_kernels(const MetricValues& counted, Measurement& measure
   reason = measurement.kernel_order_reason;
   const std::size_t launches = counted.of_kernels.begin()->second.size();
   if (reason.empty() && launches != order.size())
-    reason = fmt::format("the profiler counted {} kernel{} where activity records show {}", launches,
-                         launches == 1 ? "" : "s", order.size());
+    reason =
+        fmt::format("the profiler counted {} where activity records show {}", plural(launches, "kernel"), order.size());
   if (!reason.empty()) return;
   for (std::size_t k = 0; k < measurement.kernels.size(); ++k) {
     KernelGroup& group = measurement.kernels[k];

@@ -112,7 +112,7 @@ class StreamTimer final : public Timer {
           "CUDA events around {} of a CUDA graph a sample: its {} launches are more than a held stream takes",
           plural(executions, "replay"), replayed_launches_);
     return fmt::format(
-        "CUDA events around {} back-to-back execution{} a sample, {}", executions, executions == 1 ? "" : "s",
+        "CUDA events around {} a sample, {}", plural(executions, "back-to-back execution"),
         blocked_ ? "enqueued while the stream was held, less events around nothing" : "launched as the host can");
   }
 

@@ -19,8 +19,7 @@ constexpr std::size_t one_core_windows = 16;  // a single core takes long for a 
 constexpr std::array resources = {"dram-read", "dram-write", "dram-copy", "dram-triad"};
 
 std::string each_in_its_memory(const HostCalibrationContext& bench, const probes::MemoryProbe& memory) {
-  return fmt::format("{} each in memory of its own, {}", plural(static_cast<long long>(memory.threads()), "thread"),
-                     bench.isa_name());
+  return fmt::format("{} each in memory of its own, {}", plural(memory.threads(), "thread"), bench.isa_name());
 }
 
 // ---- DRAM
@@ -163,8 +162,7 @@ void conclude(HostCalibrationContext& bench, const probes::MemoryProbe* memory, 
   }
   for (std::size_t i = fit.levels.size(); i < 3; ++i)
     bench.absent(fmt::format("l{}{}", i + 1, suffix),
-                 fmt::format("the ladder of working sets shows {} above memory",
-                             plural(static_cast<long long>(fit.levels.size()), "level")));
+                 fmt::format("the ladder of working sets shows {} above memory", plural(fit.levels.size(), "level")));
 }
 
 }  // namespace

@@ -98,10 +98,6 @@ std::string format_count(double count) {
   return count < 0.0 && digits != "0" ? "-" + digits : digits;
 }
 
-std::string plural(long long count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string format_number(double value, int digits) {
   if (!std::isfinite(value)) return std::string(not_a_number);
   const double power = std::pow(10.0, digits - 1);

@@ -2,6 +2,7 @@
 // Numbers as people read them: rates and times decimal, capacities binary; what is not finite becomes "n/a".
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <ctime>
 #include <optional>
@@ -29,7 +30,10 @@ std::string format_percent(double fraction);
 /// A count in groups of three: "131 072". From 10^15 on as a power of ten: "1.2 x 10^18".
 std::string format_count(double count);
 /// "1 thread", "2 threads".
-std::string plural(long long count, std::string_view noun);
+template <std::integral Count>
+std::string plural(Count count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
 /// `digits` significant digits without exponent and trailing zeros: "180", "2", "0.034", "12 300".
 std::string format_number(double value, int digits = 3);
 /// In "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP", "op" with decimal prefixes; other units as they are.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace gpubench::bench {
 
@@ -260,7 +261,7 @@ Reading<std::string> Nvml::path_to(const Nvml& other) const {
     const auto place = there.read<NvmlPci, NvmlDevice, NvmlPci*>(
         {"nvmlDeviceGetPciInfo_v3"}, [&](auto* function, NvmlPci& value) { return function(there.device, &value); });
     const auto direct = place.value ? std::ranges::count(own.value->peers, std::string(place.value->id)) : 0;
-    if (direct > 0) text = fmt::format("{} NVLink{}", direct, direct == 1 ? "" : "s");
+    if (direct > 0) text = plural(direct, "NVLink");
   }
   if (text.empty()) {
     const auto level = library_->read<int, NvmlDevice, NvmlDevice, int*>(

@@ -318,8 +318,8 @@ class BisectSearch::Search {
     result.pairs = pairs_.size();
     result.seconds = earlier_seconds_ + builds_.elapsed();
     if (const std::size_t all = builds_.count() + left_out_.size(); all > result.builds)
-      result.notes.push_back(fmt::format("{} more were built ahead, and not needed",
-                                         plural(static_cast<long long>(all - result.builds), "commit")));
+      result.notes.push_back(
+          fmt::format("{} more were built ahead, and not needed", plural(all - result.builds, "commit")));
     for (const auto& [commit, reason] : left_out_) result.left_out.emplace_back(described(commit), reason);
     const auto with_notes = [&]() -> reports::Bisected& {
       result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());

@@ -77,7 +77,7 @@ class Alternation {
   [[nodiscard]] std::size_t pairs() const { return runs_[0].size(); }
   compare::Comparison stopped() {
     progress_.clear();
-    say(fmt::format("stopped after {}.", plural(static_cast<long long>(pairs()), "pair")) +
+    say(fmt::format("stopped after {}.", plural(pairs(), "pair")) +
         (options_.keep_folder && pairs() > 1
              ? fmt::format(" To compare them: gpubench compare {0}/base {0}/new --paired", *options_.keep_folder)
              : ""));

@@ -209,8 +209,8 @@ Said said_of(const CanaryOptions& options, const std::optional<fleet::Campaign>&
   if (judgement.compared == 0)
     return {"measured, but there is nothing to compare with: give --baseline=FILE.json of fleet join",
             exit_codes::not_comparable};
-  return {fmt::format("{} fine, {}", plural(static_cast<long long>(count), options.device == "cpu" ? "CPU" : "GPU"),
-                      plural(static_cast<long long>(judgement.compared), "comparison"))};
+  return {fmt::format("{} fine, {}", plural(count, options.device == "cpu" ? "CPU" : "GPU"),
+                      plural(judgement.compared, "comparison"))};
 }
 
 /// Measures and judges. A driver that hangs may hang this.

@@ -179,7 +179,7 @@ int gate_update(const GateOptions& options) {
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
     say(fmt::format("wrote {}: entry {}, {}", file.string(), entry.number, plural(std::ssize(runs), "run")));
-  if (failed > 0) say(fmt::format("{} failed and have no baseline", plural(static_cast<long long>(failed), "point")));
+  if (failed > 0) say(fmt::format("{} failed and have no baseline", plural(failed, "point")));
   if (runs.size() == 1 && !options.quiet)
     say("one run does not show how much results vary between processes. Give several runs, each from its own process");
   return exit_codes::fine;

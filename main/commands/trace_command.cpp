@@ -53,7 +53,17 @@ std::string why_no_gpu(const timeline::Timeline& timeline) {
   return fmt::format(
       "The trace has {} of the host, but no work of a GPU. Record the GPU too: in PyTorch with ProfilerActivity.CUDA, "
       "on a machine with a GPU.",
-      plural(static_cast<long long>(timeline.slices.size()), "event"));
+      plural(timeline.slices.size(), "event"));
+}
+
+/// What `make` returns; that it cannot be made of these inputs is wrong usage.
+template <class Make>
+auto made_of(const std::vector<std::string>& inputs, const Make& make) {
+  try {
+    return make();
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: {}.", joined(inputs, ", "), error.what()));
+  }
 }
 
 /// These traces, or what is selected of them, with what is wrong with them said.

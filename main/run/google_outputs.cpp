@@ -58,7 +58,7 @@ void run_plain(const RunOptions& options) {
     return say(
         fmt::format("{} of Google Benchmark left out; run without --quiet and --benchmark_format, or register "
                     "them with HOST_BENCHMARK",
-                    plural(static_cast<long long>(names.size()), "BENCHMARK")));
+                    plural(names.size(), "BENCHMARK")));
   std::ostringstream table;
   std::ostringstream context;
   const auto reporter = google_reporter("console");

@@ -200,7 +200,7 @@ std::string IntervalTimer::problem() const {
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "\n") + sentence; };
   if (!trouble_.empty()) add(fmt::format("{} not timed: {}.", plural(lost_, "interval"), trouble_));
   if (!open_.empty())
-    add(fmt::format("{} without a stop, {} first.", plural(static_cast<long long>(open_.size()), "start"),
+    add(fmt::format("{} without a stop, {} first.", plural(open_.size(), "start"),
                     printable(names_[intervals_.at(open_.front()).name].name)));
   if (stops_without_start_ > 0) add(fmt::format("{} without a start.", plural(stops_without_start_, "stop")));
   return text;

@@ -92,8 +92,8 @@ std::string conditions_text(const DeviceConditions& conditions) {
 std::string launches_text(const Measurement& measurement) {
   if (!measurement.launches) return {};
   const Launches& launches = *measurement.launches;
-  auto text = fmt::format("{} kernel{} of {} block{}{}", launches.kernels, launches.kernels == 1 ? "" : "s",
-                          launches.blocks, launches.blocks == 1 ? "" : "s", launches.kernels > 1 ? " in all" : "");
+  auto text = fmt::format("{} of {}{}", plural(launches.kernels, "kernel"), plural(launches.blocks, "block"),
+                          launches.kernels > 1 ? " in all" : "");
   if (measurement.grid)
     text += fmt::format(", {} resident per multiprocessor", measurement.grid->blocks_per_multiprocessor);
   return text;

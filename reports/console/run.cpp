@@ -395,7 +395,7 @@ std::string summary_line(const std::string& text, const ConsoleStyle& style) {
 
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
-  std::string text = plural(static_cast<long long>(counts.points), run.program ? "kernel group" : "point");
+  std::string text = plural(counts.points, run.program ? "kernel group" : "point");
   if (run.unfinished) text += fmt::format(" of {} (unfinished run)", run.unfinished->planned);
   std::string_view separator = ": ";
   const auto add = [&](std::size_t number, std::string_view what) {

@@ -102,12 +102,11 @@ std::string fleet_html(const fleet::Campaign& campaign, const fleet::Verdicts& v
                        const std::string& version) {
   auto tables = fleet::tables_of(campaign, verdicts);
   page::LookPage look;
-  look.summary =
-      fmt::format("{} of {} on {}, {}, {} of {}.", markup::plural(campaign.gpus.size(), "GPU"),
-                  markup::plural(static_cast<std::size_t>(std::max(campaign.ranks, 0)), "rank"),
-                  markup::plural(data_of(campaign, verdicts)["nodes"].size(), "node"),
-                  markup::plural(static_cast<std::size_t>(campaign.runs), "run"),
-                  campaign.name == "campaign" ? campaign.name : "campaign " + campaign.name, campaign.started_utc);
+  look.summary = fmt::format(
+      "{} of {} on {}, {}, {} of {}.", markup::plural(campaign.gpus.size(), "GPU"),
+      markup::plural(std::max(campaign.ranks, 0), "rank"),
+      markup::plural(data_of(campaign, verdicts)["nodes"].size(), "node"), markup::plural(campaign.runs, "run"),
+      campaign.name == "campaign" ? campaign.name : "campaign " + campaign.name, campaign.started_utc);
   std::erase_if(tables, [](const ResultTable& table) { return table.name.empty(); });
   const auto tests = std::ranges::find(tables, "tests", &ResultTable::name);
   const std::string below = html({tests, tables.end()});

@@ -137,10 +137,6 @@ std::string script_json(const json& value) {
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", format_count(static_cast<double>(count)), noun, count == 1 ? "" : "s");
-}
-
 std::string fill(std::string_view page, const json& values) { return Filler(values).of(page); }
 
 std::string part(std::string_view name, const json& values) {

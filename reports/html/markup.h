@@ -2,11 +2,13 @@
 // Hostile text on its way into a page, and the templates that pages are made of.
 #pragma once
 
+#include <concepts>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/units.h"
 #include "reports/export/tables.h"
 
 namespace gpubench::reports::markup {
@@ -21,7 +23,10 @@ std::string script_json(const nlohmann::json& value);
 std::string script(std::string_view text);
 
 /// "1 point", "12 000 points".
-std::string plural(std::size_t count, std::string_view noun);
+template <std::integral Count>
+std::string plural(Count count, std::string_view noun) {
+  return format_count(static_cast<double>(count)).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
 
 /// A Mustache template (mustache.github.io) filled once: what is put in is not looked at again. {{name}} is escaped,
 /// {{&name}} is HTML; {{#name}}...{{/name}} stands for each of a list, or where there is something; {{^name}} where

@@ -280,10 +280,9 @@ std::string timeline_html(const timeline::Timeline& timeline, const AboutTrace& 
         fmt::format("There are too many slices to show each: those that end within {} of each other are one bar, which "
                     "says how many it holds.",
                     seconds_text(all.step_ns)));
-  if (all.left_out > 0)
-    page.notices.push_back(plural(static_cast<std::size_t>(all.left_out), "slice") + " nested too deeply to show.");
-  page.summary = fmt::format("{} on {} over {}.", plural(static_cast<std::size_t>(all.slices), "slice"),
-                             plural(tracks, "track"), seconds_text(all.end_ns - all.start_ns));
+  if (all.left_out > 0) page.notices.push_back(plural(all.left_out, "slice") + " nested too deeply to show.");
+  page.summary = fmt::format("{} on {} over {}.", plural(all.slices, "slice"), plural(tracks, "track"),
+                             seconds_text(all.end_ns - all.start_ns));
   page.body = html(tables) + markup::part("timeline", {{"summary", page.summary}});
   page.data = {page::json_data({{"wall", all.end_ns - all.start_ns},
                                 {"rows", std::move(rows)},

@@ -437,7 +437,7 @@ class ChromeReader {
     if (odd_ > 0)
       timeline_.warnings.push_back(
           fmt::format("{}: {} without a usable time, length or place {} left out, the first at byte {}.", origin_,
-                      plural(static_cast<long long>(odd_), "event"), odd_ == 1 ? "was" : "were", first_odd_));
+                      plural(odd_, "event"), odd_ == 1 ? "was" : "were", first_odd_));
     if (unnamed_ > 0)
       timeline_.warnings.push_back(
           fmt::format("{}: {} no name.", origin_, plural(unnamed_, "slice") + (unnamed_ == 1 ? " has" : " have")));

@@ -495,9 +495,8 @@ SteadyWindows steady_windows(const Linked& linked, const std::vector<Steps>& ste
   }
   result.kernel_share = all > 0.0 ? within / all : 0.0;
   if (const double share = all > 0.0 ? with_held_up / all : 0.0; !asked && share < min_steady_share) {
-    result.why_not =
-        fmt::format("{} have {} of the kernels' time, too little to stand for the whole.",
-                    plural(static_cast<long long>(steps.front().steady().size()), "step"), format_percent(share));
+    result.why_not = fmt::format("{} have {} of the kernels' time, too little to stand for the whole.",
+                                 plural(steps.front().steady().size(), "step"), format_percent(share));
     result.windows.clear();
   }
   return result;

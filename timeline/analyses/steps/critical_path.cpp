@@ -386,7 +386,7 @@ std::vector<ResultTable> path_tables(const Linked& linked, std::string_view by) 
   if (!path.parts.empty())
     kinds.notes = {
         fmt::format("{} from the first call to the end, in {}. What is not on this path could take longer for free.",
-                    format_seconds(whole / 1e9), plural(static_cast<long long>(path.parts.size()), "part"))};
+                    format_seconds(whole / 1e9), plural(path.parts.size(), "part"))};
   ResultTable sums{"sums", columns_of(std::string(by == "range" ? "name=range|(outside ranges)"
                                                                 : "name:kernel=what|(nothing recorded)") +
                                       "; kind=kind; count=times~1; seconds=time; share=share")};
