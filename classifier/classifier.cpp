@@ -9,7 +9,6 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "classifier/run/boundaries.h"
@@ -196,9 +195,8 @@ void classify(Run& run) {
   run.boundaries.clear();
   std::vector<std::vector<Boundary>> boundaries(sweeps.size());
   // The longest first, or one core ends with one of them while the others wait.
-  std::vector<std::size_t> order(sweeps.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return sweeps[i].sizes.size(); });
+  const auto order = statistics::places_by(
+      sweeps.size(), [&](std::size_t i) { return sweeps[i].sizes.size(); }, std::greater());
   for_each_in_parallel(sweeps.size(), 1, [&](std::size_t turn) {
     const std::size_t i = order[turn];
     const auto found = machines.find({sweeps[i].device, uses_one_thread(sweeps[i])});

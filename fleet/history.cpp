@@ -197,9 +197,8 @@ void HistoryBuilder::add(const Campaign& campaign, std::size_t test, std::size_t
 
 GpuHistory HistoryBuilder::take(double min_effect) {
   GpuHistory history = std::move(history_);
-  std::vector<std::size_t> order(history.entries.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return history.entries[i].started_utc; });
+  const auto order =
+      statistics::places_by(history.entries.size(), [&](std::size_t i) { return history.entries[i].started_utc; });
   const auto in_order = [&](auto& values) {
     auto sorted = values;
     for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];

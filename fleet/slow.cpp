@@ -220,9 +220,9 @@ void find_slow_among_few(const Campaign& campaign, const SlowOptions& options, c
     }
     if (present.size() < 2) continue;
     if (run == 0) verdicts.comparisons += present.size();
-    std::ranges::sort(present);
+    const double usual = *statistics::upper_median(std::move(present));
     for (std::size_t i = 0; i < who.size(); ++i)
-      if (!std::isnan(logs[i])) deviations[i].push_back(logs[i] - present[present.size() / 2]);
+      if (!std::isnan(logs[i])) deviations[i].push_back(logs[i] - usual);
   }
   if (campaign.runs >= options.min_runs) spread.smallest_found = -std::expm1(-far);
   for (std::size_t i = 0; i < who.size(); ++i) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -32,9 +31,7 @@ double robust_sigma(std::span<const double> samples) {
 }
 
 double robust_slope(std::span<const double> x, std::span<const double> y) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return x[i]; });
+  const auto order = statistics::places_by(x.size(), [&](std::size_t i) { return x[i]; });
   const std::size_t half = x.size() / 2;
   std::vector<std::pair<double, double>> slopes;  // with the weight
   double weight = 0.0;

@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "core/statistics/statistics.h"
 #include "profile/injection/counting_plan.h"
 #include "timeline/structure/correlations.h"
 #include "timeline/structure/range_tree.h"
@@ -105,12 +106,11 @@ class Grouping {
       const KernelGroup& group = groups_[i];
       GroupKey key = group.key;
       if (key.kind != SliceKind::kernel) continue;
-      std::vector<std::int64_t> durations = group.launches() > 0 ? group.timed_ns() : group.outside_ns;
-      if (durations.empty()) continue;
-      const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-      std::ranges::nth_element(durations, middle);
+      const auto median_ns = statistics::upper_median(group.launches() > 0 ? group.timed_ns() : group.outside_ns);
+      if (!median_ns) continue;
       key.path = 0;
-      alike[key].push_back({i, range_name<char>(path_names.text(group.key.path)).alike, static_cast<double>(*middle)});
+      alike[key].push_back(
+          {i, range_name<char>(path_names.text(group.key.path)).alike, static_cast<double>(*median_ns)});
     }
     for (const auto& [key, members] : alike) {
       std::vector<const Member*> donors;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <numeric>
 #include <system_error>
 
 #include "bench/timing/launch_overhead.h"
@@ -22,9 +21,7 @@ constexpr double load_worth_saying = 0.02;
 
 /// The mean of what belongs to the middle one or two values.
 double beside_median(const std::vector<double>& values, const std::vector<double>& beside) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  const auto order = statistics::places_by(values.size(), [&](std::size_t i) { return values[i]; });
   const std::size_t middle = values.size() / 2;
   if (values.size() % 2 == 1) return beside[order[middle]];
   return 0.5 * (beside[order[middle - 1]] + beside[order[middle]]);

@@ -298,9 +298,7 @@ namespace {
 /// Of each point, the significance at which Holm's test looked at it: beyond the first that is not rejected all others
 /// are held against the same. Rejected is what lies beyond the least effect with an interval of that significance.
 std::vector<double> significances_of(const std::vector<double>& p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p_values[i]; });
+  const auto order = statistics::places_by(p_values.size(), [&](std::size_t i) { return p_values[i]; });
   std::vector<double> result(p_values.size());
   bool rejects = true;
   double significance = family_significance;

@@ -131,9 +131,7 @@ double student_quantile(double tail, double degrees) {
 }
 
 std::vector<double> holm(std::span<const double> p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  const auto order = places_by(p_values.size(), [&](std::size_t i) { return p_values[i]; });
   std::vector<double> adjusted(p_values.size());
   double greatest = 0.0;
   for (std::size_t i = 0; i < order.size(); ++i) {

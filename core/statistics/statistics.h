@@ -2,9 +2,13 @@
 // Pure functions over samples. No state, no I/O; each is tested on known answers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +24,24 @@ double quantile(std::span<const double> sorted, double q);
 
 /// Median of unsorted samples; throws std::invalid_argument on none.
 double median(std::span<const double> samples);
+
+/// The middle one of them, of two the upper; absent for none.
+template <class Number>
+std::optional<Number> upper_median(std::vector<Number> values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// The places 0 to `count` - 1 by what `key` makes of each; equal ones stay in their order.
+template <class Key, class Before = std::ranges::less>
+std::vector<std::size_t> places_by(std::size_t count, Key key, Before before = {}) {
+  std::vector<std::size_t> places(count);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(places, before, key);
+  return places;
+}
 
 /// Mean of the middle half of ascending samples, a quarter (rounded down) off each end. Throws like `median`.
 double interquartile_mean(std::span<const double> sorted);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/statistics/statistics.h"
@@ -115,9 +114,7 @@ constexpr double smallest_change = 0.01;  // of the median
 
 /// Ranks from 1, those of equal values their mean.
 std::vector<double> ranks_in_time(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  const auto order = places_by(values.size(), [&](std::size_t i) { return values[i]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     while (last < order.size() && values[order[last]] == values[order[first]]) ++last;

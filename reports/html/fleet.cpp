@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/statistics/statistics.h"
 #include "fleet/findings.h"
 #include "reports/html/markup.h"
 #include "reports/html/page.h"
@@ -79,18 +80,18 @@ FleetJson links_part(const fleet::Campaign& campaign) {
     std::vector<double> present;
     for (const double value : link.values)
       if (!std::isnan(value)) present.push_back(value);
-    std::ranges::sort(present);
-    middles.push_back(present.empty() ? fleet::Campaign::none : present[present.size() / 2]);
-    if (!present.empty()) all[link.test].push_back(middles.back());
+    const auto middle = statistics::upper_median(std::move(present));
+    middles.push_back(middle.value_or(fleet::Campaign::none));
+    if (middle) all[link.test].push_back(*middle);
   }
-  for (auto& [test, values] : all) std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  std::map<std::size_t, double> usual;
+  for (const auto& [test, values] : all) usual[test] = *statistics::upper_median(values);
   FleetJson places = FleetJson::array();
   Deviations16 deviations;
   for (std::size_t i = 0; i < campaign.links.size(); ++i) {
     const fleet::Link& link = campaign.links[i];
-    const auto& values = all[link.test];
     for (const std::size_t part : {link.from, link.to, link.test}) places.push_back(part);
-    const double log = values.empty() ? fleet::Campaign::none : std::log(middles[i] / values[values.size() / 2]);
+    const double log = std::log(middles[i] / usual[link.test]);
     deviations.put(campaign.link_tests[link.test].unit == "s" ? -log : log);
   }
   return {page::json_data(std::move(places), "links"), page::packed_data("link-deviations", deviations.bytes())};

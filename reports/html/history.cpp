@@ -13,6 +13,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/text.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/version.h"
 #include "reports/comparisons.h"
 #include "reports/html/markup.h"
@@ -70,9 +71,7 @@ std::vector<float> columns_of(const std::vector<float>& values, std::size_t entr
     std::vector<float> some;
     for (std::size_t i = first; i < std::min(first + entries_a_column, values.size()); ++i)
       if (!std::isnan(values[i])) some.push_back(values[i]);
-    const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
-    if (!some.empty()) std::ranges::nth_element(some, middle);
-    columns.push_back(some.empty() ? std::nanf("") : *middle);
+    columns.push_back(statistics::upper_median(std::move(some)).value_or(std::nanf("")));
   }
   return columns;
 }

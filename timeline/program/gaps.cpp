@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "timeline/statistics/distribution.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -24,7 +24,7 @@ class Gaps {
     first_pass();
     for (Gpu& gpu : gpus_)
       for (std::size_t i = 0; i < gpu.latencies.size(); ++i)
-        gpu.latency[i] = upper_median_of(std::exchange(gpu.latencies[i], {})).value_or(0);
+        gpu.latency[i] = statistics::upper_median(std::exchange(gpu.latencies[i], {})).value_or(0);
     if (launch_latency_seconds)
       for (Gpu& gpu : gpus_) gpu.latency[0] = static_cast<std::int64_t>(*launch_latency_seconds * 1e9);
     second_pass();

@@ -8,13 +8,13 @@
 
 #include "core/base/units.h"
 #include "core/model/device.h"
+#include "core/statistics/statistics.h"
 #include "timeline/names.h"
 #include "timeline/program/findings.h"
 #include "timeline/program/gaps.h"
 #include "timeline/program/memory.h"
 #include "timeline/program/overview.h"
 #include "timeline/statistics/breakdown.h"
-#include "timeline/statistics/distribution.h"
 
 namespace gpubench::timeline {
 namespace {
@@ -102,8 +102,8 @@ class Times {
       if (gpu.idle[i] > 0) time.idle.push_back({static_cast<IdleCause>(i), seconds_of(gpu.idle[i]), gpu.gaps[i]});
     std::ranges::stable_sort(time.idle, std::ranges::greater(), &Idle::seconds);
     time.launches = gpu.launches;
-    time.launch_call_seconds = maybe_seconds(upper_median_of(std::move(gpu.call_ns)));
-    time.launch_period_seconds = maybe_seconds(upper_median_of(std::move(gpu.period_ns)));
+    time.launch_call_seconds = maybe_seconds(statistics::upper_median(std::move(gpu.call_ns)));
+    time.launch_period_seconds = maybe_seconds(statistics::upper_median(std::move(gpu.period_ns)));
     return time;
   }
 

@@ -33,11 +33,4 @@ Distribution distribution_of(const std::vector<std::int64_t>& values) {
   return distribution_of(std::vector<double>(values.begin(), values.end()));
 }
 
-std::optional<std::int64_t> upper_median_of(std::vector<std::int64_t> values) {
-  if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 }  // namespace gpubench::timeline

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace gpubench::timeline {
@@ -18,7 +17,5 @@ struct Distribution {
 };
 Distribution distribution_of(std::vector<double> values);
 Distribution distribution_of(const std::vector<std::int64_t>& values);
-/// The middle one, the upper of two; absent for none.
-std::optional<std::int64_t> upper_median_of(std::vector<std::int64_t> values);
 
 }  // namespace gpubench::timeline

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/statistics/statistics.h"
+
 namespace gpubench::timeline {
 namespace {
 
@@ -162,9 +164,7 @@ std::vector<Cut> weighed_cuts(const std::unordered_map<std::uint32_t, Places>& p
       if (cut.parts < min_turns) continue;
       Places sizes;
       for (std::size_t i = 1; i < at.size(); ++i) sizes.push_back(at[i] - at[i - 1]);
-      const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-      std::ranges::nth_element(sizes, middle);
-      if (!tried.emplace(cut.parts, *middle).second) continue;
+      if (!tried.emplace(cut.parts, statistics::upper_median(std::move(sizes)).value()).second) continue;
       weigh(cut, at, comparer, names, weights);
       cuts.push_back(cut);
     }

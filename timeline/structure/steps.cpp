@@ -12,11 +12,11 @@
 
 #include "core/base/units.h"
 #include "core/model/device.h"
+#include "core/statistics/statistics.h"
 #include "timeline/analyses/steps/iterations.h"
 #include "timeline/names.h"
 #include "timeline/program/gaps.h"
 #include "timeline/statistics/breakdown.h"
-#include "timeline/statistics/distribution.h"
 #include "timeline/structure/range_tree.h"
 
 namespace gpubench::timeline {
@@ -62,7 +62,7 @@ std::vector<TimeWindow> windows_of_ranges(const Linked& linked, std::uint32_t pr
   // What lies between two steps is part of the loop, unless it is long.
   std::vector<std::int64_t> periods;
   for (std::size_t k = 1; k < result.size(); ++k) periods.push_back(result[k].from - result[k - 1].from);
-  const auto median = static_cast<double>(upper_median_of(periods).value_or(0));
+  const auto median = static_cast<double>(statistics::upper_median(periods).value_or(0));
   for (std::size_t k = 0; k + 1 < result.size(); ++k)
     if (static_cast<double>(periods[k]) <= Iterations::slow_factor * median) result[k].to = result[k + 1].from;
   return result;
@@ -75,7 +75,7 @@ std::vector<TimeWindow> windows_of_work(const Linked& linked, std::uint32_t proc
   std::vector<std::int64_t> whole;
   for (std::size_t k = 0; k + 1 < turns.size(); ++k)
     if (turns[k].to == turns[k + 1].from) whole.push_back(turns[k].length());
-  const std::int64_t median = upper_median_of(whole).value_or(0);
+  const std::int64_t median = statistics::upper_median(whole).value_or(0);
   const std::int64_t end = process_spans(linked.timeline)[process].to;
   std::vector<TimeWindow> result = turns;
   for (std::size_t k = 0; k < result.size(); ++k) {
@@ -95,7 +95,7 @@ std::vector<TimeWindow> windows_of_work(const Linked& linked, std::uint32_t proc
 void split_warm_up(Steps& steps) {
   std::vector<std::int64_t> lengths;
   for (const TimeWindow& one : steps.all) lengths.push_back(one.length());
-  const auto median = static_cast<double>(upper_median_of(lengths).value_or(0));
+  const auto median = static_cast<double>(statistics::upper_median(lengths).value_or(0));
   const auto steady = std::ranges::find_if(steps.all, [&](const TimeWindow& one) {
     return static_cast<double>(one.length()) <= Iterations::slow_factor * median;
   });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -44,6 +45,19 @@ TEST(Median, OddEvenUnsorted) {
 }
 
 // Ranks from published tables of the sign test's interval (Conover, Practical Nonparametric Statistics): n, lower rank.
+TEST(Median, TheUpperOfTwo) {
+  EXPECT_EQ(upper_median(std::vector{4, 1, 3, 2}), 3);
+  EXPECT_EQ(upper_median(std::vector{2.0, 1.0, 3.0}), 2.0);
+  EXPECT_EQ(upper_median(std::vector<int>()), std::nullopt);
+}
+
+TEST(Places, AreInTheOrderOfTheirKeysAndElseAsTheyStand) {
+  const std::vector<int> values = {3, 1, 3, 2};
+  const auto value = [&](std::size_t i) { return values[i]; };
+  EXPECT_EQ(places_by(values.size(), value), (std::vector<std::size_t>{1, 3, 0, 2}));
+  EXPECT_EQ(places_by(values.size(), value, std::greater()), (std::vector<std::size_t>{0, 2, 3, 1}));
+}
+
 TEST(InterquartileMean, ItsIntervalIsThatOfTukeyAndMcLaughlin) {
   // Winsorised: 3 3 3 4 5 6 6 6, of variance 2; a quarter is left out at either end, so the error is 1; t(3) is 3.182.
   const Interval interval = interquartile_mean_ci95(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/statistics/statistics.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
 
@@ -33,10 +34,8 @@ std::vector<std::int64_t> clocks_by_ends(const Timeline& timeline, const std::ve
       for (std::size_t k = 1; k <= std::min(slices[0].size(), slices[rank].size()); ++k)
         differences.push_back(timeline.slices[slices[rank][slices[rank].size() - k]].end_ns() -
                               timeline.slices[slices[0][slices[0].size() - k]].end_ns());
-    if (differences.empty()) continue;
-    const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
-    std::ranges::nth_element(differences, middle);
-    if (std::abs(*middle) > Stragglers::same_clock_ns) clocks[rank] = *middle;
+    const std::int64_t ahead = statistics::upper_median(std::move(differences)).value_or(0);
+    if (std::abs(ahead) > Stragglers::same_clock_ns) clocks[rank] = ahead;
   }
   return clocks;
 }

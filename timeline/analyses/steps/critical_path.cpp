@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/statistics/statistics.h"
 #include "timeline/analyses/ranks/ranks.h"
 #include "timeline/analysis.h"
 #include "timeline/names.h"
@@ -376,10 +376,9 @@ std::vector<ResultTable> path_tables(const Linked& linked, std::string_view by) 
   facts.add({seconds_of(path.start_ns), seconds_of(path.end_ns), static_cast<std::int64_t>(path.parts.size())});
   ResultTable kinds{"kinds", columns_of("kind; =on the critical path; seconds=time; share=share")};
   kinds.none = "The trace holds no work and no call.";
-  std::vector<std::size_t> order(path.parts.empty() ? 0 : path.by_kind.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return path.by_kind[i]; });
-  for (const std::size_t i : order)
+  for (const std::size_t i : statistics::places_by(
+           path.parts.empty() ? 0 : path.by_kind.size(), [&](std::size_t i) { return path.by_kind[i]; },
+           std::ranges::greater()))
     if (path.by_kind[i] > 0)
       kinds.add({std::string(path_kind_names[i]), std::string(words[i]), seconds_of(path.by_kind[i]),
                  share(path.by_kind[i])});
