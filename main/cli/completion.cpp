@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/cli/completion.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
-#include "main/cli/command.h"
+#include "core/base/text.h"
+#include "main/cli/help.h"
 
 namespace gpubench {
 namespace {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "main/cli/completion.h"
 #include "main/cli/help.h"
 
 namespace gpubench {

@@ -14,7 +14,7 @@
 #include "gpu/devices.h"
 #include "gpubench/version.h"
 #include "main/cli/command.h"
-#include "main/cli/completion.h"
+#include "main/cli/help.h"
 #include "main/cli/output.h"
 #include "main/embedding.h"
 #include "main/run/context.h"
