@@ -49,8 +49,7 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
           {name, fmt::format("the operation set it to {}, which is no figure", value)});
       continue;
     }
-    const bool known =
-        std::ranges::find(measurement.user_counters, name, &UserCounter::name) != measurement.user_counters.end();
+    const bool known = contains(measurement.user_counters, name, &UserCounter::name);
     if (!known) measurement.user_counters.push_back({name, value, rate ? "1/s" : ""});
   }
 }
@@ -368,9 +367,7 @@ OpenDevice::~OpenDevice() {
   (void)gpu_.release();
 }
 
-bool PointRunner::asks_for(TimingMode clock) const {
-  return std::ranges::find(settings_.clocks, clock) != settings_.clocks.end();
-}
+bool PointRunner::asks_for(TimingMode clock) const { return contains(settings_.clocks, clock); }
 
 PointRunner::PointRunner(Device device, Settings settings)
     : PointRunner(std::make_shared<OpenDevice>(std::move(device), settings.cold), std::move(settings)) {}

@@ -10,6 +10,7 @@
 #include "calibrate/device_collectives.h"
 #include "calibrate/gpu/gpu_calibration.h"
 #include "calibrate/node_links.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/version.h"
@@ -30,7 +31,7 @@ Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
     values.push_back(one->value);
     if (one->cycles) cycles.push_back(*one->cycles);
     for (const std::string& caveat : one->caveats)
-      if (std::ranges::find(result.caveats, caveat) == result.caveats.end()) result.caveats.push_back(caveat);
+      if (!contains(result.caveats, caveat)) result.caveats.push_back(caveat);
   }
   result.value = statistics::median(values);
   if (result.cycles) result.cycles = statistics::median(cycles);
@@ -76,23 +77,21 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
   std::vector<Ceiling> taken;
   for (const Calibration& process : processes)
     for (const Ceiling& one : process.ceilings) {
-      if (std::ranges::find(taken, one.resource, &Ceiling::resource) != taken.end()) continue;
+      if (contains(taken, one.resource, &Ceiling::resource)) continue;
       std::vector<const Ceiling*> ones;
       for (const Calibration& other : processes)
         if (const Ceiling* const found = other.find(one.resource)) ones.push_back(found);
       if (const Ceiling* const own = calibration.find(one.resource)) ones.push_back(own);
       taken.push_back(of_processes(ones));
     }
-  std::erase_if(calibration.ceilings, [&](const Ceiling& own) {
-    return std::ranges::find(taken, own.resource, &Ceiling::resource) != taken.end();
-  });
+  std::erase_if(calibration.ceilings,
+                [&](const Ceiling& own) { return contains(taken, own.resource, &Ceiling::resource); });
   calibration.ceilings.insert(calibration.ceilings.begin(), std::make_move_iterator(taken.begin()),
                               std::make_move_iterator(taken.end()));
   for (const Calibration& process : processes)
     for (const AbsentCeiling& one : process.absent) {
       const auto& known = calibration.absent;
-      if (calibration.find(one.resource) == nullptr &&
-          std::ranges::find(known, one.resource, &AbsentCeiling::resource) == known.end())
+      if (calibration.find(one.resource) == nullptr && !contains(known, one.resource, &AbsentCeiling::resource))
         calibration.absent.push_back(one);
     }
 }

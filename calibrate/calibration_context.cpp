@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "calibrate/check/health.h"
+#include "core/base/text.h"
 
 namespace gpubench::calibrate {
 
@@ -19,7 +20,7 @@ void CalibrationContext::step(std::string_view name, double done) const {
 }
 
 void CalibrationContext::absent(const std::string& resource, const std::string& reason) {
-  if (std::ranges::find(calibration.absent, resource, &AbsentCeiling::resource) == calibration.absent.end())
+  if (!contains(calibration.absent, resource, &AbsentCeiling::resource))
     calibration.absent.push_back({resource, reason});
 }
 

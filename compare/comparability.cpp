@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace gpubench::compare {
@@ -20,8 +21,6 @@ constexpr auto code_keys = std::to_array<std::string_view>({"host_code", "device
 /// Of a GPU's properties.
 constexpr auto forbidding_properties = std::to_array<std::string_view>(
     {"uuid", "ecc", "mig", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "set_sm_clock_mhz"});
-
-bool is_among(const auto& list, std::string_view key) { return std::ranges::find(list, key) != list.end(); }
 
 std::string value_of(const Properties& texts, const std::string& key) {
   const auto place = texts.find(key);
@@ -62,7 +61,7 @@ std::string units_name(const Device& device) { return device.kind == DeviceKind:
 constexpr std::string_view card_key = "uuid";  // among those
 
 bool forbids(const Device& device, const std::string& property) {
-  return device.kind == DeviceKind::gpu && is_among(forbidding_properties, property);
+  return device.kind == DeviceKind::gpu && contains(forbidding_properties, property);
 }
 
 /// A clock that the user has set is a property only where one is set.

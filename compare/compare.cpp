@@ -478,7 +478,7 @@ class Comparing {
 };
 
 bool has(const Comparison& comparison, Change change) {
-  return std::ranges::find(comparison.points, change, &ComparedPoint::change) != comparison.points.end();
+  return contains(comparison.points, change, &ComparedPoint::change);
 }
 
 /// Of each card the mean of its runs.

@@ -152,7 +152,7 @@ GpuFacts gather_gpu(const Device& device) {
 std::string gather_driver_version(const fs::path& root) {
   // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ..."
   for (const std::string& word : words_of(value_of(root / "proc/driver/nvidia/version", "NVRM version").value_or("")))
-    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) return word;
+    if (contains(word, '.') && word.find_first_not_of("0123456789.") == std::string::npos) return word;
   return {};
 }
 
@@ -196,7 +196,7 @@ Host gather_host_files(const fs::path& root) {
   if (const auto words = words_of(first_line(root / "proc/loadavg").value_or("")); !words.empty())
     host.load = number_in<double>(words.front());
   const auto flags = words_of(value_of(root / "proc/cpuinfo", "flags").value_or(""));
-  host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();
+  host.virtual_machine = contains(flags, "hypervisor");
   return host;
 }
 

@@ -98,7 +98,7 @@ void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
                   fmt::format("Install it, or add its folder to LD_LIBRARY_PATH. {}", purposes.at(library.name)));
       continue;
     }
-    const bool stub = library.path.find("/stubs/") != std::string::npos;
+    const bool stub = contains(library.path, "/stubs/");
     section.add(stub ? Light::red : Light::green, library.name, library.path,
                 "Remove its folder from LD_LIBRARY_PATH: this is the toolkit's stub for linking, not the driver.");
   }

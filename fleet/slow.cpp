@@ -12,6 +12,7 @@
 
 #include "compare/noise/noise.h"
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
 #include "fleet/statistics.h"
@@ -394,7 +395,7 @@ void add_derived(Campaign& campaign) {
   const std::size_t measured = campaign.tests.size();
   std::vector<std::string> phases;
   for (const Test& test : campaign.tests)
-    if (std::ranges::find(phases, test.phase) == phases.end()) phases.push_back(test.phase);
+    if (!contains(phases, test.phase)) phases.push_back(test.phase);
   for (const std::string& phase : phases) {
     std::vector<std::size_t> clocked;
     for (std::size_t test = 0; test < measured; ++test) {

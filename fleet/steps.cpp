@@ -160,11 +160,8 @@ class FileSteps : public Steps {
     const std::string text = read_go_text();
     std::vector<int> numbers;
     std::string_view rest = text;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      if (const auto number = number_in<int>(rest.substr(0, end))) numbers.push_back(*number);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    while (!rest.empty())
+      if (const auto number = number_in<int>(taken_until(' ', rest))) numbers.push_back(*number);
     if (numbers.size() < 2) return go;
     go.step = numbers[0];
     go.value = numbers[1];

@@ -45,7 +45,7 @@ void add(const Calibration& calibration, std::string_view phase, int run, RankRe
   }
   for (const AbsentCeiling& one : calibration.absent) {
     AbsentReading absent{std::string(phase), one.resource, shorten(printable(one.reason), max_reason), run};
-    if (std::ranges::find(result.absent, absent) == result.absent.end()) result.absent.push_back(std::move(absent));
+    if (!contains(result.absent, absent)) result.absent.push_back(std::move(absent));
   }
 }
 

@@ -226,15 +226,14 @@ std::vector<bench::ResolvedMetric> counted_metrics(const Recordings& recordings,
   for (const FurtherCounters& run : further)
     for (const auto& [group, sums] : run.of_group)
       for (const auto& [name, sum] : sums)
-        if (std::ranges::find(counted, name) == counted.end()) counted.push_back(name);
+        if (!contains(counted, name)) counted.push_back(name);
   for (const CountedLaunch& launch : recordings.counted)
     for (const auto& [name, value] : launch.values)
-      if (const std::string& text = recordings.timeline.names.text(name);
-          std::ranges::find(counted, text) == counted.end())
+      if (const std::string& text = recordings.timeline.names.text(name); !contains(counted, text))
         counted.push_back(text);
   std::vector<std::string> names = bench::parse_metrics("core,flops,units");
   const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
-    return std::ranges::find(counted, counter) == counted.end() ? std::nullopt : std::optional<std::string>("");
+    return !contains(counted, counter) ? std::nullopt : std::optional<std::string>("");
   };
   auto metrics = bench::resolve(names, "", unit_of).metrics;
   for (const std::string& counter : counted) {

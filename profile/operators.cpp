@@ -24,7 +24,7 @@ constexpr std::size_t max_operators = 500;  // points
 /// The pipe that a type is calculated in. Whether float runs as TF32 is told by names: that of CUTLASS's and cuDNN's
 /// kernels ("tf32", and "s1688" for the instruction), and nvjet, cuBLAS's kernels for the tensor cores of Hopper.
 std::optional<Pipe> pipe_of(const timeline::OperatorWork& work, std::string_view kernel) {
-  const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
+  const auto has = [&](std::string_view part) { return contains(kernel, part); };
   if (work.type == "float")
     return work.matrix && (has("tf32") || has("s1688") || has("nvjet")) ? Pipe::tensor_tf32 : Pipe::fp32;
   if (work.type == "double") return work.matrix ? Pipe::tensor_fp64 : Pipe::fp64;

@@ -73,7 +73,7 @@ class Measurements {
     measurement.device = run_.devices[key.device].id;
     measurement.cache_state = "as in the program";
     if (is_command(key.kind)) {
-      const bool is_pageable = recordings_.timeline.names.text(key.name).find("pageable") != std::string::npos;
+      const bool is_pageable = contains(recordings_.timeline.names.text(key.name), "pageable");
       const std::string name = name_of_command(recordings_.timeline.names.text(key.name));
       measurement.operation = name;
       std::ranges::replace(measurement.operation, ' ', '-');
@@ -270,7 +270,7 @@ std::vector<Device> devices_of(const Recordings& recordings, const std::vector<D
     if (track.kind == timeline::TrackKind::stream) used.emplace_back(track.process, static_cast<int>(track.device));
   std::vector<Device> devices;
   for (const RecordedDevice& recorded : recordings.devices) {
-    if (std::ranges::find(used, std::pair(recorded.process, recorded.index)) == used.end()) continue;
+    if (!contains(used, std::pair(recorded.process, recorded.index))) continue;
     const std::string uuid = recorded.text("uuid");
     const auto is_it = [&](const Device& device) {
       const auto place = device.properties.find("uuid");
@@ -283,7 +283,7 @@ std::vector<Device> devices_of(const Recordings& recordings, const std::vector<D
     }
     Device device;
     device.id = gpu_id(recorded.index);
-    while (std::ranges::find(devices, device.id, &Device::id) != devices.end()) device.id += "'";
+    while (contains(devices, device.id, &Device::id)) device.id += "'";
     device.kind = DeviceKind::gpu;
     device.name = recorded.text("name");
     device.architecture = recorded.text("architecture");
@@ -378,7 +378,7 @@ namespace {
 /// Kernels that calculate one element from one of each input: neighbours of them fuse.
 bool is_elementwise(std::string_view name) {
   constexpr std::array<std::string_view, 3> parts = {"elementwise_kernel", "triton_poi_", "CatArrayBatchedCopy"};
-  return std::ranges::any_of(parts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return contains(name, part); });
 }
 
 /// Elementwise kernels at memory's ceiling are as fast as they can be, one by one: two of them as one move half as

@@ -311,7 +311,7 @@ class Reader {
     const std::string& note = text(record.name);
     if (record.about_counters != 0)
       recordings_.noted_by[note].insert(process_);
-    else if (std::ranges::find(timeline_.warnings, note) == timeline_.warnings.end())
+    else if (!contains(timeline_.warnings, note))
       timeline_.warnings.push_back(note);
     return true;
   }

@@ -42,7 +42,7 @@ std::vector<pid_t> family_of(pid_t process) {
   std::vector<pid_t> family = {process};
   for (std::size_t i = 0; i < family.size(); ++i)
     for (const auto& [parent, child] : all)
-      if (parent == family[i] && std::ranges::find(family, child) == family.end()) family.push_back(child);
+      if (parent == family[i] && !contains(family, child)) family.push_back(child);
   return family;
 }
 

@@ -77,7 +77,7 @@ std::string intervals_sentence(const compare::Comparison& comparison) {
   for (const compare::ComparedPoint& point : comparison.points) {
     if (point.interval) most = std::max(most, point.interval_confidence);
     for (const std::string_view what : point.interval_contains)
-      if (std::ranges::find(contents, what) == contents.end()) contents.push_back(what);
+      if (!contains(contents, what)) contents.push_back(what);
   }
   if (most == 0.0) return "There are too few samples for any interval: measure longer, or several runs a side.";
   std::string text = "Each interval is the one that decides, of 95 %";
@@ -186,10 +186,8 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
         "point.",
         slow_down(*comparison.min_seen_by_half), slow_down(*comparison.min_seen_by_all)));
   for (const compare::ComparedPoint& point : comparison.points)
-    if (!point.causes.hint.empty() && std::ranges::find(sentences, point.causes.hint) == sentences.end())
-      sentences.push_back(point.causes.hint);
-  const bool undecided = std::ranges::find(comparison.points, compare::Change::inconclusive,
-                                           &compare::ComparedPoint::change) != comparison.points.end();
+    if (!point.causes.hint.empty() && !contains(sentences, point.causes.hint)) sentences.push_back(point.causes.hint);
+  const bool undecided = contains(comparison.points, compare::Change::inconclusive, &compare::ComparedPoint::change);
   if (comparison.comparable && assumed.empty() && undecided)
     sentences.push_back(comparison.cards ? "More cards a side decide more."
                                          : "More runs a side decide more. Measure them in turn: gpubench ab "

@@ -150,8 +150,7 @@ std::string address_of(const Run& run, const Point& point) {
   if (run.devices.size() > 1) text += "@" + point.measurement.device;
   std::string address = "#";
   for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       std::string_view("-_.~/:,=@").find(c) != std::string_view::npos;
+    const bool plain = is_letter_or_digit(c) || contains("-_.~/:,=@", c);
     address += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return address;

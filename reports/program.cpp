@@ -55,7 +55,7 @@ void say_what_differs(const std::vector<ProgramRow*>& rows) {
     mine["on"] = measurement.device;
     for (const Argument& argument : measurement.arguments) {
       mine[argument.name] = value_text(argument);
-      if (std::ranges::find(names, argument.name) == names.end()) names.push_back(argument.name);
+      if (!contains(names, argument.name)) names.push_back(argument.name);
     }
   }
   names.emplace_back("on");

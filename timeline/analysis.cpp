@@ -19,7 +19,7 @@ std::vector<ResultTable> tables_of(const Linked& linked, std::string_view analys
   const std::string_view words = (*found)->by;
   if (words == Analysis::any_operator) return (*found)->tables(linked, by);
   if (by.empty()) by = words.substr(0, words.find('|'));
-  if (!by.empty() && fmt::format("|{}|", words).find(fmt::format("|{}|", by)) == std::string::npos)
+  if (!by.empty() && !contains(fmt::format("|{}|", words), fmt::format("|{}|", by)))
     throw std::invalid_argument(words.empty()
                                     ? fmt::format("{} has no choice of what to sum up by.", analysis)
                                     : fmt::format("{} can be asked by {}, not by '{}'.", analysis, words, by));

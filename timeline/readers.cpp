@@ -36,8 +36,7 @@ std::string_view why_refused(std::string_view start, bool is_whole) {
   if (start.starts_with("\x1F\x8B") || start.starts_with("\x28\xB5\x2F\xFD"))
     return "is packed twice; unpack it once with gunzip or zstd -d, then give the result";
   if (start.starts_with("PK\x03\x04")) return "is a zip archive; unpack it and give the trace inside";
-  if (is_whole && start.find("\"batch_size\"") != std::string_view::npos &&
-      start.find("\"ph\"") == std::string_view::npos)
+  if (is_whole && contains(start, "\"batch_size\"") && !contains(start, "\"ph\""))
     return "says which captures of graphs belong to a trace, and is none; give the trace beside it";
   return {};
 }
@@ -133,7 +132,7 @@ std::map<std::string, std::vector<std::int64_t>> collectives_of(const Timeline& 
   std::map<std::string, std::vector<std::int64_t>> ends;
   for (const Slice& slice : timeline.slices)
     if (slice.kind == SliceKind::communication)
-      if (const std::string& name = timeline.names.text(slice.name); name.find("SendRecv") == std::string::npos)
+      if (const std::string& name = timeline.names.text(slice.name); !contains(name, "SendRecv"))
         ends[name].push_back(slice.end_ns());
   return ends;
 }

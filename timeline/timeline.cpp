@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace gpubench::timeline {
 
 StringPool::StringPool() { number(""); }
@@ -17,7 +19,7 @@ std::uint32_t StringPool::number(std::string_view text) {
 }
 
 SliceKind kind_of_call(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  const auto has = [&](std::string_view part) { return contains(name, part); };
   if (has("LaunchHostFunc")) return SliceKind::call;
   if (has("LaunchKernel") || has("GraphLaunch") || has("LaunchCooperative") || name.starts_with("cuLaunch") ||
       name.starts_with("cudaLaunch_"))

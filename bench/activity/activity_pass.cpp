@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "gpu/backend.h"
 
@@ -99,7 +100,7 @@ void add_occupancy(const std::vector<Grid>& grids, Measurement& measurement) {
 
 bool is_of_clock(const ActivityRecord& record) {
   return record.kernel && record.kernel->name.starts_with("gpubench::bench::") &&
-         record.kernel->name.find("note_kernel(") != std::string::npos;
+         contains(record.kernel->name, "note_kernel(");
 }
 
 }  // namespace

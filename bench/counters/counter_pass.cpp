@@ -375,8 +375,7 @@ void CounterPass::all_absent(Measurement& measurement, const std::string& reason
 }
 
 void CounterPass::warn(std::string warning) {
-  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
-    warnings_.push_back(std::move(warning));
+  if (!contains(warnings_, warning)) warnings_.push_back(std::move(warning));
 }
 
 std::unique_ptr<MetricSource> open_metric_source(const Device& device) {

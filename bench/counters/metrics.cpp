@@ -153,12 +153,10 @@ const Alias* find_alias(std::string_view name) {
   return place == table.end() ? nullptr : &*place;
 }
 
-bool is_profilers_own(std::string_view name) { return name.find("__") != std::string_view::npos; }
+bool is_profilers_own(std::string_view name) { return contains(name, "__"); }
 
 void check_name(std::string_view name) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  };
+  const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '.'; };
   if (name.empty())
     throw MetricNameError("--metrics has an empty name; give none, core, flops, units or names separated by commas.");
   if (!std::all_of(name.begin(), name.end(), plain))
@@ -190,14 +188,14 @@ std::optional<std::vector<ResolvedMetric::Term>> first_way(
 }
 
 std::string why_not_known(const std::string& name, std::string_view chip) {
-  if (name.find('.') == std::string::npos)
+  if (!contains(name, '.'))
     return fmt::format("the name does not say how to combine the chip's units; write {}.sum, .avg, .max or .min", name);
   return fmt::format("{} has no metric of this name", chip);
 }
 
 std::vector<std::string> with(std::vector<std::string> counters, const std::vector<std::string>& more) {
   for (const std::string& counter : more)
-    if (std::ranges::find(counters, counter) == counters.end()) counters.push_back(counter);
+    if (!contains(counters, counter)) counters.push_back(counter);
   return counters;
 }
 
@@ -240,7 +238,7 @@ void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) 
   }
 }
 
-bool tells_instructions_apart(std::string_view counter) { return counter.find("__sass_") != std::string_view::npos; }
+bool tells_instructions_apart(std::string_view counter) { return contains(counter, "__sass_"); }
 
 void add_witness(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
   for (PassGroup& group : groups) {
@@ -298,20 +296,17 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
 std::vector<std::string> parse_metrics(std::string_view text) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   };
   if (text == "none") return names;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    const std::string_view name = text.substr(from, comma - from);
-    from = comma + 1;
+  for (const std::string& name : split(text, ',')) {
     if (name == "none")
       throw MetricNameError("--metrics: 'none' cannot be combined with other names; give one or the other.");
     if (const auto set = std::ranges::find(set_names, name); set != set_names.end()) {
       for (const std::string& member : names_of(static_cast<Set>(set - set_names.begin()))) add(member);
     } else {
       check_name(name);
-      add(std::string(name));
+      add(name);
     }
   }
   return names;
@@ -332,7 +327,7 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
         result.metrics.push_back(std::move(metric));
       } else
         result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});
-    } else if (const auto unit = name.find('.') == std::string::npos ? std::nullopt : unit_of(name)) {
+    } else if (const auto unit = !contains(name, '.') ? std::nullopt : unit_of(name)) {
       result.metrics.push_back({name, *unit, {{1.0, name}}, std::nullopt});
     } else {
       result.absent.push_back({name, why_not_known(name, chip)});

@@ -103,7 +103,7 @@ void replace_numbers(const std::vector<ArgumentChoice>& choices, const Registere
 }
 
 bool has_text(const ArgumentChoice* choice, const std::string& text) {
-  return choice == nullptr || std::ranges::find(choice->texts, text) != choice->texts.end();
+  return choice == nullptr || contains(choice->texts, text);
 }
 
 /// Refuses what no operation has, naming what there is.
@@ -150,25 +150,20 @@ ArgumentChoice parse_argument_choice(const std::string& text) {
     throw ArgumentError(fmt::format("--arg takes NAME=VALUES, such as n=1024,4096 or n=2^10..2^20:4, not '{}'.", text));
   ArgumentChoice choice;
   choice.name = text.substr(0, equals);
-  std::string_view rest = std::string_view(text).substr(equals + 1);
   bool all_numbers = true;
-  while (true) {
-    const auto comma = std::min(rest.find(','), rest.size());
-    const std::string_view value = rest.substr(0, comma);
-    if (const auto dots = value.find(".."); dots != std::string_view::npos) {
+  for (const std::string& value : split(std::string_view(text).substr(equals + 1), ',')) {
+    if (const auto dots = value.find(".."); dots != std::string::npos) {
       const auto numbers = numbers_from(choice.name, value, dots);
       choice.numbers.insert(choice.numbers.end(), numbers.begin(), numbers.end());
     } else if (const auto one = number(value)) {
       choice.numbers.push_back(*one);
-      choice.texts.emplace_back(value);
+      choice.texts.push_back(value);
     } else if (value.empty()) {
       throw ArgumentError(fmt::format("--arg {}: there is a comma without a value beside it.", text));
     } else {
       all_numbers = false;
-      choice.texts.emplace_back(value);
+      choice.texts.push_back(value);
     }
-    if (comma == rest.size()) break;
-    rest.remove_prefix(comma + 1);
   }
   if (!all_numbers) choice.numbers.clear();
   if (choice.numbers.size() > max_values)

@@ -57,9 +57,7 @@ std::string format_of(const std::string& flag, const std::string& value) {
 std::vector<Argument> parse_arguments(std::string_view text) {
   std::vector<Argument> arguments;
   while (!text.empty()) {
-    const auto slash = std::min(text.find('/'), text.size());
-    const std::string_view part = text.substr(0, slash);
-    text.remove_prefix(std::min(slash + 1, text.size()));
+    const std::string_view part = taken_until('/', text);
     const auto colon = part.rfind(':');
     Argument argument;
     std::string_view digits = part;
@@ -311,7 +309,7 @@ std::string filter_of(const Names& names, std::string_view end = "$") {
   std::string filter = "^(";
   for (const std::string& name : names) {
     for (const char c : name)  // a ']' or '}' alone stands for itself, and may not be escaped
-      (filter += std::string_view("^$\\.*+?()[{|").find(c) != std::string_view::npos ? "\\" : "") += c;
+      (filter += contains("^$\\.*+?()[{|", c) ? "\\" : "") += c;
     filter += '|';
   }
   filter.back() = names.empty() ? '^' : ')';  // no name begins twice
@@ -358,7 +356,7 @@ void run_caught(Reporter& reporter, const std::string& filter) {
   reporter.SetOutputStream(&messages);
   const std::string chosen = filter_for_google(filter);
   benchmark::RunSpecifiedBenchmarks(&reporter, chosen);
-  if (messages.str().find("Could not compile") == std::string::npos) return;
+  if (!contains(messages.str(), "Could not compile")) return;
   throw GoogleFlagError(chosen == filter || chosen == with_loose_end(filter)
                             ? no_expression(filter)
                             : fmt::format("The filter '{}' chooses too many points, in a way that Google Benchmark "

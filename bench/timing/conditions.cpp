@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
@@ -45,8 +46,7 @@ void add_reading(DeviceConditions& sum, const DeviceConditions& reading) {
   widen(sum.power_watts, reading.power_watts);
   widen(sum.temperature_celsius, reading.temperature_celsius);
   for (const std::string& reason : reading.throttle_reasons)
-    if (std::ranges::find(sum.throttle_reasons, reason) == sum.throttle_reasons.end())
-      sum.throttle_reasons.push_back(reason);
+    if (!contains(sum.throttle_reasons, reason)) sum.throttle_reasons.push_back(reason);
   if (sum.absent_reason.empty()) sum.absent_reason = reading.absent_reason;
 }
 

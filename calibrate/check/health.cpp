@@ -171,9 +171,8 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   const Device& device = calibration.device;
   if (device.kind != DeviceKind::gpu) return std::nullopt;
   Health health;
-  const auto known = std::ranges::find_if(references, [&](const ReferenceGpu& gpu) {
-    return std::ranges::find(gpu.names, device.name) != gpu.names.end();
-  });
+  const auto known =
+      std::ranges::find_if(references, [&](const ReferenceGpu& gpu) { return contains(gpu.names, device.name); });
   if (known == references.end()) {
     health.reason = "no figures are known for this kind of GPU";
     return health;

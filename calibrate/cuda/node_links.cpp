@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -54,7 +53,7 @@ std::vector<HostNode> host_nodes(const Device& device) {
   const auto beside = number_in<int>(first_line(fmt::format("/sys/bus/pci/devices/{}/numa_node", bus)).value_or(""));
   std::vector<HostNode> nodes;
   if (numbers.size() == 1) return {{numbers.front(), "near"}};
-  if (!beside || std::ranges::find(numbers, *beside) == numbers.end()) {
+  if (!beside || !contains(numbers, *beside)) {
     for (const int number : numbers) nodes.push_back({number, fmt::format("node-{}", number)});
     return nodes;
   }
@@ -67,7 +66,7 @@ std::vector<HostNode> host_nodes(const Device& device) {
   for (const int number : online) {
     int distance = 0;
     if (!(distances >> distance)) break;
-    if (number == *beside || distance <= farthest || std::ranges::find(numbers, number) == numbers.end()) continue;
+    if (number == *beside || distance <= farthest || !contains(numbers, number)) continue;
     farthest = distance;
     far = HostNode{number, "far"};
   }

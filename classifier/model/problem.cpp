@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace gpubench::classifier {
 namespace {
 
@@ -208,19 +210,18 @@ bool Layout::is_beside_work(int parameter) const {
 }
 
 bool Layout::is_of_splits(int parameter) const {
-  return parameter >= 0 && (parameter == hit || std::ranges::find(capacities, parameter) != capacities.end());
+  return parameter >= 0 && (parameter == hit || contains(capacities, parameter));
 }
 
 bool FitCase::memory_depends_on(int parameter, const Layout& layout) const {
   if (layout.is_beside_work(parameter)) return false;
   return parameter < layout.first_efficiency || parameter == layout.near_efficiency ||
-         std::ranges::find(level_efficiency, parameter) != level_efficiency.end() ||
-         std::ranges::find(random, parameter, &std::pair<int, double>::first) != random.end();
+         contains(level_efficiency, parameter) || contains(random, parameter, &std::pair<int, double>::first);
 }
 
 bool FitCase::rest_depends_on(int parameter, const Layout& layout) const {
   return parameter == layout.overlap || parameter == start.first ||
-         std::ranges::find(pipes, parameter, &std::pair<int, double>::first) != pipes.end();
+         contains(pipes, parameter, &std::pair<int, double>::first);
 }
 
 FittedTime evaluate(const Layout& layout, double overlap, double kernel_overhead_seconds, const FitCase& one,

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -270,9 +271,7 @@ void advise_on_waste(const PointAnalysis& it, List& list) {
 }
 
 bool is_random(const PointAnalysis& it, std::string_view limiter) {
-  const auto has = [&](const RandomRates& rates) {
-    return std::ranges::find(rates, limiter, &RandomRate::resource) != rates.end();
-  };
+  const auto has = [&](const RandomRates& rates) { return contains(rates, limiter, &RandomRate::resource); };
   return has(it.machine.random_reads) || has(it.machine.random_updates);
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "classifier/verdict/confidence.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
@@ -55,9 +56,8 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   // Memory that is not pinned, or a link that others use, makes copies slower than their engine.
   // Records of a program tell of the memory; else the rate does.
   constexpr double alike = 1.25;
-  const bool pageable =
-      std::ranges::find(measurement.arguments, "pageable", &Argument::text) != measurement.arguments.end() ||
-      (cost.pageable && bytes <= alike * cost.pageable->per_second * (time.seconds - fixed));
+  const bool pageable = contains(measurement.arguments, "pageable", &Argument::text) ||
+                        (cost.pageable && bytes <= alike * cost.pageable->per_second * (time.seconds - fixed));
   const double known = probability_above_one(latency_ratio * explained, sigma);
   const bool waits = !is_overhead && known < 0.5;
   verdict.regime = is_overhead ? Regime::overhead : waits ? Regime::latency : Regime::memory;

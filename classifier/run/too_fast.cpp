@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace gpubench::classifier {
@@ -24,7 +25,7 @@ constexpr double min_share = 0.01;
 double max_ceiling(const Calibration& calibration, std::string_view unit, std::string_view text = "") {
   double max = 0.0;
   for (const Ceiling& ceiling : calibration.ceilings)
-    if (ceiling.unit == unit && ceiling.resource.find(text) != std::string::npos) max = std::max(max, ceiling.value);
+    if (ceiling.unit == unit && contains(ceiling.resource, text)) max = std::max(max, ceiling.value);
   return max;
 }
 

@@ -7,14 +7,13 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace gpubench::classifier {
 namespace {
 
-bool serves(const Resource& resource, std::string_view unit) {
-  return std::ranges::find(resource.busy, unit) != resource.busy.end();
-}
+bool serves(const Resource& resource, std::string_view unit) { return contains(resource.busy, unit); }
 
 /// The highest share of the units that count; 0 where none was counted.
 double most_busy(const Measurement& measurement, const auto& counts) {
@@ -79,8 +78,7 @@ double stray_bytes(const Measurement& measurement, const Machine& machine) {
 Measurement without_stray_bytes(Measurement measurement) {
   constexpr std::array<std::string_view, 5> held = {"dram_busy", "l2_sectors_busy", "l2_data_busy", "l2_tags_busy",
                                                     "l2_fabric_busy"};
-  std::erase_if(measurement.counters,
-                [&](const Counter& each) { return std::ranges::find(held, each.name) != held.end(); });
+  std::erase_if(measurement.counters, [&](const Counter& each) { return contains(held, each.name); });
   return measurement;
 }
 
@@ -159,8 +157,7 @@ std::optional<double> clock_under_power_limit(const Measurement& measurement, co
   if (!measurement.clock_hz || !machine.clock_hz || !measurement.conditions) return std::nullopt;
   const auto& reasons = measurement.conditions->throttle_reasons;
   const double part = *measurement.clock_hz / *machine.clock_hz;
-  return std::ranges::find(reasons, "power cap") != reasons.end() && part < held_down ? std::optional(part)
-                                                                                      : std::nullopt;
+  return contains(reasons, "power cap") && part < held_down ? std::optional(part) : std::nullopt;
 }
 
 }  // namespace gpubench::classifier

@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> known_kernels[] = {
 std::string purpose_of(const std::string& kernel) {
   const std::string name = lower(kernel);
   for (const auto& [word, purpose] : known_kernels)
-    if (name.find(word) != std::string::npos) return fmt::format(": {}", purpose);
+    if (contains(name, word)) return fmt::format(": {}", purpose);
   return {};
 }
 
@@ -318,7 +318,7 @@ Point typical_of(const std::vector<const Point*>& processes, bool in_turns) {
     std::erase_if(conditions->throttle_reasons, [&](const std::string& reason) {
       const auto with = std::ranges::count_if(processes, [&](const Point* point) {
         const auto& its = point->measurement.conditions;
-        return its && std::ranges::find(its->throttle_reasons, reason) != its->throttle_reasons.end();
+        return its && contains(its->throttle_reasons, reason);
       });
       return 2 * with < std::ssize(processes);
     });

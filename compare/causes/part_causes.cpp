@@ -138,9 +138,7 @@ class PartCauses {
     if (!now_.conditions) return {};
     std::vector<std::string> fresh;
     for (const std::string& reason : now_.conditions->throttle_reasons)
-      if (!old_.conditions ||
-          std::ranges::find(old_.conditions->throttle_reasons, reason) == old_.conditions->throttle_reasons.end())
-        fresh.push_back(reason);
+      if (!old_.conditions || !contains(old_.conditions->throttle_reasons, reason)) fresh.push_back(reason);
     return joined(fresh, ", ");
   }
 

@@ -45,7 +45,7 @@ std::string words_that_differ(const std::string& old, const std::string& now) {
   const auto without = [](const std::vector<std::string>& some, const std::vector<std::string>& others) {
     std::vector<std::string> result;
     for (const std::string& each : some)
-      if (std::ranges::find(others, each) == others.end()) result.push_back(each);
+      if (!contains(others, each)) result.push_back(each);
     return result.empty() ? std::string("none") : joined(result, " ");
   };
   return fmt::format("{} -> {}", without(were, are), without(are, were));
@@ -73,8 +73,7 @@ void add_codes(const CauseSide& base, const CauseSide& next, std::vector<Cause>&
     for (const KernelLaunch& was : was_measured.activity->kernels)
       for (const KernelLaunch& is : is_measured.activity->kernels)
         if (was.name == is.name && !was.code.empty() && !is.code.empty() && was.code != is.code)
-          if (const std::string name = short_kernel_name(is.name); std::ranges::find(differ, name) == differ.end())
-            differ.push_back(name);
+          if (const std::string name = short_kernel_name(is.name); !contains(differ, name)) differ.push_back(name);
   constexpr std::size_t max_named = 3;
   if (differ.size() > max_named) differ.resize(max_named);
   if (!differ.empty())

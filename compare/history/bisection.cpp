@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/text.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::compare {
@@ -196,7 +197,7 @@ std::vector<Bisection::Cell> Bisection::cells_of(const Search& search) const {
     cells.back().commits.push_back(commit);
     cells.back().belief += search.belief[commit - search.low - 1];
     // One that has pairs but no time of this point tells as little as one that was left out.
-    const bool told = std::ranges::find(search.levels, commit, &Level::commit) != search.levels.end();
+    const bool told = contains(search.levels, commit, &Level::commit);
     if (commit < search.high && (told || (usable(commit) && pairs_of(commit) == 0))) cells.emplace_back();
   }
   std::ranges::stable_sort(cells, std::ranges::greater(), &Cell::belief);
@@ -237,7 +238,7 @@ std::vector<std::size_t> Bisection::later(std::size_t max) const {
   constexpr double rounding = 1e-9;
   std::vector<std::size_t> found;
   const auto add = [&](std::size_t commit) {
-    if (commit < commits_ && usable(commit) && pairs_of(commit) == 0 && std::ranges::find(found, commit) == found.end())
+    if (commit < commits_ && usable(commit) && pairs_of(commit) == 0 && !contains(found, commit))
       found.push_back(commit);
   };
   const std::vector<Search> open = open_searches();
@@ -262,8 +263,7 @@ std::optional<std::size_t> Bisection::next() const {
   const auto bits = [&](std::size_t commit) {
     double sum = 0.0;
     for (const Search& search : open) {
-      const bool silent =
-          pairs_of(commit) > 0 && std::ranges::find(search.levels, commit, &Level::commit) == search.levels.end();
+      const bool silent = pairs_of(commit) > 0 && !contains(search.levels, commit, &Level::commit);
       if (!silent) sum += entropy(search.above(commit));
     }
     return sum;

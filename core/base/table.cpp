@@ -91,8 +91,7 @@ std::string table_text(std::vector<Column> columns, std::size_t min, const Conso
   Table table(columns, elastic, min);
   for (const auto& headers : expendable) {
     if (table.fits(usable_width(style))) break;
-    std::erase_if(columns,
-                  [&](const Column& column) { return std::ranges::find(headers, column.header) != headers.end(); });
+    std::erase_if(columns, [&](const Column& column) { return contains(headers, column.header); });
     table = Table(columns, elastic, min);
   }
   table.fit(style);

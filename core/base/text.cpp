@@ -208,16 +208,36 @@ std::optional<std::vector<int>> numbers_in_list(std::string_view text) {
   constexpr std::size_t max_numbers = 65'536;
   std::vector<int> numbers;
   while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
+    const std::string_view part = taken_until(',', text);
     const std::size_t dash = part.find('-');
     const auto first = number_in<int>(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : number_in<int>(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first) return std::nullopt;
     if (static_cast<std::size_t>(*last - *first) + numbers.size() >= max_numbers) return std::nullopt;
     for (int number = *first; number <= *last; ++number) numbers.push_back(number);
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
   }
   return numbers;
+}
+
+std::string_view taken_until(char end, std::string_view& text) {
+  const std::string_view taken = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(taken.size() + 1, text.size()));
+  return taken;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text)
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  return parts;
+}
+
+std::string last_line(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 std::string lower(std::string text) {

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/base/text.h"
+
 namespace gpubench {
 namespace {
 
@@ -104,7 +106,7 @@ std::string format_number(double value, int digits) {
   const double rounded = std::abs(value) >= power ? std::strtod(significant(value, digits).c_str(), nullptr) : value;
   if (std::abs(rounded) >= 1000.0) return format_count(rounded);
   std::string text = significant(value, digits);
-  if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
+  if (contains(text, '.')) text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
 }

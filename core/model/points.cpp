@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/text.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench {
@@ -88,8 +89,8 @@ struct ShortName {
 };
 std::optional<ShortName> short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
-  if (name.find("): ") != std::string_view::npos) return std::nullopt;  // Python's "adam.py(215): step"
-  ShortName result;  // since the last blank or "::" outside of all brackets
+  if (contains(name, "): ")) return std::nullopt;  // Python's "adam.py(215): step"
+  ShortName result;                                // since the last blank or "::" outside of all brackets
   int angles = 0;
   std::size_t opened = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -122,7 +123,7 @@ bool is_generic(std::string_view word) {
   constexpr std::array<std::string_view, 10> names = {
       "kernel",         "Kernel",          "device_kernel", "reduce_kernel",          "ReduceOp",
       "func_wrapper_t", "gpu_kernel_impl", "static_kernel", "gpu_kernel_impl_nocast", "_kernel_agent"};
-  return word.ends_with("elementwise_kernel") || std::ranges::find(names, word) != names.end();
+  return word.ends_with("elementwise_kernel") || contains(names, word);
 }
 
 /// The first of the arguments that says what a generic kernel does: no number, and no type of the language. Empty where
@@ -146,7 +147,7 @@ std::string telling_argument(std::string_view arguments, int depth = 0) {
     const bool is_name =
         !one.empty() && (std::isalpha(static_cast<unsigned char>(one.front())) != 0 || one.front() == '_');
     const std::string_view first = one.substr(0, one.find_first_of(" *&"));
-    if (!is_name || first == "true" || first == "false" || std::ranges::find(types, first) != types.end()) continue;
+    if (!is_name || first == "true" || first == "false" || contains(types, first)) continue;
     const auto name = short_name(one);
     if (!name) continue;
     if (!is_generic(name->word)) return name->word;
@@ -158,7 +159,7 @@ std::string telling_argument(std::string_view arguments, int depth = 0) {
 }  // namespace
 
 std::string short_kernel_name(std::string_view name) {
-  if (name.find('(') == std::string_view::npos) return std::string(name);  // not as C++ writes it
+  if (!contains(name, '(')) return std::string(name);  // not as C++ writes it
   const auto found = short_name(name);
   if (!found) return std::string(name);
   if (found->arguments.empty()) return found->word;
@@ -167,7 +168,7 @@ std::string short_kernel_name(std::string_view name) {
 }
 
 std::string kernel_arguments(std::string_view name) {
-  const auto found = name.find('(') == std::string_view::npos ? std::nullopt : short_name(name);
+  const auto found = !contains(name, '(') ? std::nullopt : short_name(name);
   return found ? std::string(found->arguments) : "";
 }
 

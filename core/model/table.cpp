@@ -4,16 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace gpubench {
 namespace {
-
-/// What stands before the mark, which is taken off with it; all where there is none.
-std::string_view taken(std::string_view& text, char mark) {
-  const std::size_t end = text.find(mark);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
 
 ValueKind kind_of(std::string_view word, std::string_view key) {
   constexpr std::array<std::string_view, 10> words = {"text",  "kernel", "prose", "count", "seconds", "difference",
@@ -35,15 +29,15 @@ std::vector<Value>& ResultTable::add(std::vector<Value> values) { return rows.em
 std::vector<ValueColumn> columns_of(std::string_view text) {
   std::vector<ValueColumn> columns;
   while (!text.empty()) {
-    std::string_view shown = taken(text, ';');
+    std::string_view shown = taken_until(';', text);
     while (shown.starts_with(' ')) shown.remove_prefix(1);
-    std::string_view kind = taken(shown, '=');
-    const std::string_view key = taken(kind, ':');
+    std::string_view kind = taken_until('=', shown);
+    const std::string_view key = taken_until(':', kind);
     std::string_view none = shown;
     ValueColumn& column = columns.emplace_back();
     column.key = key;
     column.kind = kind_of(kind, key);
-    std::string_view title = taken(none, '|');
+    std::string_view title = taken_until('|', none);
     if (title.size() > 1 && title[title.size() - 2] == '~') {
       column.expendable = title.back() - '0';
       title.remove_suffix(2);

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 
@@ -167,7 +168,7 @@ class TimesReader {
     return parse_json(text, origin_, baseline_schema);
   }
   static std::string plain(std::string_view key) {
-    if (key.find('\\') != std::string_view::npos) throw Odd();
+    if (contains(key, '\\')) throw Odd();
     return std::string(key);
   }
 
@@ -178,7 +179,7 @@ class TimesReader {
     walk_.members([&](std::string_view key) {
       if (key == "points") walk_.elements([&] { read_point(next_of(points, count)); });
       const std::string_view text = key == "points" ? "[]" : walk_.skip();
-      const bool is_left_out = std::ranges::find(left_out, key) != left_out.end();
+      const bool is_left_out = contains(left_out, key);
       rest[plain(key)] = is_left_out ? nlohmann::json::array() : parsed(text);
     });
     points.resize(count);

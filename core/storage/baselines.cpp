@@ -28,9 +28,10 @@ constexpr int longest_wait_seconds = 30;
 std::string slug(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain) result += c;
-    if (!plain && !result.empty() && result.back() != '-') result += '-';
+    if (is_letter_or_digit(c))
+      result += c;
+    else if (!result.empty() && result.back() != '-')
+      result += '-';
     if (result.size() >= 48) break;
   }
   while (!result.empty() && result.back() == '-') result.pop_back();
@@ -43,7 +44,7 @@ std::string folder_name(const Fingerprint& machine) {
   std::string words;
   for (const auto& [key, value] : machine) {
     for (const std::string& text : {key, value}) hash.add(text + '\xff');
-    if (words.empty() && key.find(' ') == std::string::npos && key != "build") words = slug(value);
+    if (words.empty() && !contains(key, ' ') && key != "build") words = slug(value);
   }
   return fmt::format("{}-{:016x}", words.empty() ? "machine" : words, hash.value());
 }

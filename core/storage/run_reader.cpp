@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/storage/document.h"
 #include "core/storage/other_tools.h"
 #include "core/storage/storage.h"
@@ -36,7 +37,7 @@ class RunReader {
     nlohmann::json json = nlohmann::json::object();
     std::size_t values = 0;
     for (const auto& [key, value] : root) {
-      const bool is_left_out = key == "points" || (slim_ && std::ranges::find(left_out, key) != left_out.end());
+      const bool is_left_out = key == "points" || (slim_ && contains(left_out, key));
       json[std::string(key)] = is_left_out ? nlohmann::json::array() : json_of(value, 1, values);
     }
     const Document document = document_of(std::move(json), origin_, run_schema, Run::schema_version);
@@ -69,7 +70,7 @@ class RunReader {
       case element_type::OBJECT:
         result = nlohmann::json::object();
         for (const auto& [key, member] : simdjson::dom::object(value))
-          if (!in_points_ || std::ranges::find(left_out_of_points, key) == left_out_of_points.end())
+          if (!in_points_ || !contains(left_out_of_points, key))
             result[std::string(key)] = json_of(member, depth + 1, values);
         return result;
       case element_type::ARRAY:

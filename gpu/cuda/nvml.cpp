@@ -348,7 +348,7 @@ Reading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since,
   if (by_process.empty()) return {std::nullopt, "NVML took no sample of the processes' use in that time"};
   if (!by_process.contains(own)) {
     const auto listed = compute_processes();
-    if (!listed.value || std::ranges::find(*listed.value, own) == listed.value->end())
+    if (!listed.value || !contains(*listed.value, own))
       return {std::nullopt,
               "NVML does not list this process, so it cannot tell whose use it sees (so it is in containers and under "
               "MPS)"};
@@ -434,7 +434,7 @@ void add_gpu_share(const Nvml& library, std::chrono::system_clock::time_point si
   if (own == 0) own = static_cast<unsigned>(getpid());
   Reading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
   const std::vector<unsigned> clients = library.mps_clients().value.value_or(std::vector<unsigned>());
-  if (std::ranges::find(clients, own) != clients.end()) {
+  if (contains(clients, own)) {
     use.reason = "this process works through MPS, and NVML counts its use as that of the MPS server";
   } else if (!library.mig().value.value_or(false)) {
     use = library.use_by_others(since, own);

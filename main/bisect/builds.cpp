@@ -14,7 +14,6 @@
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/command.h"
-#include "main/commands/shared/last_line.h"
 
 namespace gpubench {
 namespace {
@@ -188,7 +187,7 @@ Run Builds::run(const std::string& hash, const fs::path& file, const std::vector
   std::string command = options_.run_command;
   std::vector<std::string> arguments = {file.string()};
   constexpr std::string_view place = "{out}";
-  const bool is_ours = command.find(place) == std::string::npos;
+  const bool is_ours = !contains(command, place);
   if (is_ours) {
     arguments = {fmt::format("--out={}", file.string()), "--quiet"};
     arguments.insert(arguments.end(), further.begin(), further.end());

@@ -276,7 +276,7 @@ class BisectSearch::Search {
         changes[i].causes = compare::causes_of({*was, sides.at(before).front()}, {*is, sides.at(after).front()},
                                                changes[i].ratio.value);
       const std::string& hint = changes[i].causes.hint;
-      if (!hint.empty() && std::ranges::find(notes_, hint) == notes_.end()) notes_.push_back(hint);
+      if (!hint.empty() && !contains(notes_, hint)) notes_.push_back(hint);
     }
   }
 

@@ -88,15 +88,12 @@ std::vector<const Command*> children_of(const Command& command) {
   return children;
 }
 
-bool takes_several(std::string_view value) {
-  return value.find('|') != std::string_view::npos && value.ends_with(",...");
-}
+bool takes_several(std::string_view value) { return contains(value, '|') && value.ends_with(",..."); }
 
 std::vector<std::string> choices_of(std::string_view value) {
   if (takes_several(value)) value.remove_suffix(4);
-  std::vector<std::string> choices;
-  std::istringstream words{std::string(value)};
-  for (std::string word; std::getline(words, word, '|'); choices.push_back(word))
+  std::vector<std::string> choices = split(value, '|');
+  for (const std::string& word : choices)
     if (word.empty() || std::isupper(static_cast<unsigned char>(word.front())) != 0 ||
         std::ranges::any_of(word, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_'; }))
       return {};
@@ -129,7 +126,7 @@ OptionRows joined_rows(std::initializer_list<OptionRows> parts) {
 OptionRows chosen_rows(const OptionRows& rows, std::initializer_list<std::string_view> flags) {
   OptionRows chosen;
   std::ranges::copy_if(rows, std::back_inserter(chosen),
-                       [&](const OptionRow& row) { return std::ranges::find(flags, row.flag) != flags.end(); });
+                       [&](const OptionRow& row) { return contains(flags, row.flag); });
   return chosen;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "main/cli/help.h"
@@ -69,8 +68,7 @@ complete -c PROGRAM -f -n 'string match -q -- "-*" (commandline -ct) && count (_
 /// The plain words among what a value may be: cpu, cuda and all of "cpu|cuda:N|all".
 std::vector<std::string> words_among(std::string_view value) {
   std::vector<std::string> words;
-  std::istringstream parts{std::string(value)};
-  for (std::string part; std::getline(parts, part, '|');) {
+  for (const std::string& part : split(value, '|')) {
     std::string word = part.substr(0, part.find_first_of(":,."));
     if (!word.empty() && std::islower(static_cast<unsigned char>(word.front())) != 0) words.push_back(std::move(word));
   }

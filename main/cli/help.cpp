@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "core/base/text.h"
 
 namespace gpubench {
@@ -78,10 +76,11 @@ std::string help_text(const Command& command, const std::string& program, bool a
     if (!short_form) text += (is_run ? "\nFurther options:\n" : "") + list_of_options(command, Rank::other);
   }
   if (is_run && all) text += "\n" + paragraph(google_flags);
-  if (!command.examples.empty()) text += "\nExamples:\n";
-  std::istringstream examples(command.examples);
-  for (std::string line; std::getline(examples, line);)
-    text += fmt::format("  {}{}\n", program, line.substr(line.find(' ')));
+  if (!command.examples.empty()) {
+    text += "\nExamples:\n";
+    for (const std::string& line : split(command.examples, '\n'))
+      text += fmt::format("  {}{}\n", program, line.substr(line.find(' ')));
+  }
   text += "\n" + paragraph(exit_code_lines());
   if (short_form)
     text += paragraph(fmt::format("{0} --help=all prints every option, {0} help COMMAND those of a command.", program));

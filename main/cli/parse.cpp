@@ -76,7 +76,7 @@ std::optional<std::string> help_asked_for(const std::vector<std::string>& words,
   const auto flag = std::ranges::find_if(words, asks);
   if (!by_word && flag == words.end()) return std::nullopt;
   const std::vector<std::string> named(words.begin() + (by_word ? 1 : 0), words.end());
-  const bool all = std::ranges::find(words, "--help=all") != words.end() ||
+  const bool all = contains(words, "--help=all") ||
                    (!words.empty() && words.back() == "all" && (by_word || (flag + 1 != words.end())));
   const Command& command = command_of(named);
   if (by_word && command.is_run() && !named.empty() && !all && !named.front().starts_with('-'))
@@ -204,10 +204,8 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
 
 void apply(const OptionRow& row, const std::string& value, Options& options) {
   const std::vector<std::string> choices = choices_of(row.value);
-  const char end = takes_several(row.value) ? ',' : '\0';
-  std::istringstream given(value + end);  // so that an empty value is one, too
-  for (std::string one; !choices.empty() && std::getline(given, one, end);)
-    if (std::ranges::find(choices, one) == choices.end())
+  for (const std::string& one : takes_several(row.value) ? split(value, ',') : std::vector{value})
+    if (!choices.empty() && !contains(choices, one))
       throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, joined(choices, ", "), printable(one)));
   row.use(options, row, value);
 }

@@ -11,12 +11,12 @@
 
 #include "compare/noise/looks.h"
 #include "core/base/process.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/shared/comparison.h"
-#include "main/commands/shared/last_line.h"
 
 namespace gpubench {
 namespace {
@@ -205,7 +205,7 @@ class Alternation {
 
 int run_ab(const AbOptions& options) {
   for (const std::string& program : options.inputs)
-    if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) != 0)
+    if (contains(program, '/') && ::access(program.c_str(), X_OK) != 0)
       throw UsageError(fmt::format("{} cannot be started: {}.", program, std::generic_category().message(errno)));
   for (const std::string& argument : options.program_arguments)
     if (argument.starts_with("--out"))

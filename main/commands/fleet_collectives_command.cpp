@@ -44,16 +44,12 @@ constexpr std::int64_t usual_of_mpi = std::int64_t{1} << 26, usual_of_nccl = std
 void choose_collectives(Options& options, const OptionRow&, const std::string& text) {
   auto& chosen = dynamic_cast<CollectivesOptions&>(options).collectives;
   chosen.clear();
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    const auto found = std::ranges::find(collective_names, rest.substr(0, end));
+  for (const std::string& name : split(text, ',')) {
+    const auto found = std::ranges::find(collective_names, name);
     if (found == collective_names.end())
-      throw UsageError(fmt::format("--collectives: '{}' is none of {}.", printable(rest.substr(0, end)),
-                                   joined(collective_names, ", ")));
+      throw UsageError(
+          fmt::format("--collectives: '{}' is none of {}.", printable(name), joined(collective_names, ", ")));
     chosen.push_back(static_cast<Collective>(found - collective_names.begin()));
-    if (end == rest.size()) return;
-    rest.remove_prefix(end + 1);
   }
 }
 

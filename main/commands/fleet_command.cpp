@@ -47,13 +47,11 @@ void write_parquet(const fs::path& file, const std::function<void(const storage:
   storage::write_file(csv, fill);
   const ProgramResult result =
       run_program({"python3", "-c", parquet_script, csv.string(), made.string()}, {.max_seconds = max_parquet_seconds});
-  if (!result.end.well() || result.timed_out) {
-    const std::string_view errors(result.errors.data(), result.errors.find_last_not_of('\n') + 1);
+  if (!result.end.well() || result.timed_out)
     throw storage::WriteError(fmt::format(
         "{} was not written: python3 with pyarrow makes Parquet, and it failed ({}). Install it (python3 -m pip "
         "install pyarrow), or write .csv, which has the same columns.",
-        file.string(), errors.substr(errors.find_last_of('\n') + 1, 200)));
-  }
+        file.string(), last_line(result.errors).substr(0, 200)));
   storage::write_file(file, storage::read_text(made));
 }
 

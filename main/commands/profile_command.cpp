@@ -98,7 +98,7 @@ std::vector<std::vector<std::string>> plan_counters(const ProfileOptions& option
 
 /// Ceilings of the GPUs that are here; of others those of --calibration.
 void find_program_ceilings(const ProfileOptions& options, const std::vector<Device>& here, Run& run) {
-  const auto is_here = [&](const Device& device) { return std::ranges::find(here, device) != here.end(); };
+  const auto is_here = [&](const Device& device) { return contains(here, device); };
   const bool may_measure = options.trigger == 0;  // else the program runs on
   Run known;
   for (const Device& device : run.devices) {

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "bench/counters/metrics.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
 #include "classifier/verdict/cross_checks.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
@@ -117,8 +117,7 @@ int run_operations(const RunOptions& options) {
 
 /// "activity" is an old word: it records kernels, as --kernels does.
 void use_checks(Options& options, const OptionRow& row, const std::string& value) {
-  std::istringstream names(value + ",");
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : split(value, ',')) {
     if (name != "activity" && name != "ncu-rule")
       throw UsageError(fmt::format("{} takes ncu-rule, not '{}'.", row.flag, name));
     dynamic_cast<RunOptions&>(options).checks.push_back(name);
@@ -129,20 +128,20 @@ void use_times(Options& options, const OptionRow&, const std::string& value) {
   using enum TimingMode;
   auto& modes = dynamic_cast<RunOptions&>(options).modes;
   modes.clear();
-  if (("," + value + ",").find(",all,") != std::string::npos) {
+  const std::vector<std::string> names = split(value, ',');
+  if (contains(names, "all")) {
     modes = {stream, device, latency, call, graph};
     return;
   }
-  std::istringstream names(value + ",");
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : names) {
     const auto mode = static_cast<TimingMode>(std::ranges::find(timing_mode_names, name) - timing_mode_names.begin());
-    if (std::ranges::find(modes, mode) == modes.end()) modes.push_back(mode);
+    if (!contains(modes, mode)) modes.push_back(mode);
   }
 }
 
 void add_missing_names(const std::vector<std::string>& names, std::vector<std::string>& to) {
   for (const std::string& name : names)
-    if (std::ranges::find(to, name) == to.end()) to.push_back(name);
+    if (!contains(to, name)) to.push_back(name);
 }
 
 /// What is asked for is written and done, or refused.
@@ -182,7 +181,7 @@ void check(RunOptions& options) {
   check_pairs(options);
   if (options.kernels) add_missing_names({"activity"}, options.checks);
   if (options.kernels && !options.metrics.empty()) add_missing_names(bench::parse_metrics("units"), options.metrics);
-  if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
+  if (contains(options.checks, "ncu-rule"))
     add_missing_names({std::string(classifier::sm_throughput), std::string(classifier::memory_throughput)},
                       options.metrics);
   if (options.isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");

@@ -117,8 +117,7 @@ class Site {
       throw Refused(400, fmt::format("Say which file: ?{}=PATH, as /api/runs lists it.", parameter));
     const std::string path = request.get_param_value(parameter);
     for (ServedFile& one : folder_.files())
-      if (std::ranges::find(kinds, one.kind) != kinds.end() && (!named || printable(one.path) == path))
-        return std::move(one);
+      if (contains(kinds, one.kind) && (!named || printable(one.path) == path)) return std::move(one);
     throw Refused(404, "The folder has no such file of this kind; /api/runs lists what it has.");
   }
 

@@ -176,8 +176,7 @@ int trace_analysis(const TraceOptions& options) {
     if (file.ends_with(".svg"))
       return reports::picture(verdicts.run, file, {"roofline", {}}, {.title = "Operators of " + about.title});
     if (analysis.name == "critical-path") {
-      if (std::ranges::find(timeline.tracks, timeline::TrackKind::path, &timeline::Track::kind) ==
-          timeline.tracks.end())
+      if (!contains(timeline.tracks, timeline::TrackKind::path, &timeline::Track::kind))
         timeline::add_path_track(timeline, timeline::critical_path(linked));
       return reports::timeline_html(timeline, about, tables);
     }

@@ -34,22 +34,13 @@ std::optional<std::string> git(const std::filesystem::path& repository, const st
   }
 }
 
-/// Up to the next such character, which is taken off with it.
-std::string taken_until(char end, std::string_view& text) {
-  const auto place = text.find(end);
-  std::string taken(text.substr(0, place));
-  text.remove_prefix(place == std::string_view::npos ? text.size() : place + 1);
-  return taken;
-}
-
 std::vector<compare::Commit> commits_in(std::string_view text) {
   std::vector<compare::Commit> commits;
   while (!text.empty()) {
-    const std::string line = taken_until('\n', text);
-    std::string_view rest = line;
+    std::string_view line = taken_until('\n', text);
     compare::Commit& commit = commits.emplace_back();
     for (std::string* const part : {&commit.hash, &commit.author, &commit.date, &commit.subject})
-      *part = taken_until('\0', rest);
+      *part = taken_until('\0', line);
   }
   return commits;
 }
@@ -87,9 +78,8 @@ std::string commit_address(std::string_view remote) {
   }
   if (path.ends_with(".git")) path.resize(path.size() - 4);
   const auto plain = [](const std::string& text, std::string_view more) {
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || more.find(c) != more.npos;
-    });
+    return !text.empty() &&
+           std::ranges::all_of(text, [&](char c) { return is_letter_or_digit(c) || contains(more, c); });
   };
   if (!plain(host, ".-:") || !plain(path, "/._-~")) return {};
   return fmt::format("https://{}/{}/commit/", host, path);

@@ -67,7 +67,7 @@ Measurement named(Measurement measurement, const bench::PointName& name) {
   return measurement;
 }
 
-bool AddedSizes::is_known(const AddedSize& size) const { return std::ranges::find(all_, size) != all_.end(); }
+bool AddedSizes::is_known(const AddedSize& size) const { return contains(all_, size); }
 
 void AddedSizes::replan(std::vector<Plan>& plans) const {
   for (Plan& plan : plans) plan = plan_of(plan.device, filter_);

@@ -11,6 +11,7 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counting_runner.h"
 #include "bench/google/google_runner.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"
 #include "main/run/run_options.h"
@@ -19,8 +20,8 @@ namespace gpubench {
 
 std::vector<PostTimingStep> post_timing_steps(const RunOptions& options) {
   std::vector<PostTimingStep> passes;
-  const bool all = std::ranges::find(options.checks, "activity") != options.checks.end();
-  if (all || std::ranges::find(options.modes, TimingMode::call) != options.modes.end()) {
+  const bool all = contains(options.checks, "activity");
+  if (all || contains(options.modes, TimingMode::call)) {
     auto& records = passes.emplace_back(PostTimingStep{"--kernels", "recording", "recorded", [](const Device& device) {
                                                          return std::unique_ptr<bench::PostTimingPass>(
                                                              std::make_unique<bench::ActivityPass>(device));

@@ -37,7 +37,7 @@ std::optional<FileKind> kind_of(const std::string& name, const std::string& head
   if (name.ends_with(".perfetto-trace") || name.ends_with(".pftrace") || name.ends_with(".json.zst"))
     return FileKind::trace;
   if (name.ends_with(".sqlite") && head.starts_with("SQLite format 3")) return FileKind::trace;
-  const auto has = [&](std::string_view text) { return head.find(text) != std::string::npos; };
+  const auto has = [&](std::string_view text) { return contains(head, text); };
   if (has("\"gpubench-run\"")) return FileKind::run;
   if (has("\"gpubench-calibration\"")) return FileKind::calibration;
   if (has("\"traceEvents\"") || has("\"displayTimeUnit\"") || (has("\"ph\"") && has("\"ts\""))) return FileKind::trace;
@@ -67,8 +67,7 @@ std::string about_trace(const std::string& name, const std::string& head) {
                                                                       {"\"schemaVersion\"", "PyTorch"},
                                                                       {"viztracer", "viztracer"},
                                                                       {"highres-ticks", "JAX or TensorFlow (XLA)"}};
-  const auto* const maker =
-      std::ranges::find_if(makers, [&](const auto& one) { return head.find(one.first) != std::string::npos; });
+  const auto* const maker = std::ranges::find_if(makers, [&](const auto& one) { return contains(head, one.first); });
   std::string text(maker == std::end(makers) ? "Chrome JSON" : maker->second);
   const std::string_view from_gpus =
       std::string_view(head).substr(std::min(head.find("\"deviceProperties\""), head.size()));

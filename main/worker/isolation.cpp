@@ -262,7 +262,7 @@ std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, 
     const Job job{.device = plan.device.id, .planned = plan.points.size(), .points = result.positions, .added = added_};
     measure_in_worker(plan, kept, on_point, job, limit_seconds_, result);
     for (const std::string& warning : result.warnings)
-      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
+      if (!contains(warnings, warning)) warnings.push_back(warning);
     if (Interruption::noted() != 0) break;
     const std::string reason = result.reason(limit_seconds_);
     if (result.current) {

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "core/base/text.h"
 #include "gpu/cuda/cupti/cupti_buffers.h"
 
 namespace gpubench::profile {
@@ -38,7 +39,7 @@ bool is_driver_call_of_interest(const char* name) {
   const std::string_view text = name == nullptr ? "" : name;
   for (const std::string_view part :
        {"cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset", "Synchronize", "cuMemAlloc", "cuMemFree"})
-    if (text.find(part) != std::string_view::npos) return true;
+    if (contains(text, part)) return true;
   return false;
 }
 

@@ -153,7 +153,7 @@ void RangeCounters::choose(std::vector<bench::ResolvedMetric> countable) {
   for (bench::ResolvedMetric& metric : countable) {
     auto more = counters_;
     for (const auto& term : metric.terms)
-      if (std::ranges::find(more, term.counter) == more.end()) more.push_back(term.counter);
+      if (!contains(more, term.counter)) more.push_back(term.counter);
     if (passes(more) != std::size_t{1}) {
       miss(metric.name, "a range runs once, and this would take one more pass; count it in another run");
       continue;
@@ -166,7 +166,7 @@ void RangeCounters::choose(std::vector<bench::ResolvedMetric> countable) {
     if (parts == nullptr) continue;
     auto more = counters_;
     for (const std::string& part : {parts->numerator, parts->denominator})
-      if (source_->unit(part) && std::ranges::find(more, part) == more.end()) more.push_back(part);
+      if (source_->unit(part) && !contains(more, part)) more.push_back(part);
     if (passes(more) == std::size_t{1}) counters_ = std::move(more);
   }
   if (!metrics_.empty()) source_->begin(counters_);

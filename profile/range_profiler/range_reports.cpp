@@ -131,7 +131,7 @@ std::string csv_of(const std::vector<RangeResult>& ranges, Reduction reduction) 
       figures.insert(figures.end(), more.begin(), more.end());
     }
     for (const RangeMetric& figure : figures) {
-      const bool reduced = std::ranges::find(range.metrics, figure.name, &RangeMetric::name) != range.metrics.end();
+      const bool reduced = contains(range.metrics, figure.name, &RangeMetric::name);
       text += fmt::format("{},{},{},{},{},{},{},{},{}\n", quoted(range.path), name_of(range.type), range.depth,
                           quoted(figure.name), reduced ? name_of(reduction) : "", figure.unit, digits(figure.inclusive),
                           digits(figure.exclusive), figure.note.empty() ? "" : quoted(figure.note));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/storage/document.h"
 
 namespace gpubench::reports::charts {
@@ -141,7 +142,7 @@ std::pair<const Json*, const Json*> find_marks(const Json& plot, const std::stri
 double text_width(std::string_view text, double font_size) {
   constexpr std::string_view wide = "%&@GMOQWmw+<=>~";
   double width = 0.0;
-  for (const char c : text) width += wide.find(c) != wide.npos ? 0.95 : c >= 'A' && c <= 'Z' ? 0.74 : 0.57;
+  for (const char c : text) width += contains(wide, c) ? 0.95 : c >= 'A' && c <= 'Z' ? 0.74 : 0.57;
   return font_size * width;
 }
 

@@ -27,10 +27,6 @@ const std::vector<std::string> all_names = {"overview", "roofline",  "map",     
                                             "rate",     "shares",    "kernels",   "samples", "ladder",
                                             "latency",  "intensity", "rooflines", "times",   "changes"};
 
-bool is_among(const std::vector<std::string>& names, const std::string& text) {
-  return std::ranges::find(names, text) != names.end();
-}
-
 std::string file_name(const std::filesystem::path& file) { return lower(file.filename().string()); }
 
 /// Words of letters: "h200-roofline.svg" has "h", "roofline" and "svg".
@@ -182,7 +178,7 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   if (chart == list.end()) {
     throw PictureError(fmt::format(
         "{}: {}", file.string(),
-        is_among(names_of_several, choice.chart)
+        contains(names_of_several, choice.chart)
             ? fmt::format("the chart '{}' shows several runs. Give gpubench report two or more", choice.chart)
             : fmt::format("the run has no data for the chart '{}'. It needs a full calibration: --calibrate full",
                           choice.chart)));
@@ -235,7 +231,7 @@ PictureChoice parse_chart(std::string_view text) {
     end = colon;
   }
   choice.chart = lower(std::string(text.substr(0, end)));
-  if (!is_among(all_names, choice.chart))
+  if (!contains(all_names, choice.chart))
     throw PictureError(fmt::format("There is no chart '{}'.{} The charts are {}", printable(choice.chart),
                                    did_you_mean(choice.chart, all_names), known_charts()));
   return choice;
@@ -245,7 +241,7 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
   if (!text.empty()) return parse_chart(text);
   std::vector<std::string> found;
   for (const auto& word : words_of(file_name(file)))
-    if (is_among(all_names, word)) found.push_back(word);
+    if (contains(all_names, word)) found.push_back(word);
   if (found.size() != 1)
     throw PictureError(fmt::format(
         "{}: the file's name holds {} name of a chart. Give --chart=NAME, or name the file after one, as in "

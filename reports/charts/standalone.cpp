@@ -42,8 +42,7 @@ std::vector<const Json*> rows_of(const Json& points, const std::string& device, 
 [[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {
   std::vector<std::string> known;
   for (const auto* row : rows_of(points, device, ""))
-    if (auto name = (*row)["line"].get<std::string>(); std::ranges::find(known, name) == known.end())
-      known.push_back(std::move(name));
+    if (auto name = (*row)["line"].get<std::string>(); !contains(known, name)) known.push_back(std::move(name));
   throw std::invalid_argument(fmt::format("no timed point of operation '{}' on {}; it has {}", printable(line),
                                           device.empty() ? "any device" : device,
                                           known.empty() ? "none at all" : few_of(known, 12)));
@@ -53,7 +52,7 @@ std::string chosen_device(const Run& run, const Json& points, const Selection& c
   if (!choice.device.empty()) {
     std::vector<std::string> ids;
     for (const auto& device : run.devices) ids.push_back(printable(device.id));
-    if (std::find(ids.begin(), ids.end(), choice.device) == ids.end())
+    if (!contains(ids, choice.device))
       throw std::invalid_argument(
           fmt::format("no device '{}' in this run; it has {}", printable(choice.device), few_of(ids, 12)));
     return choice.device;
@@ -165,7 +164,7 @@ void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
   if (!spec.contains("height") || !spec["height"].is_object()) return;
   // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
   std::set<std::string> lines;
-  const auto* cell = storage::json_text(spec["layer"]).find("size_to") != std::string::npos ? "size_to" : "cell_to";
+  const auto* cell = contains(storage::json_text(spec["layer"]), "size_to") ? "size_to" : "cell_to";
   for (const auto* row : rows)
     if (row->contains(cell)) lines.insert((*row)["line"].get<std::string>());
   spec["height"] = spec["height"]["step"].get<int>() * static_cast<int>(std::max<std::size_t>(lines.size(), 1));

@@ -142,9 +142,8 @@ Table fitting_table(const std::vector<const Point*>& timed, const Changes& chang
   });
   const auto table_of = [&](const std::vector<std::string_view>& layout) {
     std::vector<Column> columns;
-    std::ranges::copy_if(all, std::back_inserter(columns), [&](const Column& column) {
-      return std::ranges::find(layout, column.header) != layout.end();
-    });
+    std::ranges::copy_if(all, std::back_inserter(columns),
+                         [&](const Column& column) { return contains(layout, column.header); });
     return Table(std::move(columns), 0, min_shown_name);
   };
   auto layout = layouts.begin();

@@ -51,15 +51,14 @@ std::string markdown_text(std::string_view text) {
   for (std::size_t i = 0; i < safe.size(); ++i) {
     const char c = safe[i];
     const bool inside_word = c == '_' && i > 0 && alphanumeric(i - 1) && alphanumeric(i + 1);
-    const bool line_start = (i == 0 || safe[i - 1] == ';' || safe.substr(0, i).ends_with("\\t")) &&
-                            std::string_view("#+-=").find(c) != std::string_view::npos;
+    const bool line_start = (i == 0 || safe[i - 1] == ';' || safe.substr(0, i).ends_with("\\t")) && contains("#+-=", c);
     if (c == '<') {
       result += "&lt;";
     } else if (c == '>') {
       result += "&gt;";
     } else if (c == '&') {
       result += "&amp;";
-    } else if (line_start || (std::string_view("\\`*_[]|~$!@").find(c) != std::string_view::npos && !inside_word)) {
+    } else if (line_start || (contains("\\`*_[]|~$!@", c) && !inside_word)) {
       result += fmt::format("&#{};", static_cast<int>(c));
     } else {
       result += c;
@@ -74,7 +73,7 @@ std::vector<Heading> headings(std::string_view text) {
     const std::string_view each = text.substr(0, text.find("; "));
     text.remove_prefix(std::min(each.size() + 2, text.size()));
     const std::string_view title = each.substr(0, each.find_last_not_of(">*-") + 1);
-    const auto has = [marks = each.substr(title.size())](char mark) { return marks.find(mark) != marks.npos; };
+    const auto has = [marks = each.substr(title.size())](char mark) { return contains(marks, mark); };
     list.push_back({std::string(title), has('>'), has('*'), has('-')});
   }
   return list;

@@ -122,7 +122,7 @@ std::string heading_of(const Several& several, bool compared) {
   std::vector<std::string> names;
   for (const auto& devices : several.devices)
     for (const Device& device : devices)
-      if (std::ranges::find(names, device.name) == names.end()) names.push_back(device.name);
+      if (!contains(names, device.name)) names.push_back(device.name);
   const charts::Json heading = {{"name", several_title(several, compared)}, {"facts", joined(names, ", ")}};
   return markup::part("devices", {{"devices", charts::Json::array({heading})}});
 }

@@ -122,7 +122,7 @@ std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
       name = fmt::format("<a href=\"#p{}\" title=\"{}\">{}</a>", row.point - run.points.data(),
                          markup::escape(kernel.point), name);
     std::string further = row.differs;
-    if (!kernel.range.empty() && further.find("in ") == std::string::npos)
+    if (!kernel.range.empty() && !contains(further, "in "))
       further += (further.empty() ? "in " : ", in ") + kernel.range;
     if (!further.empty()) name += fmt::format(" <small>{}</small>", markup::escape(further));
     auto& cells = table.rows.emplace_back(std::vector<std::string>{

@@ -69,12 +69,11 @@ constexpr std::ptrdiff_t max_reordered =
 
 bool is_xspace(std::string_view start) {
   return start.starts_with('\n') &&
-         std::ranges::any_of(
-             std::to_array<std::string_view>({"/host:", "/device:", "Task Environment"}),
-             [&](std::string_view plane) { return start.substr(0, 24).find(plane) != std::string_view::npos; });
+         std::ranges::any_of(std::to_array<std::string_view>({"/host:", "/device:", "Task Environment"}),
+                             [&](std::string_view plane) { return contains(start.substr(0, 24), plane); });
 }
 
-bool is_rocprof(std::string_view start) { return start.find("\"rocprofiler-sdk-tool\"") != std::string_view::npos; }
+bool is_rocprof(std::string_view start) { return contains(start, "\"rocprofiler-sdk-tool\""); }
 
 void demangle_kernels(Timeline& timeline) {
   std::unordered_map<std::uint32_t, std::uint32_t> plain;  // by the name as written

@@ -77,7 +77,7 @@ void JsonWindow::skip_space(std::string_view and_these) {
   for (;;) {
     const std::string_view text = this->text();
     const auto is_space = [&](char c) {
-      return c == ' ' || c == '\n' || c == '\r' || c == '\t' || and_these.find(c) != std::string_view::npos;
+      return c == ' ' || c == '\n' || c == '\r' || c == '\t' || contains(and_these, c);
     };
     pass(static_cast<std::size_t>(std::ranges::find_if_not(text, is_space) - text.begin()));
     if (size() > 0 || !fill(window_bytes_) || size() == 0) {
@@ -99,7 +99,7 @@ std::size_t JsonWindow::cut_before(std::size_t end) {
     if (at == std::string_view::npos) return 0;
     std::size_t next = after(at + 1);
     if (next < text.size() && text[next] == ',') next = after(next + 1);
-    if (next >= text.size() || std::string_view("{}]\"").find(text[next]) != std::string_view::npos) return at + 1;
+    if (next >= text.size() || contains("{}]\"", text[next])) return at + 1;
   }
   return 0;
 }

@@ -30,8 +30,6 @@ constexpr std::size_t max_captures = 256;                // traces that are read
 constexpr std::size_t max_tries = std::size_t{1} << 26;  // works and captured calls that are compared
 constexpr std::size_t max_depth_of_operators = 64;
 
-bool has_part(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
-
 /// What was captured between the begin and the end of one capture, in order.
 struct CaptureWindow {
   std::vector<std::string_view> works;  ///< what its works are called; empty where that is not told
@@ -52,17 +50,17 @@ struct Capture {
 /// Copies and fills have other names than the calls that start them, and on AMD's GPUs may be kernels.
 std::string_view name_of_work(const Timeline& timeline, const Slice& work) {
   const std::string_view name = timeline.names.text(work.name);
-  if (work.kind == SliceKind::copy || has_part(name, "copyBuffer")) return "copy";
-  return work.kind == SliceKind::fill || has_part(name, "fillBuffer") ? "fill" : name;
+  if (work.kind == SliceKind::copy || contains(name, "copyBuffer")) return "copy";
+  return work.kind == SliceKind::fill || contains(name, "fillBuffer") ? "fill" : name;
 }
 
-bool begins_capture(std::string_view name) { return has_part(name, "StreamBeginCapture"); }
+bool begins_capture(std::string_view name) { return contains(name, "StreamBeginCapture"); }
 
 void find_windows(const Linked& linked, std::vector<CaptureWindow>& windows) {
   const Timeline& timeline = linked.timeline;
   const auto begins = timeline.names.where(begins_capture);
-  const auto ends = timeline.names.where([](std::string_view name) { return has_part(name, "StreamEndCapture"); });
-  const auto fills = timeline.names.where([](std::string_view name) { return has_part(name, "Memset"); });
+  const auto ends = timeline.names.where([](std::string_view name) { return contains(name, "StreamEndCapture"); });
+  const auto fills = timeline.names.where([](std::string_view name) { return contains(name, "Memset"); });
   const auto others = timeline.names.where(
       [](std::string_view name) { return is_python_frame(name) && !name.starts_with("nn.Module: "); });
   struct Thread {

@@ -151,7 +151,7 @@ std::optional<OperatorWork> convolution_backward_work(const std::vector<Input>& 
     return std::nullopt;
   const Input &gradient = inputs[0], &x = inputs[1], &weight = inputs[2];
   const std::string& wanted = inputs[mask].given;  // "[True, True, False]": of input, weight and bias
-  const bool of_input = wanted.starts_with("[True"), of_weight = wanted.find(", True, ") != std::string::npos;
+  const bool of_input = wanted.starts_with("[True"), of_weight = contains(wanted, ", True, ");
   if (inputs[transposed].given.empty() || !wanted.starts_with('[') || !(of_input || of_weight)) return std::nullopt;
   const double products = convolution_products(inputs[transposed].given == "True" ? x : gradient, weight);
   return OperatorWork{2.0 * products * ((of_input ? 1.0 : 0.0) + (of_weight ? 1.0 : 0.0)),

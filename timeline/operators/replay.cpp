@@ -141,10 +141,9 @@ if __name__ == "__main__":
 bool is_operator_name(std::string_view name) {
   const auto colons = name.find("::");
   if (colons == std::string_view::npos || colons == 0 || colons + 2 == name.size() || name.size() > 200) return false;
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   for (const std::string_view part : {name.substr(0, colons), name.substr(colons + 2)})
-    if (!is_letter(part.front()) ||
-        !std::ranges::all_of(part, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); }))
+    if (!(is_letter(part.front()) || part.front() == '_') ||
+        !std::ranges::all_of(part, [&](char c) { return is_letter_or_digit(c) || c == '_'; }))
       return false;
   return true;
 }

@@ -71,14 +71,12 @@ struct Work {
 };
 
 /// cuDNN's kernels around a convolution whose tensors have another layout than its kernel wants.
-bool changes_layout(std::string_view name) {
-  return name.find("nchwToNhwc") != std::string_view::npos || name.find("nhwcToNchw") != std::string_view::npos;
-}
+bool changes_layout(std::string_view name) { return contains(name, "nchwToNhwc") || contains(name, "nhwcToNchw"); }
 
 bool allocates(std::string_view name) {
   constexpr std::array<std::string_view, 7> starts = {"cudaMalloc",    "cudaFree",  "cuMemAlloc", "cuMemFree",
                                                       "cudaHostAlloc", "hipMalloc", "hipFree"};
-  return name.find("Async") == std::string_view::npos &&
+  return !contains(name, "Async") &&
          std::ranges::any_of(starts, [&](std::string_view start) { return name.starts_with(start); });
 }
 

@@ -143,8 +143,7 @@ class ChromeReader {
 
   std::int64_t inputs_number() {
     for (std::size_t i = 0; i < lines_.size(); ++i)
-      if (std::string_view& list = event_.*input_lists[i]; list.find('\n') != std::string_view::npos)
-        list = lines_[i] = one_line(list);
+      if (std::string_view& list = event_.*input_lists[i]; contains(list, '\n')) list = lines_[i] = one_line(list);
     const auto list = [](std::string_view text) { return text.size() > max_name_bytes ? std::string_view() : text; };
     inputs_text_.assign(list(event_.input_dims)).append(list(event_.input_types));
     const bool needs_values = work_needs_values(event_.name);
@@ -469,7 +468,7 @@ class ChromeReader {
   std::uint32_t gather() {
     std::vector<std::size_t> launches(timeline_.processes.size());
     const std::vector<bool> is_graph =
-        timeline_.names.where([](std::string_view name) { return name.find("GraphLaunch") != std::string_view::npos; });
+        timeline_.names.where([](std::string_view name) { return contains(name, "GraphLaunch"); });
     std::vector<std::pair<std::uint32_t, std::uint32_t>> graphs;  // process and correlation
     for (Slice& slice : timeline_.slices) {
       if (slice.open) slice.duration_ns = last_ns_ - slice.start_ns;

@@ -51,7 +51,7 @@ class NsightReader {
   explicit NsightReader(const std::filesystem::path& file) : origin_(file.string()) {
     std::string uri = "file:";
     for (const char c : std::filesystem::absolute(file).string())
-      uri += std::string_view("%?#").find(c) != std::string_view::npos ? fmt::format("%{:02X}", c) : std::string(1, c);
+      uri += contains("%?#", c) ? fmt::format("%{:02X}", c) : std::string(1, c);
     sqlite3* opened = nullptr;
     const int state =
         sqlite3_open_v2((uri + "?immutable=1").c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
@@ -126,8 +126,7 @@ class NsightReader {
     }
     std::string text;
     for (const std::string& column : columns)
-      text += (text.empty() ? "SELECT " : ", ") +
-              (std::ranges::find(known, column) == known.end() ? "NULL" : '"' + column + '"');
+      text += (text.empty() ? "SELECT " : ", ") + (!contains(known, column) ? "NULL" : '"' + column + '"');
     const Statement statement = prepared(text + " FROM \"" + table + '"');
     if (!statement) return;
     std::uint64_t count = 0;

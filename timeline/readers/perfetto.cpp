@@ -300,11 +300,7 @@ class PerfettoReader {
     if (name.empty()) name = timeline_.names.text(sequence.text(interned::annotations, number));
     for (const auto& [known, extents] : annotation::extents) {
       if (name != known) continue;
-      for (std::uint32_t& extent : shape.*extents) {
-        extent = to_uint32(number_in<std::int64_t>(text.substr(0, text.find(','))));
-        text.remove_prefix(std::min(text.size(), text.find(',')));
-        text.remove_prefix(text.empty() ? 0 : 1);
-      }
+      for (std::uint32_t& extent : shape.*extents) extent = to_uint32(number_in<std::int64_t>(taken_until(',', text)));
     }
     for (const auto& [known, of] : annotation::numbers)
       if (name == known) shape.*of = to_uint32(value);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/text.h"
+
 namespace gpubench::timeline {
 namespace {
 
@@ -83,8 +85,7 @@ Breakdown together(const std::vector<Breakdown>& parts) {
 }
 
 bool is_python_frame(std::string_view name) {
-  return name.find("): ") != std::string_view::npos || name.starts_with("<built-in ") ||
-         name.starts_with("nn.Module: ");
+  return contains(name, "): ") || name.starts_with("<built-in ") || name.starts_with("nn.Module: ");
 }
 
 Activity activity(const Timeline& timeline) {

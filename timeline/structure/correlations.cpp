@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "core/base/text.h"
+
 namespace gpubench::timeline {
 namespace {
 
@@ -68,9 +70,7 @@ void tie_works(const Timeline& timeline, Correlations& links) {
   }
   for (CallsByKey& calls : of_process) calls.sort();
   // Calls that may wait for the copy they start, and copies that make an asynchronous call wait.
-  const auto has = [](std::string_view part) {
-    return [part](std::string_view name) { return name.find(part) != std::string_view::npos; };
-  };
+  const auto has = [](std::string_view part) { return [part](std::string_view name) { return contains(name, part); }; };
   const std::vector<bool> asynchronous = timeline.names.where(has("Async")),
                           pageable = timeline.names.where(has("Pageable"));
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "timeline/operators/captures.h"
 
@@ -44,7 +45,7 @@ constexpr std::size_t max_threads_with_ranges = 64;  // of a process, for a laun
 /// Whether a call of this name takes memory or gives it back.
 bool is_of_memory(std::string_view name) {
   return std::ranges::any_of(std::to_array<std::string_view>({"Malloc", "Alloc", "Free", "MemCreate", "HostRegister"}),
-                             [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+                             [&](std::string_view part) { return contains(name, part); });
 }
 
 class TreeBuilder {

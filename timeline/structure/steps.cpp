@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/device.h"
 #include "core/statistics/statistics.h"
@@ -132,9 +133,7 @@ void split_held_up(const Linked& linked, std::vector<Steps>& steps) {
 
 bool is_kernel(const Slice& slice) { return slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication; }
 
-bool loads_code(std::string_view name) {
-  return name.find("ModuleLoad") != std::string_view::npos || name.find("LibraryLoad") != std::string_view::npos;
-}
+bool loads_code(std::string_view name) { return contains(name, "ModuleLoad") || contains(name, "LibraryLoad"); }
 
 /// Before the steps: pauses of the GPU, and work between them.
 class PhasesBefore {

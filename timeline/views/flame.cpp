@@ -167,8 +167,7 @@ class FlameBuilder {
   }
 
   void join_kernels() {
-    const bool has_captures =
-        std::ranges::find(timeline_.tracks, TrackKind::operators, &Track::kind) != timeline_.tracks.end();
+    const bool has_captures = contains(timeline_.tracks, TrackKind::operators, &Track::kind);
     const Operators captured = has_captures ? operators(linked_) : Operators();
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/text.h"
 #include "gpu/cuda/cupti/cupti_range_profiler.h"
 #include "gpu/cuda/cupti/cupti_sources.h"
 #include "gpu/cuda/handles.h"
@@ -130,7 +131,7 @@ class CuptiSource final : public MetricSource {
   [[nodiscard]] std::vector<std::string> with_companion(const std::vector<std::string>& metrics) const {
     const bool of_kernels = std::ranges::any_of(metrics, is_over_elapsed_time);
     const std::string_view companion = of_kernels ? kernel_duration : "smsp__inst_executed.sum";
-    if (std::ranges::find(metrics, companion) != metrics.end()) return metrics;
+    if (contains(metrics, companion)) return metrics;
     std::vector<std::string> more = metrics;
     more.emplace_back(companion);
     if (of_kernels) return more;

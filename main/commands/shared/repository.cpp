@@ -10,7 +10,6 @@
 
 #include "core/base/text.h"
 #include "main/cli/options.h"
-#include "main/commands/shared/last_line.h"
 
 namespace gpubench {
 namespace {
@@ -149,7 +148,7 @@ std::vector<std::string> Repository::fill_submodules(const fs::path& folder) con
     if (key.size() <= head + tail || path.empty()) continue;
     const std::string name = key.substr(head, key.size() - head - tail);
     const fs::path kept = common_ / "modules" / name;
-    if (name.find("..") != std::string::npos || !fs::is_directory(kept)) {
+    if (contains(name, "..") || !fs::is_directory(kept)) {
       empty.push_back(name);
       continue;
     }

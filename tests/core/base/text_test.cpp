@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpubench {
@@ -30,6 +31,27 @@ TEST(Text, PrintableReplacesWhatIsNotUtf8) {
 TEST(Text, PrintableLinesStayLines) {
   EXPECT_EQ(printable_lines("a\x1b[31m\nb\tc\n"), "a\\x1b[31m\nb\\tc\n");
   EXPECT_EQ(printable_lines("no end"), "no end");
+}
+
+TEST(Text, PartsStandBetweenSeparators) {
+  EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string>{"a", "", "b", ""}));
+  EXPECT_EQ(split("", ','), std::vector<std::string>{""});
+  std::string_view text = "a;b";
+  EXPECT_EQ(taken_until(';', text), "a");
+  EXPECT_EQ(taken_until(';', text), "b");
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(last_line("one\ntwo\n\n"), "two");
+  EXPECT_EQ(last_line("\n"), "");
+}
+
+TEST(Text, ContainsTextsCharactersAndItems) {
+  EXPECT_TRUE(contains("kernel", "ern") && contains("kernel", 'k') && contains("kernel", ""));
+  EXPECT_FALSE(contains("kernel", "nerk") || contains("kernel", 'x'));
+  const std::vector<std::string> list = {"one", "two"};
+  EXPECT_TRUE(contains(list, "two") && contains(list, 3U, &std::string::size));
+  EXPECT_FALSE(contains(list, "three") || contains(list, 4U, &std::string::size));
+  EXPECT_TRUE(is_letter('Z') && is_letter_or_digit('0'));
+  EXPECT_FALSE(is_letter('0') || is_letter_or_digit('_') || is_letter_or_digit('\xe4'));
 }
 
 TEST(Text, JsonOfAnyWriterBecomesValid) {
