@@ -5,7 +5,6 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
+#include "core/base/environment.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 
@@ -25,9 +25,8 @@ constexpr std::array key_properties = {
     "mig",  "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "set_sm_clock_mhz", "governor"};
 
 std::optional<std::filesystem::path> absolute_from(const char* variable) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr || *value != '/') return std::nullopt;
-  return std::filesystem::path(value);
+  const std::string value = environment(variable);
+  return value.starts_with('/') ? std::optional<std::filesystem::path>(value) : std::nullopt;
 }
 
 std::string file_stem(std::string_view text) {

@@ -30,10 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
+std::string line_of(const fs::path& file) { return first_line(file).value_or(""); }
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
@@ -80,8 +77,8 @@ std::optional<double> core_limit(const fs::path& root) {
   const fs::path folder = root / "sys/fs/cgroup";
   const bool unified = is_there(folder / "cgroup.controllers");  // version 2
   const auto limit_in = [&](const fs::path& group) {
-    return cores_of(unified ? text_of(group / "cpu.max")
-                            : text_of(group / "cpu.cfs_quota_us") + " " + text_of(group / "cpu.cfs_period_us"));
+    return cores_of(unified ? line_of(group / "cpu.max")
+                            : line_of(group / "cpu.cfs_quota_us") + " " + line_of(group / "cpu.cfs_period_us"));
   };
   std::string path = cgroup_path(root / "proc/self/cgroup", unified ? "" : "cpu");
   std::optional<double> narrowest;
@@ -177,7 +174,7 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
     const std::string folder = entry->path().filename().string();
     const auto id = number_in<int>(folder);
     if (!id) continue;
-    std::string name = first_line(entry->path() / "comm").value_or("");
+    std::string name = line_of(entry->path() / "comm");
     if (takes_counters(name)) profilers.processes.push_back({*id, std::move(name)});
   }
   std::ranges::sort(profilers.processes, {}, &RunningProcess::id);
@@ -187,13 +184,13 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
 Host gather_host_files(const fs::path& root) {
   Host host;
   const fs::path system = root / "sys/devices/system";
-  host.clock_source = first_line(system / "clocksource/clocksource0/current_clocksource").value_or("");
+  host.clock_source = line_of(system / "clocksource/clocksource0/current_clocksource");
   host.core_limit = core_limit(root);
-  host.governor = first_line(system / "cpu/cpu0/cpufreq/scaling_governor").value_or("");
-  const std::string pages = text_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
+  host.governor = line_of(system / "cpu/cpu0/cpufreq/scaling_governor");
+  const std::string pages = line_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
     host.huge_pages = pages.substr(open + 1, close - open - 1);
-  if (const auto words = words_of(first_line(root / "proc/loadavg").value_or("")); !words.empty())
+  if (const auto words = words_of(line_of(root / "proc/loadavg")); !words.empty())
     host.load = number_in<double>(words.front());
   const auto flags = words_of(value_of(root / "proc/cpuinfo", "flags").value_or(""));
   host.virtual_machine = contains(flags, "hypervisor");

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <system_error>
 
+#include "core/base/environment.h"
+#include "core/base/files.h"
 #include "core/model/estimate.h"
 #include "fleet/mpi/module.h"
 #include "fleet/steps.h"
@@ -21,9 +22,9 @@ constexpr const char* module_name = "libgpubench_mpi.so";
 
 /// Where it lies beside this program; empty where it does not.
 fs::path module_file() {
-  if (const char* const given = std::getenv("GPUBENCH_MPI_MODULE"); given != nullptr && *given != '\0') return given;
+  if (const std::string given = environment("GPUBENCH_MPI_MODULE"); !given.empty()) return given;
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path here = program_folder();
   for (const fs::path& place : {here / module_name, here.parent_path() / "lib" / "gpubench" / module_name})
     if (fs::exists(place, error)) return place;
   return {};

@@ -8,11 +8,12 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <system_error>
 
+#include "core/base/environment.h"
+#include "core/base/files.h"
 #include "core/base/process.h"
 #include "profile/recording_format.h"
 #include "profile/torch_ranges.h"
@@ -57,8 +58,8 @@ std::string python_path_with_ranges(const std::filesystem::path& folder) {
   std::ofstream file(place / "sitecustomize.py");
   file << torch_ranges_script;
   if (!file.flush()) throw StartError(fmt::format("{} cannot be written.", place.string()));
-  const char* const before = std::getenv("PYTHONPATH");
-  return place.string() + (before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before));
+  const std::string before = environment("PYTHONPATH");
+  return place.string() + (before.empty() ? "" : ":" + before);
 }
 
 std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder,
@@ -73,12 +74,12 @@ std::vector<std::string> environment_with(const std::filesystem::path& library, 
 }  // namespace
 
 std::filesystem::path injection_library() {
-  if (const char* const given = std::getenv("GPUBENCH_INJECTION"); given != nullptr && *given != '\0') {
+  if (const std::string given = environment("GPUBENCH_INJECTION"); !given.empty()) {
     if (std::filesystem::exists(given)) return given;
     throw StartError(fmt::format("GPUBENCH_INJECTION names {}, which is not there.", given));
   }
   std::error_code error;
-  const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto here = program_folder();
   for (const auto& place :
        {here / library_name, here.parent_path() / "lib" / "gpubench" / library_name, here.parent_path() / library_name})
     if (std::filesystem::exists(place, error)) return std::filesystem::canonical(place);

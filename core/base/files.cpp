@@ -108,6 +108,11 @@ std::optional<std::string> first_line(const std::filesystem::path& file) {
   return std::getline(stream, line) ? std::optional(std::move(line)) : std::nullopt;
 }
 
+std::filesystem::path program_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 MappedFile::MappedFile(const std::filesystem::path& file) {
   const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};

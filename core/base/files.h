@@ -61,6 +61,9 @@ class TemporaryFile {
 /// The first line of a file, such as those of /sys hold; absent where there is none to be read.
 std::optional<std::string> first_line(const std::filesystem::path& file);
 
+/// In which this program's own file lies; empty where that is not told.
+std::filesystem::path program_folder();
+
 /// The bytes of a regular file, mapped; none where it cannot be read.
 class MappedFile {
  public:

@@ -4,10 +4,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "core/base/environment.h"
 #include "gpu/libraries.h"
 #include "gpu/memory/memory.h"
 
@@ -33,7 +33,7 @@ std::string version_text(int code) {
 int comparable(int code) { return code < 10000 ? code / 1000 * 10000 + code % 1000 : code; }
 
 std::vector<std::string> files() {
-  if (const char* const given = std::getenv("GPUBENCH_NCCL"); given != nullptr && *given != '\0') return {given};
+  if (std::string given = environment("GPUBENCH_NCCL"); !given.empty()) return {std::move(given)};
   return library_files({"libnccl.so.2"}, {"lib64", "lib"});
 }
 

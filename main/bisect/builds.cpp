@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/environment.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -261,9 +262,8 @@ ProgramResult Builds::start(const std::string& hash, const std::string& command,
     }
   }
   if (const fs::path place = folder_.environment(hash); uses_pip_ && fs::exists(place)) {
-    const char* const path = std::getenv("PATH");
     words.push_back(fmt::format("VIRTUAL_ENV={}", place.string()));
-    words.push_back(fmt::format("PATH={}:{}", (place / "bin").string(), path != nullptr ? path : ""));
+    words.push_back(fmt::format("PATH={}:{}", (place / "bin").string(), environment("PATH")));
   }
   const std::vector<std::string> shell = {
       "sh", "-c", fmt::format("cd \"$0\" || exit 1\n{}{}", is_build ? "exec >\"$1\" 2>&1\n" : "", command),

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/environment.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "main/cli/options.h"
@@ -19,11 +20,6 @@
 
 namespace gpubench {
 namespace {
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 bool smart_terminal(int descriptor) {
   const std::string term = environment("TERM");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -13,6 +12,7 @@
 #include "compare/comparability.h"
 #include "compare/history/gate.h"
 #include "compare/history/history.h"
+#include "core/base/environment.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
@@ -36,12 +36,6 @@ struct GateOptions : ComparisonOptions {
 /// What a check reads of a store: enough for baseline and noise, whatever its age.
 constexpr std::size_t max_entries_to_check = 100;
 constexpr std::size_t max_entries_of_history = 10'000;
-
-std::string from_environment(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  return {};
-}
 
 /// All runs must be of one code on one machine: together they are to tell how far its processes differ.
 void require_alike(const std::vector<Run>& runs) {
@@ -154,7 +148,7 @@ std::string summary_text(const compare::Comparison& comparison, int code) {
 
 /// The page of a job on GitHub takes what is added to this file.
 void add_to_job_summary(const std::string& text) {
-  const std::string file = from_environment({"GITHUB_STEP_SUMMARY"});
+  const std::string file = environment({"GITHUB_STEP_SUMMARY"});
   if (file.empty()) return;
   std::ofstream stream(file, std::ios::app | std::ios::binary);
   stream << text << "\n";
@@ -170,7 +164,7 @@ int gate_update(const GateOptions& options) {
   const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
       runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
   storage::BaselineEntry entry;
-  entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
+  entry.label = options.label.empty() ? environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
   entry.fingerprint = compare::fingerprint_of(runs.front());
   entry.clock = options.clock;

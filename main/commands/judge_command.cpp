@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/base/environment.h"
+#include "core/base/files.h"
 #include "main/cli/command.h"
 
 namespace gpubench {
@@ -25,7 +27,7 @@ struct JudgeOptions : Options, CeilingFileOptions {
 /// The folder in which the package lies that was built with this program: of a wheel, or of a build; empty if neither.
 std::filesystem::path package_folder() {
   std::error_code error;
-  const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto here = program_folder();
   for (const auto& folder : {here / "python", here.parent_path().parent_path()})
     if (std::filesystem::exists(folder / "gpubench" / "judging", error)) return folder;
   return {};
@@ -45,14 +47,12 @@ sys.exit(main(sys.argv[1:]))
 )";
 
 int run_judge(const JudgeOptions& options) {
-  const char* const chosen = std::getenv("GPUBENCH_PYTHON");
-  const std::string python = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+  const std::string chosen = environment("GPUBENCH_PYTHON"), python = chosen.empty() ? "python3" : chosen;
   std::vector<std::string> words = {python, "-c", start};
   words.insert(words.end(), options.words.begin() + 1, options.words.end());
   if (const auto folder = package_folder(); !folder.empty()) {
-    const char* const before = std::getenv("PYTHONPATH");
-    const bool is_alone = before == nullptr || *before == '\0';
-    setenv("PYTHONPATH", is_alone ? folder.c_str() : fmt::format("{}:{}", folder.string(), before).c_str(), 1);
+    const std::string before = environment("PYTHONPATH");
+    setenv("PYTHONPATH", (folder.string() + (before.empty() ? "" : ":" + before)).c_str(), 1);
   }
   setenv("PYTHONSAFEPATH", "1", 1);
   std::vector<char*> pointers;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
 #include "calibrate/calibrate.h"
+#include "core/base/environment.h"
 #include "core/base/files.h"
 #include "core/base/pattern.h"
 #include "core/base/text.h"
@@ -143,14 +143,12 @@ std::vector<std::filesystem::path> further_folders(const std::filesystem::path& 
 /// The executable that a word of a command line names; empty where there is none.
 std::filesystem::path executable_of(const std::string& word) {
   std::error_code error;
-  if (word.find('/') != std::string::npos) return std::filesystem::exists(word, error) ? word : "";
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    if (auto file = std::filesystem::path(folder) / word; std::filesystem::is_regular_file(file, error)) return file;
-  }
+  if (contains(word, '/')) return std::filesystem::exists(word, error) ? word : "";
+  const std::string path = environment("PATH");
+  std::string_view rest = path;
+  while (!rest.empty())
+    if (auto file = std::filesystem::path(taken_until(':', rest)) / word; std::filesystem::is_regular_file(file, error))
+      return file;
   return {};
 }
 

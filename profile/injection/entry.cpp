@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "core/base/environment.h"
 #include "profile/injection/nvtx_clients.h"
 #include "profile/injection/process_recording.h"
 #include "profile/injection/trigger_listener.h"
@@ -140,8 +141,7 @@ void begin_once() noexcept {
   static std::once_flag once;
   try {
     std::call_once(once, [] {
-      const char* const folder = std::getenv(recording_folder_variable);
-      if (folder != nullptr && *folder != '\0') begin(folder);
+      if (const std::string folder = environment(recording_folder_variable); !folder.empty()) profile::begin(folder);
     });
   } catch (...) {  // the program must run on
   }

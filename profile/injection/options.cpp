@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/injection/options.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "core/base/environment.h"
 
 namespace gpubench::profile {
 
@@ -27,21 +28,9 @@ InjectionOptions read_injection_options(const std::filesystem::path& file) {
   return options_from(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
-namespace {
-
-std::string first_variable_of(std::initializer_list<const char*> names) {
-  for (const char* const name : names)
-    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  return {};
-}
-
-}  // namespace
-
-std::string rank_of_process() {
-  return first_variable_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
-}
+std::string rank_of_process() { return environment({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
 std::string local_rank_of_process() {
-  return first_variable_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+  return environment({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
 }
 
 }  // namespace gpubench::profile

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/environment.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -26,9 +27,7 @@ constexpr unsigned by_nvtx = 2;
 constexpr unsigned counted = 4;  // of a range alone: what it has to undo
 /// What makes CUDA's tools read NVTX.
 unsigned nvtx_readers() {
-  for (const char* variable : {"NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"})
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return by_nvtx;
-  return 0;
+  return environment({"NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"}).empty() ? 0 : by_nvtx;
 }
 }  // namespace
 std::atomic<unsigned> range_uses{nvtx_readers()};
@@ -150,7 +149,7 @@ void Session::open_records(bool memory) {
   records_reason_.clear();
   memory_wanted_ = memory;
   for (const char* variable : bench::profiler_variables)
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
+    if (!environment(variable).empty())
       records_reason_ = fmt::format(
           "{} is set, so another profiler records this program and shows its ranges; run without it to record here",
           variable);

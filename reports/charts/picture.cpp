@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/base/environment.h"
+#include "core/base/files.h"
 #include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -134,13 +135,11 @@ std::optional<std::string> run_python(const std::string& python, const std::stri
 
 /// Those to try, in their order; an environment variable that is set is the only one.
 std::vector<std::string> pythons() {
-  const char* const chosen = std::getenv("GPUBENCH_PYTHON");
-  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  if (std::string chosen = environment("GPUBENCH_PYTHON"); !chosen.empty()) return {std::move(chosen)};
   std::vector<std::string> list;
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto own = program.parent_path() / "venv" / "bin" / "python";
-  if (!error && std::filesystem::exists(own, error)) list.push_back(own.string());
+  const auto here = program_folder(), own = here / "venv" / "bin" / "python";
+  if (!here.empty() && std::filesystem::exists(own, error)) list.push_back(own.string());
   list.emplace_back("python3");
   return list;
 }

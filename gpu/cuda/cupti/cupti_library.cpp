@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <cstdlib>
-
+#include "core/base/environment.h"
 #include "gpu/cuda/handles.h"
 #include "gpu/libraries.h"
 
@@ -16,7 +15,7 @@ namespace {
 /// The newest version first: this build's structures carry their sizes, so an older library sees what it knows of them.
 std::vector<std::string> candidates() {
   // For a library elsewhere, and for tests: then no other is tried.
-  if (const char* given = std::getenv("GPUBENCH_CUPTI"); given != nullptr && *given != '\0') return {given};
+  if (std::string given = environment("GPUBENCH_CUPTI"); !given.empty()) return {std::move(given)};
   // A second copy beside one that a framework has brought would be a second, quarrelling profiler.
   if (auto loaded = loaded_library("libcupti.so")) return {*std::move(loaded)};
   return library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, {"extras/CUPTI/lib64", "lib64"});
