@@ -70,12 +70,8 @@ auto made_of(const std::vector<std::string>& inputs, const Make& make) {
 timeline::Timeline read_selected(const TraceOptions& options, const std::vector<std::string>& inputs) {
   timeline::Timeline timeline = read_traces(inputs);
   const timeline::Selection& selection = options;
-  if (!selection.is_all()) try {
-      timeline = timeline::selected(std::move(timeline), selection);
-    } catch (const std::invalid_argument& error) {
-      throw UsageError(fmt::format("{}: {}.", joined(inputs, ", "), error.what()));
-    }
-  return timeline;
+  if (selection.is_all()) return timeline;
+  return made_of(inputs, [&] { return timeline::selected(std::move(timeline), selection); });
 }
 
 /// The same of all inputs, with what is wrong with them said.
@@ -109,22 +105,6 @@ WorkVerdicts verdicts_of(const timeline::Timeline& timeline, const std::string& 
   if (const auto reason = calibrate::why_not_acceptable(calibration))
     throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
   return profile::operator_verdicts(timeline, calibration, &roofs);
-}
-
-std::string replay_of(const timeline::Linked& linked, const TraceOptions& options) {
-  try {
-    return timeline::replay_script(linked, options.by);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("{}: {}.", joined(options.inputs, ", "), error.what()));
-  }
-}
-
-std::vector<ResultTable> steps_in(const timeline::Linked& linked, const TraceOptions& options) {
-  try {
-    return timeline::step_tables(linked, options.range);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("{}: {}.", joined(options.inputs, ", "), error.what()));
-  }
 }
 
 int trace_analysis(const TraceOptions& options) {
@@ -165,14 +145,16 @@ int trace_analysis(const TraceOptions& options) {
     linked.roofs = &roofs;
   }
   std::vector<ResultTable> tables =
-      steps_are_ranges ? steps_in(linked, options) : timeline::tables_of(linked, analysis.name, options.by);
+      steps_are_ranges ? made_of(options.inputs, [&] { return timeline::step_tables(linked, options.range); })
+                       : timeline::tables_of(linked, analysis.name, options.by);
   if (options.calibration_file) {
     verdicts.run.context.gpubench_version = about.version;
     for (const Calibration& one : verdicts.run.calibrations) verdicts.run.context.created_utc = one.created_utc;
     std::ranges::move(reports::verdict_tables(verdicts), std::back_inserter(tables));
   }
   put(options, analysis.name, tables, timeline.warnings, [&](const std::string& file) {
-    if (file.ends_with(".py")) return replay_of(linked, options);
+    if (file.ends_with(".py"))
+      return made_of(options.inputs, [&] { return timeline::replay_script(linked, options.by); });
     if (file.ends_with(".svg"))
       return reports::picture(verdicts.run, file, {"roofline", {}}, {.title = "Operators of " + about.title});
     if (analysis.name == "critical-path") {
