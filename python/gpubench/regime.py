@@ -87,7 +87,6 @@ class GPUProfiler:
         self._metrics = metrics
         self._check = check
         self.last_run: Run | None = None  #: of the operation profiled last
-        self._launch: float | None = None
         known = calibration(self.device)
         if verbose:
             name = next(each["name"] for each in here if each["id"] == self.device)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
 
@@ -79,7 +79,7 @@ class Recorded:
     outside: float  #: the same between them, and after the last
     found: int  #: works in the windows
     copies: int  #: of outputs, among them
-    windows: list[Window] = field(default_factory=list)
+    batches: int = 0
     whole: float = 0.0  #: as `busy`, with the copies of outputs
     least: float = 0.0  #: the same, were all as the window with the least of it
     idle: float | None = None  #: seconds of the judge's clock around a window in which the GPU did not work
@@ -92,8 +92,7 @@ class Recorded:
 
     def gap(self, empty_seconds: float) -> tuple[float, float] | None:
         """How long the GPU rests in a call, and the standard error of that; `empty_seconds`: around a batch without calls."""
-        windows = len(self.windows)
-        return None if self.idle is None else ((self.idle - empty_seconds) * windows / self.calls, self.idle_error * windows / self.calls)
+        return None if self.idle is None else ((self.idle - empty_seconds) * self.batches / self.calls, self.idle_error * self.batches / self.calls)
 
     @property
     def device_seconds(self) -> float | None:
@@ -135,7 +134,7 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
     after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
     all_busy, all_alone, all_whole = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone, whole))
     idle, idle_error = _median(np.subtract(taken, whole)) if len(taken) == len(whole) > 0 else (None, 0.0)
-    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, list(windows), all_whole,
+    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, len(windows), all_whole,
                     len(windows) * min(whole, default=0.0), idle, idle_error)
 
 
