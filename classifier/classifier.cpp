@@ -112,10 +112,8 @@ bool is_known_about(const Boundary& boundary, const Sweep& sweep,
 }
 
 bool is_same_device(const Device& a, const Device& b) {
-  const auto uuid_a = a.properties.find("uuid");
-  const auto uuid_b = b.properties.find("uuid");
-  if (uuid_a != a.properties.end() && uuid_b != b.properties.end()) return uuid_a->second == uuid_b->second;
-  return a.name == b.name;
+  const std::string uuid = a.property("uuid"), other = b.property("uuid");
+  return uuid.empty() || other.empty() ? a.name == b.name : uuid == other;
 }
 
 void scale(Summary& summary, double factor) {
