@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "calibrate/device_collectives.h"
 #include "core/base/text.h"
@@ -17,6 +16,7 @@
 #include "main/cli/terminal.h"
 #include "main/commands/shared/fleet_rank.h"
 #include "main/commands/shared/watchdog.h"
+#include "main/run/stored_runs.h"
 #include "reports/result_table.h"
 
 namespace gpubench {
@@ -206,8 +206,8 @@ int fleet_collectives(const CollectivesOptions& options) {
   const auto tables = fleet::tables_of(run);
   show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
-    storage::write_file(file,
-                        file.ends_with(".csv") ? reports::csv(tables.front()) : reports::json(tables, schema, {}));
+    storage::write_file(
+        file, extension_of(file) == ".csv" ? reports::csv(tables.front()) : reports::json(tables, schema, {}));
   });
   return exit_codes::fine;
 }

@@ -16,6 +16,7 @@
 #include "main/cli/command.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/run/stored_runs.h"
 #include "reports/fleet.h"
 #include "reports/result_table.h"
 #include "reports/timelines.h"
@@ -63,7 +64,7 @@ int report(fleet::Campaign campaign, const FleetOptions& options, const std::str
   show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
     const auto fill = [&](const storage::Sink& sink) { reports::write_fleet_store(campaign, verdicts, sink); };
-    const std::string extension = fs::path(file).extension().string();
+    const std::string extension = options.json ? ".json" : extension_of(file);
     if (extension == ".csv") return storage::write_file(file, fill);
     if (extension == ".parquet") return write_parquet(file, fill);
     storage::write_file(file, extension == ".html"
@@ -112,11 +113,12 @@ int fleet_history(const FleetOptions& options) {
   const std::string schema = "gpubench fleet history";
   show_tables(tables, schema, options);
   write_each(options.outputs, options.quiet, [&](const std::string& file) {
+    const std::string extension = options.json ? ".json" : extension_of(file);
     storage::write_file(file,
-                        file.ends_with(".html")
+                        extension == ".html"
                             ? reports::tables_html(tables, {"History of " + history.uuid, std::string(version), {}})
-                        : file.ends_with(".csv") ? reports::csv(tables.back())
-                                                 : reports::json(tables, schema, {}));
+                        : extension == ".csv" ? reports::csv(tables.back())
+                                              : reports::json(tables, schema, {}));
   });
   return exit_codes::fine;
 }

@@ -210,6 +210,10 @@ class Fleet(unittest.TestCase):
         self.assertEqual((result["uuid"], result["campaigns"][0]["node"], len(result["campaigns"])), ("node07 rank 0", "node07", 2))
         self.assertEqual(result["changes"], [])  # two values are no history
         self.assertIn("node07 rank 0", out.with_suffix(".html").read_text())
+        for words in ((*history, "node07", *folders), (PROGRAM, "fleet", "join", folders[0])):  # --json goes before the extension, which may be in capitals
+            for name, more, begins in (("as.csv", ["--json"], "{"), ("as.HTML", [], "<!DOCTYPE html>")):
+                subprocess.run([*words, "--quiet", f"--out={out.with_name(name)}", *more], env=ENVIRONMENT, timeout=60, check=False)
+                self.assertEqual(out.with_name(name).read_text()[:len(begins)], begins, (words, name))
         for words, said in ((["GPU-1234", *folders], "No GPU of these campaigns has a UUID that begins with GPU-1234"), (["node07", "/nowhere"], "/nowhere")):
             done = subprocess.run([*history, *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 64, done.stderr)
