@@ -2,7 +2,6 @@
 #include "profile/injection/options.h"
 
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
