@@ -118,12 +118,7 @@
       ArrowRight: () => beside[at + 1]}[way]();
     if (to !== undefined && to >= 0) choose(to);
   };
-  canvas.addEventListener("keydown", (event) => {
-    const act = {Enter: () => show(chosen), Escape: () => show(0), 0: () => show(0)}[event.key] || (event.key.startsWith("Arrow") ? () => step(event.key) : null);
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    act();
-  });
+  onKeys(canvas, (key) => ({Enter: () => show(chosen), Escape: () => show(0), 0: () => show(0)})[key] || (key.startsWith("Arrow") ? () => step(key) : null));
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   byId("back").addEventListener("click", () => show(0));
   let wide = 0;

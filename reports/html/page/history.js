@@ -125,8 +125,7 @@
   }
   function extend(to) {
     for (; made < Math.min(to, visible.length); ++made) body.append(rowOf(visible[made]));
-    byId("more").hidden = made === visible.length;
-    byId("more").textContent = "Show " + count(Math.min(visible.length - made, 20 * step)) + " more of " + count(visible.length - made);
+    offerMore(visible.length - made, 20 * step);
   }
   const kinds = {all: () => true, changed: (point) => point.changes.length > 0, slower: (point) => point.last > point.first && point.changes.length > 0,
     faster: (point) => point.last < point.first && point.changes.length > 0, drift: (point) => point.changes.some((change) => change.until !== undefined)};
@@ -135,7 +134,7 @@
   const orders = {size: (a, b) => size(b) - size(a), newest: (a, b) => newest(b) - newest(a) || size(b) - size(a), slowest: (a, b) => b.last - a.last,
     name: (a, b) => a.name.localeCompare(b.name, "en", {numeric: true})};
   function passes(name, device) {
-    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(byId("search").value);
     const text = (name + " " + device).toLowerCase();
     return words.every((word) => text.includes(word));
   }
@@ -144,7 +143,7 @@
     visible = points.filter((point) => point.first > 0 && kinds[byId("kind").value](point) && (least === 0 || size(point) >= least) && passes(point.name, point.device)).sort(orders[byId("order").value]);
     body.textContent = "";
     made = 0;
-    byId("shown").textContent = visible.length === points.length ? count(points.length) + " points" : count(visible.length) + " of " + count(points.length) + " points";
+    tellShown(visible.length, points.length);
     opened = null;
     extend(step);
   }

@@ -61,6 +61,22 @@ function showTip(x, y, head, lines) {
   tip.style.left = Math.max(10, Math.min(x + 14, innerWidth - box.width - 10)) + "px";
   tip.style.top = Math.max(10, y + 16 + box.height > innerHeight ? y - box.height - 12 : y + 16) + "px";
 }
+/** What keys do while an element has the focus; those with Ctrl, Alt and the like are the browser's. */
+function onKeys(element, actionOf) {
+  element.addEventListener("keydown", (event) => {
+    const act = actionOf(event.key);
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  });
+}
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+/** How many rows of a table are shown, and the button for more: so many at once. */
+function tellShown(shown, all) { byId("shown").textContent = (shown === all ? "" : count(shown) + " of ") + count(all) + " points"; }
+function offerMore(left, step) {
+  byId("more").hidden = left === 0;
+  byId("more").textContent = "Show " + count(Math.min(left, step)) + " more of " + count(left);
+}
 /** Rows of a table of names, 20 unless all are asked for: the name to click on, its numbers, the first of which phones show. */
 function fillNames(rows) {
   const made = rows.map(({name, short, kind, open, numbers}) => {

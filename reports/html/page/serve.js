@@ -20,18 +20,18 @@
   const views = {run: [["Report", "/report"]], calibration: [["Show", "/report"]], gate: [["History", "/history"]],
     trace: [["Timeline", "/timeline"], ["Flame graph", "/flame"]], compile: []};
   let files = [], known = "", shown = null;
+  const stampOf = (entries) => Object.values(entries).map((file) => (files.find((other) => other.path === file) || {}).stamp).join();
   const query = (path, entries) => path + "?" + new URLSearchParams(entries);
 
   function show(path, entries, title) {
-    const wanted = Object.values(entries).map((file) => (files.find((other) => other.path === file) || {}).stamp).join();
-    shown = {path, entries, title, stamp: wanted};
+    shown = {path, entries, title, stamp: stampOf(entries)};
     byId("shown").hidden = false;
     byId("shown-title").textContent = title;
     const address = query(path, entries);
     byId("alone").href = address;
     byId("compile").replaceChildren();
     frame.hidden = path === "/api/profiler/compile";
-    if (frame.hidden) compile(address); else frame.src = query(path, {...entries, v: wanted}) + "#theme=" + (isDark() ? "dark" : "light");
+    if (frame.hidden) compile(address); else frame.src = query(path, {...entries, v: shown.stamp}) + "#theme=" + (isDark() ? "dark" : "light");
     location.hash = new URLSearchParams({show: path, ...entries}).toString();
   }
   async function compile(address) {
@@ -80,9 +80,7 @@
   }
   /** A file that is shown and has changed is shown anew. */
   function refresh() {
-    if (!shown) return;
-    const stamp = Object.values(shown.entries).map((file) => (files.find((other) => other.path === file) || {}).stamp).join();
-    if (stamp !== shown.stamp) show(shown.path, shown.entries, shown.title);
+    if (shown && stampOf(shown.entries) !== shown.stamp) show(shown.path, shown.entries, shown.title);
   }
   async function look() {
     try {

@@ -88,13 +88,11 @@ ready.then(() => {
     const part = document.createDocumentFragment();
     for (; made < Math.min(to, visible.length); ++made) part.append(rowOf(visible[made]));
     body.append(part);
-    const left = visible.length - made;
-    byId("more").hidden = left === 0;
-    byId("more").textContent = "Show " + count(Math.min(left, 20 * step)) + " more of " + count(left);
+    offerMore(visible.length - made, 20 * step);
     fitTable(table.parentElement);
   }
   function refresh() {
-    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(byId("search").value);
     const operation = only.value;
     visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && (!operation || row.line === operation) && words.every((word) => shownText(row).includes(word)));
     if (sorted) {
@@ -109,7 +107,7 @@ ready.then(() => {
     }
     body.textContent = "";
     made = 0;
-    byId("shown").textContent = visible.length === points.length ? count(points.length) + " points" : count(visible.length) + " of " + count(points.length) + " points";
+    tellShown(visible.length, points.length);
     extend(step);
   }
   const only = byId("only");

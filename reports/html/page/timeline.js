@@ -237,15 +237,10 @@ function timelineView(figure, model) {
   canvas.addEventListener("pointercancel", () => { drag = null; redraw(); });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   canvas.addEventListener("dblclick", all);
-  canvas.addEventListener("keydown", (event) => {
-    const act = {ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1.6), 0: all, ...(pane ? {
+  onKeys(canvas, (key) => ({ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1.6), 0: all, ...(pane ? {
       ArrowUp: () => step(-1, 0), ArrowDown: () => step(1, 0), ".": () => step(0, 1), ",": () => step(0, -1), Escape: () => choose(null),
       Enter: () => { if (chosen) { const {row, i} = chosen, room = (row.ends[i] - row.starts[i]) * 0.1; show(row.starts[i] - room, row.ends[i] + room); } },
-      l: () => { const other = chosen && model.partners ? model.partners(chosen.row, chosen.i)[0] : null; if (other) choose(other.row, other.i); }} : {})}[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    act();
-  });
+      l: () => { const other = chosen && model.partners ? model.partners(chosen.row, chosen.i)[0] : null; if (other) choose(other.row, other.i); }} : {})})[key]);
   for (const button of figure.querySelectorAll("[data-zoom]"))
     button.addEventListener("click", () => ({in: () => zoom(0.5), out: () => zoom(2), all})[button.dataset.zoom]());
   if (pane) pane.addEventListener("scroll", redraw, {passive: true});
