@@ -50,11 +50,6 @@ struct GroupOptions {
   std::vector<FurtherCounters> further = {};  ///< of more runs
 };
 
-/// Work that is no kernel.
-constexpr bool is_command(timeline::SliceKind kind) {
-  return kind == timeline::SliceKind::copy || kind == timeline::SliceKind::fill;
-}
-
 /// What tells groups apart.
 struct GroupKey {
   std::uint32_t device = 0;  ///< in Run::devices

@@ -32,10 +32,11 @@ std::string gpu_model(const Timeline& timeline, std::uint32_t process, std::int6
   return {};
 }
 
+std::string gpu_name(std::int64_t device) { return device < 0 ? "gpu" : gpu_id(device); }
+
 std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64_t device) {
   const std::string label = process_labels(timeline)[process];
-  const std::string name = device < 0 ? "gpu" : gpu_id(device);
-  return label.empty() ? name : fmt::format("{} of {}", name, label);
+  return label.empty() ? gpu_name(device) : fmt::format("{} of {}", gpu_name(device), label);
 }
 
 std::string track_name(const Track& track, std::size_t lane) {

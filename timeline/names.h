@@ -15,6 +15,8 @@ namespace gpubench::timeline {
 std::vector<std::string> process_labels(const Timeline& timeline);
 /// "NVIDIA H200", where the trace tells; else empty.
 std::string gpu_model(const Timeline& timeline, std::uint32_t process, std::int64_t device);
+/// "cuda:0"; "gpu" where its number is not told.
+std::string gpu_name(std::int64_t device);
 /// "cuda:0", "cuda:1 of python3 (rank 1)".
 std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64_t device);
 /// "cuda:0 stream 7"; of lanes after the first "cuda:0 stream 7 (2)".

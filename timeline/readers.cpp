@@ -213,7 +213,7 @@ void add(Timeline& all, Timeline other, std::int64_t shift) {
     slice.start_ns += shift;
     slice.name = names[slice.name];
     slice.track += first_track;
-    if (slice.detail >= 0 && (slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication))
+    if (slice.detail >= 0 && is_kernel(slice.kind))
       slice.detail += first_shape;
     else if ((slice.kind == SliceKind::other || slice.kind == SliceKind::launch) && slice.detail >= 0 &&
              slice.detail < static_cast<std::int64_t>(names.size()))

@@ -54,6 +54,8 @@ inline constexpr auto slice_kind_names =
                                      "call", "range", "overhead", "other"});
 constexpr std::string_view name_of(SliceKind kind) { return slice_kind_names[static_cast<std::size_t>(kind)]; }
 constexpr bool occupies_gpu(SliceKind kind) { return kind <= SliceKind::fill; }
+constexpr bool is_kernel(SliceKind kind) { return kind == SliceKind::kernel || kind == SliceKind::communication; }
+constexpr bool is_command(SliceKind kind) { return kind == SliceKind::copy || kind == SliceKind::fill; }
 
 /// Kinds of CUPTI's records of synchronisation, by number, and the track that they have beside the calls that wait.
 inline constexpr auto synchronization_names =

@@ -64,7 +64,7 @@ class Summary {
   void add_kernels() {
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const timeline::Slice& slice = timeline_.slices[i];
-      if (slice.kind != timeline::SliceKind::kernel && slice.kind != timeline::SliceKind::communication) continue;
+      if (!is_kernel(slice.kind)) continue;
       const std::uint32_t call = linked_.links.call_of[i];
       (call == none ? outside_ : own_[tree_.of_call[call]]).add({1, slice.duration_ns, slice.duration_ns});
     }

@@ -77,9 +77,8 @@ nb::list gpu_work_of(const Timeline& timeline) {
   nb::list work;
   for (const timeline::Slice& slice : timeline.slices)
     if (timeline::occupies_gpu(slice.kind)) {
-      const bool moves = slice.kind == timeline::SliceKind::copy || slice.kind == timeline::SliceKind::fill;
       work.append(nb::make_tuple(timeline.base_ns + slice.start_ns, timeline.base_ns + slice.end_ns(),
-                                 std::string(timeline::name_of(slice.kind)), moves ? slice.detail : -1,
+                                 std::string(timeline::name_of(slice.kind)), is_command(slice.kind) ? slice.detail : -1,
                                  timeline.tracks.at(slice.track).id, timeline.names.text(slice.name)));
     }
   return work;

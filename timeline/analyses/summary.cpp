@@ -9,7 +9,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/model/device.h"
 #include "timeline/analyses/gpu/idle.h"
 #include "timeline/analyses/gpu/memory.h"
 #include "timeline/analyses/ranks/ranks.h"
@@ -88,8 +87,8 @@ ResultTable gpu_table(const Timeline& timeline, const std::vector<Breakdown>& gp
     const std::string model = gpu_model(timeline, gpu.process, gpu.device);
     if (!model.empty()) models.insert(model);
     const auto rank = timeline.processes[gpu.process].rank;
-    auto& row = table.add({gpu_name(timeline, gpu.process, gpu.device), gpu.device < 0 ? "gpu" : gpu_id(gpu.device),
-                           model, labels[gpu.process], rank ? Value(*rank) : Absent{"the trace does not tell it"}});
+    auto& row = table.add({gpu_name(timeline, gpu.process, gpu.device), gpu_name(gpu.device), model,
+                           labels[gpu.process], rank ? Value(*rank) : Absent{"the trace does not tell it"}});
     for (const std::int64_t ns : {gpu.span_ns(), gpu.busy_ns(), gpu.idle_ns(), gpu.compute_ns(), gpu.communication_ns(),
                                   gpu.memory_ns(), gpu.overlap_ns(), gpu.exposed_communication_ns()})
       row.emplace_back(seconds_of(ns));

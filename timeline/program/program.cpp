@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/model/device.h"
 #include "core/statistics/statistics.h"
 #include "timeline/names.h"
 #include "timeline/program/findings.h"
@@ -115,8 +114,6 @@ class Times {
   std::vector<TimeWindow> spans_;
 };
 
-std::string device_name(std::int64_t device) { return device < 0 ? "gpu" : gpu_id(device); }
-
 }  // namespace
 
 Program analyze(const Linked& linked, const AnalysisOptions& options) {
@@ -126,7 +123,7 @@ Program analyze(const Linked& linked, const AnalysisOptions& options) {
   TimeWindow span{std::numeric_limits<std::int64_t>::max(), never};
   for (const Slice& slice : timeline.slices) {
     span = {std::min(span.from, slice.start_ns), std::max(span.to, slice.end_ns())};
-    if (slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication) ++program.kernel_launches;
+    if (is_kernel(slice.kind)) ++program.kernel_launches;
   }
   for (const MemoryEvent& event : timeline.memory) {
     span = {std::min(span.from, event.time_ns), std::max(span.to, event.time_ns)};
@@ -136,7 +133,7 @@ Program analyze(const Linked& linked, const AnalysisOptions& options) {
   program.dropped_records = timeline.dropped;
   program.gpus = Times(linked, options).result();
   for (std::size_t i = 0; i < program.gpus.size(); ++i) {
-    program.gpus[i].device = device_name(linked.links.gpus[i].second);
+    program.gpus[i].device = gpu_name(linked.links.gpus[i].second);
     program.gpus[i].process = labels[linked.links.gpus[i].first];
   }
   std::erase_if(program.gpus, [&](const GpuTime& gpu) {

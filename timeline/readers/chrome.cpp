@@ -182,8 +182,7 @@ class ChromeReader {
     // Kineto's sum; ours says what of it is static.
     event_.shape.dynamic_shared_bytes -= std::min(event_.shape.dynamic_shared_bytes, event_.static_shared);
     if (event_.static_shared > 0) event_.shape.static_shared_bytes = event_.static_shared;
-    const bool is_kernel = kind == SliceKind::kernel || kind == SliceKind::communication;
-    if ((is_kernel && event_.has_shape) || xla)
+    if ((is_kernel(kind) && event_.has_shape) || xla)
       slice.detail = builder_.shape(event_.shape);
     else if (kind == SliceKind::other && !event_.input_dims.empty() && inputs_ < max_inputs)
       slice.detail = inputs_number();
@@ -191,7 +190,7 @@ class ChromeReader {
       slice.detail = timeline_.names.number(event_.inputs.substr(0, input_lists.size() * max_name_bytes));
     else if (kind == SliceKind::launch && !event_.kernel.empty())
       slice.detail = timeline_.names.number(event_.kernel.substr(0, max_name_bytes));
-    else if (!is_kernel && occupies_gpu(kind))
+    else if (is_command(kind))
       slice.detail = event_.bytes.value_or(-1);
     if (kind == SliceKind::communication && !event_.collective_texts[0].empty() && slice.correlation != 0)
       message(*track, slice.correlation);

@@ -267,7 +267,7 @@ class PerfettoReader {
     slice.start_ns = now;
     slice.track = track->track;
     slice.kind = kind_of_category(own_category, timeline_.names.text(slice.name));
-    if (slice.kind <= SliceKind::communication)
+    if (is_kernel(slice.kind))
       slice.detail = shape == LaunchShape{} ? -1 : builder_.shape(shape);
     else if (slice.kind > SliceKind::fill)
       slice.detail = slice.kind == SliceKind::other || slice.kind == SliceKind::launch ? text : -1;

@@ -78,7 +78,7 @@ class TreeBuilder {
     place_memory();
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
-      if ((slice.kind != SliceKind::kernel && slice.kind != SliceKind::communication) || links_.call_of[i] == none ||
+      if (!is_kernel(slice.kind) || links_.call_of[i] == none ||
           !holds(windows_, timeline_.tracks[slice.track].process, slice.start_ns))
         continue;
       RangeTree::Node& node = tree_.nodes[tree_.of_call[links_.call_of[i]]];

@@ -12,7 +12,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/model/device.h"
 #include "core/statistics/statistics.h"
 #include "timeline/analyses/steps/iterations.h"
 #include "timeline/names.h"
@@ -131,8 +130,6 @@ void split_held_up(const Linked& linked, std::vector<Steps>& steps) {
   }
 }
 
-bool is_kernel(const Slice& slice) { return slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication; }
-
 bool loads_code(std::string_view name) { return contains(name, "ModuleLoad") || contains(name, "LibraryLoad"); }
 
 /// Before the steps: pauses of the GPU, and work between them.
@@ -155,7 +152,7 @@ class PhasesBefore {
       } else if (slice.start_ns - busy_until >= std::max(min_pause_ns, min_ns_)) {
         pause(busy_until, slice.start_ns, loaded);
       }
-      if (is_kernel(slice))
+      if (is_kernel(slice.kind))
         kernel_ns_ += slice.duration_ns;
       else
         copy_ns_ += slice.duration_ns;
@@ -571,7 +568,7 @@ std::vector<StepTime> step_times(const Linked& linked, const std::vector<Steps>&
     const auto of = place.find(gpu);
     if (of == place.end() || busy.busy_ns() == 0) continue;
     StepTime time = sums[of->second].time(busy);
-    time.device = busy.device < 0 ? "gpu" : gpu_id(busy.device);
+    time.device = gpu_name(busy.device);
     time.process = labels[busy.process];
     result.push_back(std::move(time));
   }

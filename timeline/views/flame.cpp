@@ -227,8 +227,7 @@ FlameGraph group_small(FlameGraph graph, double share) {
   for (std::uint32_t i = 0; i < into.size(); ++i) {
     const FlameNode& node = graph.nodes[i];
     into[i] = i;
-    const bool small = i > 0 && (node.kind == SliceKind::kernel || node.kind == SliceKind::communication) &&
-                       static_cast<double>(node.gpu_total_ns) < limit;
+    const bool small = i > 0 && is_kernel(node.kind) && static_cast<double>(node.gpu_total_ns) < limit;
     if (!small) continue;
     const auto [group, added] = groups.emplace(node.parent, std::pair(i, 0));
     ++group->second.second;

@@ -173,8 +173,8 @@ class ChromeWriter {
       any = true;
     };
     if (slice.correlation != 0) add("correlation", slice.correlation);
-    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
-    if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
+    if (is_kernel(slice.kind) && slice.detail >= 0 &&
+        static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
       const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
       add("grid", fmt::format("[{},{},{}]", shape.grid[0], shape.grid[1], shape.grid[2]));
       add("block", fmt::format("[{},{},{}]", shape.block[0], shape.block[1], shape.block[2]));
@@ -182,7 +182,7 @@ class ChromeWriter {
       add("shared memory", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
       if (shape.static_shared_bytes != 0) add("static shared B", shape.static_shared_bytes);
       if (shape.local_bytes != 0) add("local B a thread", shape.local_bytes);
-    } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
+    } else if (is_command(slice.kind) && slice.detail >= 0) {
       add("bytes", slice.detail);
     }
     if (const std::string_view name = detail_text(timeline_, slice); !name.empty())

@@ -243,15 +243,14 @@ class PerfettoWriter {
       ++key;
       if (present) annotate(begun, sequence, key, name, value);
     };
-    const bool moves = slice.kind == SliceKind::copy || slice.kind == SliceKind::fill;
     add(slice.correlation != 0, "correlation", std::uint64_t{slice.correlation});
     add(slice.in_graph, "in graph", std::uint64_t{1});
     add(slice.counted, "counted", std::uint64_t{1});
     if (const std::string_view name = detail_text(timeline_, slice); !name.empty())
       annotate(begun, sequence, slice.kind == SliceKind::other ? 101 : 102, name,
                printable(timeline_.names.text(static_cast<std::uint32_t>(slice.detail))));
-    add(moves && slice.detail >= 0, "bytes", static_cast<std::uint64_t>(slice.detail));
-    if (slice.kind <= SliceKind::communication && slice.detail >= 0 &&
+    add(is_command(slice.kind) && slice.detail >= 0, "bytes", static_cast<std::uint64_t>(slice.detail));
+    if (is_kernel(slice.kind) && slice.detail >= 0 &&
         static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
       const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
       for (const auto& [name, extents] : annotation::extents)

@@ -20,7 +20,7 @@ std::vector<CopyTimes> copy_times(const Linked& linked) {
   std::map<std::pair<std::uint32_t, std::string>, Values> all;  // by GPU and direction
   std::vector<std::string> directions(timeline.names.size());
   for (const Slice& slice : timeline.slices) {
-    if ((slice.kind != SliceKind::copy && slice.kind != SliceKind::fill) || !linked.works(slice)) continue;
+    if (!is_command(slice.kind) || !linked.works(slice)) continue;
     std::string& direction = directions[slice.name];
     if (direction.empty()) {
       const std::string& name = timeline.names.text(slice.name);
