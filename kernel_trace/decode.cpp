@@ -159,10 +159,10 @@ BufferHeader checked_header(std::span<const std::byte> buffer) {
   if (header.slice_offset > buffer.size() || header.slice_offset < sizeof header ||
       (header.launches > 0 &&
        places > (buffer.size() - header.slice_offset) / slice_bytes(header.slots) / header.launches))
-    throw std::invalid_argument(
-        fmt::format("the buffer of events has {} bytes, too few for {} launch{} of {} with {} of {}.", buffer.size(),
-                    header.launches, header.launches == 1 ? "" : "es", plural(header.blocks, "block"),
-                    plural(header.warps, "warp"), plural(header.slots, "event")));
+    throw std::invalid_argument(fmt::format("the buffer of events has {} bytes, too few for {} of {} with {} of {}.",
+                                            buffer.size(), plural(header.launches, "launch", "launches"),
+                                            plural(header.blocks, "block"), plural(header.warps, "warp"),
+                                            plural(header.slots, "event")));
   return header;
 }
 

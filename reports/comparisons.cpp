@@ -333,9 +333,9 @@ std::string entry_text(const compare::LevelChange& step) {
 std::string summary_of(const compare::History& history) {
   const auto drifts = std::ranges::count_if(history.steps, &compare::LevelChange::is_drift);
   std::string text =
-      fmt::format("{}{} in {} over {} {}", plural(std::ssize(history.steps) - drifts, "step"),
+      fmt::format("{}{} in {} over {}", plural(std::ssize(history.steps) - drifts, "step"),
                   drifts > 0 ? " and " + plural(drifts, "drift") : "", plural(std::ssize(history.points), "point"),
-                  history.entries.size(), history.entries.size() == 1 ? "entry" : "entries");
+                  plural(history.entries.size(), "entry", "entries"));
   if (history.entries.size() < compare::min_entries_for_update_noise)
     text += fmt::format("; with fewer than {} entries, noise between updates is not known and can look like a step",
                         compare::min_entries_for_update_noise);

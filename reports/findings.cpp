@@ -211,16 +211,12 @@ std::vector<std::string> point_notices(const Run& run) {
   }
   if (!unsteady.empty())
     notices.push_back(fmt::format("{} not steady, so no interval holds: {}",
-                                  unsteady.size() == 1 ? "1 point is" : fmt::format("{} points are", unsteady.size()),
-                                  few_of(unsteady)));
+                                  plural(unsteady.size(), "point is", "points are"), few_of(unsteady)));
   if (!cold.empty())
-    notices.push_back(fmt::format("{} cold: {}",
-                                  cold.size() == 1 ? "1 point starts" : fmt::format("{} points start", cold.size()),
-                                  few_of(cold)));
+    notices.push_back(fmt::format("{} cold: {}", plural(cold.size(), "point starts", "points start"), few_of(cold)));
   if (!uneven.empty())
     notices.push_back(fmt::format("{} some executions that take much longer: {}",
-                                  uneven.size() == 1 ? "1 point has" : fmt::format("{} points have", uneven.size()),
-                                  few_of(uneven)));
+                                  plural(uneven.size(), "point has", "points have"), few_of(uneven)));
   if (std::string text = work_differences_text(run); !text.empty()) notices.push_back(std::move(text));
   return notices;
 }

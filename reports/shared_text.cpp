@@ -119,8 +119,8 @@ std::vector<KernelRow> kernel_rows(const Point& point) {
     row.fraction = share.value_or(0.0);
     row.share = share ? format_percent(*share) : "";
     row.time = group.seconds ? format_seconds(group.seconds->value, 4) : "";
-    row.launches = fmt::format("{} x", group.launch.launches);
-    row.name = group.kind == CommandKind::kernel ? short_kernel_name(group.launch.name) : group.launch.name;
+    row.launches = group.launch.launches;
+    row.name = shown_name(group);
     if (group.bytes) row.name += ", " + format_bytes(static_cast<double>(*group.bytes));
     if (i >= point.kernel_verdicts.size() || !point.kernel_verdicts[i]) continue;
     const Verdict& verdict = *point.kernel_verdicts[i];
@@ -135,8 +135,7 @@ std::vector<KernelRow> kernel_rows(const Point& point) {
 std::string text_of(const KernelRow& row) {
   const std::string verdict =
       row.regime.empty() ? "" : fmt::format(", {}{}", row.regime, row.limiter.empty() ? "" : " by " + row.limiter);
-  const std::string launches = row.launches.substr(0, row.launches.find(' '));
-  return fmt::format("{} {}: {} in {} launch{}{}", row.share, row.name, row.time, launches, launches == "1" ? "" : "es",
+  return fmt::format("{} {}: {} in {}{}", row.share, row.name, row.time, plural(row.launches, "launch", "launches"),
                      verdict);
 }
 
@@ -216,9 +215,9 @@ std::optional<ProductReach> product_reach(const Run& run, const Point& point) {
   const auto pipe = std::ranges::max_element(flops, {}, [](const auto& entry) { return entry.second; });
   constexpr std::string_view tensor = "tensor-";
   if (pipe == flops.end() || !name_of(pipe->first).starts_with(tensor)) return {};
-  const auto ceiling = [&](std::string_view name) -> double {
-    const auto found = std::ranges::find(calibration->ceilings, name, &Ceiling::resource);
-    return found == calibration->ceilings.end() ? 0.0 : found->value;
+  const auto ceiling = [&](std::string_view name) {
+    const Ceiling* const found = calibration->find(name);
+    return found == nullptr ? 0.0 : found->value;
   };
   const std::string type(name_of(pipe->first).substr(tensor.size()));
   const double library = ceiling(name_of(pipe->first));

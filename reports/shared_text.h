@@ -96,10 +96,11 @@ std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
 std::string kernel_text(const KernelLaunch& kernel);
 
-/// What one execution runs, the longest first, as cells: share of the time, time, launches, regime with its
-/// sureness, limiter, short name. Empty for operations of one kernel.
+/// What one execution runs, the longest first, as cells: share of the time, time, regime with its sureness, limiter,
+/// short name. Empty for operations of one kernel.
 struct KernelRow {
-  std::string share, time, launches, regime, limiter, name;
+  std::string share, time, regime, limiter, name;
+  std::int64_t launches = 0;
   std::optional<Regime> color;  ///< that of the verdict
   double fraction = 0.0;
 };

@@ -75,8 +75,8 @@ void add_pattern(CudaCalibration& bench, const Pattern& what, const std::string&
   const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / seconds[place]), 1.0, 1000.0));
   Probe probe;
   probe.ceiling = new_ceiling(what.resource, "B/s", CeilingGroup::memory,
-                              fmt::format("{} in {}, the best of {} launch shapes; samples of {} launch{}", size,
-                                          plural(what.arrays, "array"), tried, launches, launches == 1 ? "" : "es"));
+                              fmt::format("{} in {}, the best of {} launch shapes; samples of {}", size,
+                                          plural(what.arrays, "array"), tried, plural(launches, "launch", "launches")));
   probe.ceiling.shape = best.shape;
   probe.ceiling.conditions = what.pattern == MemoryPattern::write ? "values in [1, 2)" : "normal random data";
   probe.ceiling.work_per_run = launches * probes::memory_bytes(what.pattern, count);

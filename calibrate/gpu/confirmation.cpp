@@ -64,8 +64,7 @@ void note(Calibration& calibration, const std::string& resource, const Confirmat
 
 /// For a probe whose declared work is a bound only.
 void take_counted_work(Calibration& calibration, const std::string& resource, const Confirmation& confirmation) {
-  const auto ceiling =
-      std::ranges::find_if(calibration.ceilings, [&](const Ceiling& each) { return each.resource == resource; });
+  const auto ceiling = std::ranges::find(calibration.ceilings, resource, &Ceiling::resource);
   if (ceiling == calibration.ceilings.end()) return;
   if (confirmation.ratio && *confirmation.ratio > 0.0 && *confirmation.ratio <= 1.0 + tolerated_count_difference) {
     ceiling->method += fmt::format("; bytes as {} counted them, {:.1f} % of those that threads asked for",

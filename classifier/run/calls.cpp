@@ -62,7 +62,7 @@ std::string split_of(const Measurement& measurement, double call_seconds) {
   const double driver = std::min(static_cast<double>(kernels) * launch->value, call_seconds);
   return fmt::format(" ({} in Python, framework and libraries, {} for {} by the driver)",
                      format_seconds(call_seconds - driver), format_seconds(driver),
-                     kernels == 1 ? "1 launch" : fmt::format("{} launches", kernels));
+                     plural(kernels, "launch", "launches"));
 }
 
 void become_overhead(const Measurement& measurement, double call_seconds, double gpu_seconds, double probability,

@@ -42,7 +42,7 @@ Timing timing_of(TimingMode clock, const Estimate& seconds, std::int64_t count) 
 
 std::string name_of_kernel(const Point& point, std::size_t kernel) {
   const KernelGroup& group = point.measurement.kernels[kernel];
-  std::string name = group.kind == CommandKind::kernel ? short_kernel_name(group.launch.name) : group.launch.name;
+  std::string name = shown_name(group);
   const auto& verdict = point.kernel_verdicts[kernel];
   if (!verdict || verdict->regime == Regime::unknown) return name;
   return fmt::format("{} ({}, {})", name, gpubench::name_of(verdict->regime), label_of(verdict->limiter));

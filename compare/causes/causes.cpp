@@ -176,7 +176,7 @@ class Explaining {
   void lone(const KernelGroup& group, bool gone, double share) {
     const bool kernel = group.kind == CommandKind::kernel;
     const std::int64_t count = std::max<std::int64_t>(1, group.launch.launches);
-    const std::string name = kernel ? short_kernel_name(group.launch.name) : group.launch.name;
+    const std::string name = shown_name(group);
     std::string text = fmt::format("{} {}: {}, {}", kernel ? plural(count, "kernel") : plural(count, "command"),
                                    gone ? "less" : "more", name, format_seconds(group.seconds->value));
     if (group.bytes) text += fmt::format(" for {}", format_bytes(static_cast<double>(*group.bytes)));
@@ -196,10 +196,8 @@ class Explaining {
 
   [[nodiscard]] Part part_of(const Matched& each, double share, double log_ratio) const {
     Part part;
-    part.name = short_kernel_name(each.is->launch.name);
-    if (each.was->launch.name != each.is->launch.name)
-      part.name = template_names(each.was->launch.name, each.is->launch.name);
-    if (each.is->kind != CommandKind::kernel) part.name = each.is->launch.name;
+    const bool other_arguments = each.is->kind == CommandKind::kernel && each.was->launch.name != each.is->launch.name;
+    part.name = other_arguments ? template_names(each.was->launch.name, each.is->launch.name) : shown_name(*each.is);
     part.was = &each.was->launch;
     part.is = &each.is->launch;
     part.old_launches = each.was->launch.launches;

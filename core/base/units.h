@@ -34,6 +34,11 @@ template <std::integral Count>
 std::string plural(Count count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
+/// "1 launch", "2 launches".
+template <std::integral Count>
+std::string plural(Count count, std::string_view one, std::string_view several) {
+  return std::to_string(count).append(" ").append(count == 1 ? one : several);
+}
 /// `digits` significant digits without exponent and trailing zeros: "180", "2", "0.034", "12 300".
 std::string format_number(double value, int digits = 3);
 /// In "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP", "op" with decimal prefixes; other units as they are.

@@ -167,6 +167,10 @@ std::string short_kernel_name(std::string_view name) {
   return found->word + "<" + (telling.empty() ? "\u2026" : telling) + ">";
 }
 
+std::string shown_name(const KernelGroup& group) {
+  return group.kind == CommandKind::kernel ? short_kernel_name(group.launch.name) : group.launch.name;
+}
+
 std::string kernel_arguments(std::string_view name) {
   const auto found = !contains(name, '(') ? std::nullopt : short_name(name);
   return found ? std::string(found->arguments) : "";

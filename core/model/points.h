@@ -39,6 +39,8 @@ std::optional<double> relative_half_width(const Measurement& measurement);
 /// "DeviceRadixSortOnesweepKernel<\u2026>". One that says nothing by itself keeps the argument that does:
 /// "vectorized_elementwise_kernel<CUDAFunctor_add>".
 std::string short_kernel_name(std::string_view name);
+/// As short, where it is a kernel's; a copy or fill has its own.
+std::string shown_name(const KernelGroup& group);
 /// Its template arguments: "160, float" of "void many<160, float>(float*)". Empty without any, and of no C++ name.
 std::string kernel_arguments(std::string_view name);
 /// Of the time of all that an execution runs, the part of one of the measurement's kernels, copies or fills. Absent

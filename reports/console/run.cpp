@@ -298,7 +298,7 @@ std::string kernel_lines(const Point& point, const ConsoleStyle& style) {
     const KernelRow& row = rows[i];
     add_row(columns, {{"    " + row.share},
                       {row.time},
-                      {row.launches},
+                      {fmt::format("{} x", row.launches)},
                       row.color ? Cell{row.regime, color::of(*row.color)} : Cell{},
                       {printable(row.limiter)},
                       {printable(row.name)}});

@@ -438,7 +438,7 @@ class ChromeReader {
                       plural(odd_, "event"), odd_ == 1 ? "was" : "were", first_odd_));
     if (unnamed_ > 0)
       timeline_.warnings.push_back(
-          fmt::format("{}: {} no name.", origin_, plural(unnamed_, "slice") + (unnamed_ == 1 ? " has" : " have")));
+          fmt::format("{}: {} no name.", origin_, plural(unnamed_, "slice has", "slices have")));
   }
 
   /// On the tracks of their threads. What Kineto says of itself, in processes that are none, is left out.

@@ -59,6 +59,13 @@ TEST(Units, Percents) {
   EXPECT_EQ(format_percent(11092.63), ">9999 %");
 }
 
+TEST(Units, NounsFollowTheirNumber) {
+  EXPECT_EQ(plural(1, "thread"), "1 thread");
+  EXPECT_EQ(plural(0U, "thread"), "0 threads");
+  EXPECT_EQ(plural(1U, "launch", "launches"), "1 launch");
+  EXPECT_EQ(plural(2, "launch", "launches"), "2 launches");
+}
+
 TEST(Units, CountsAreGrouped) {
   EXPECT_EQ(format_count(131072), "131 072");
   EXPECT_EQ(format_count(999), "999");

@@ -69,9 +69,9 @@ std::vector<ResultTable> operator_tables(const Linked& linked, std::string_view 
     table.notes.push_back(fmt::format("Operators are known of {} of the GPU's time.", format_percent(share(named))));
   if (launches > 0)
     table.notes.push_back(
-        fmt::format("{} lies in {} launch{} of CUDA graphs whose capture the trace does not have. Record from before "
+        fmt::format("{} lies in {} of CUDA graphs whose capture the trace does not have. Record from before "
                     "the capture on.",
-                    format_percent(share(unnamed_graphs)), launches, launches == 1 ? "" : "es"));
+                    format_percent(share(unnamed_graphs)), plural(launches, "launch", "launches")));
   return {table, facts};
 }
 
