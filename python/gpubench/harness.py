@@ -73,9 +73,11 @@ def is_array(thing: Any) -> bool:
 
 
 def bytes_of(thing: Any) -> int:
-    """Bytes of an array or tensor; a number stands for itself, NumPy's too, which have nbytes."""
+    """Bytes of an array or tensor, once where elements share memory (broadcast ones); a number stands for itself, NumPy's too, which have nbytes."""
     try:
         nbytes = thing if isinstance(thing, numbers.Real) else getattr(thing, "nbytes", thing)
+        if isinstance(steps := getattr(thing, "strides", None), tuple) and nbytes is not thing and nbytes:  # NumPy's, in bytes
+            nbytes = min(nbytes, nbytes // math.prod(thing.shape) + sum((length - 1) * abs(step) for length, step in zip(thing.shape, steps)))
     except RuntimeError as error:
         raise TypeError(f"it is not known how many bytes this {type(thing).__name__} has ({str(error).split('.')[0]}); give the bytes as a number") from None
     if not isinstance(nbytes, numbers.Real):

@@ -87,6 +87,15 @@ def test_latency_beside_unknown_flop_is_not_decided(profiler):
     assert "its FLOP are not known" in profile["evidence"] and "state.reads()" in profile["advice"][0]
 
 
+def test_memory_counts_once():
+    row = numpy.ones(1000)
+    for shared, there in ((numpy.broadcast_to(row, (500, 1000)), 8000), (numpy.broadcast_to(1.0, (1000,)), 8),
+                          (numpy.lib.stride_tricks.sliding_window_view(row, 100), 8000)):
+        assert gpubench.harness.bytes_of(shared) == there
+    for apart in (row, row[::-1], row[::2], numpy.ones((20, 50)).T, row[:0], numpy.float32(1)[None], numpy.array(1.0)):
+        assert gpubench.harness.bytes_of(apart) == apart.nbytes
+
+
 def test_lightweight_calls_once_and_is_read_later(profiler):
     result, profile = profiler.profile_with_result(numpy.cos, numpy.zeros(10), lightweight=True)
     assert (result == 1).all() and set(profile) == {"runtime_ms", "regime", "lightweight"}
