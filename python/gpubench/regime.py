@@ -205,7 +205,8 @@ class GPUProfiler:
         else:
             result, seconds = self._timed(call)
             work = Work()
-        work.bytes_read = sum(map(bytes_of, _arrays(arguments)))
+        given, named = arguments
+        work.bytes_read = sum(map(bytes_of, _arrays((given, {key: value for key, value in named.items() if key != "out"}))))
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 

@@ -87,6 +87,12 @@ def test_latency_beside_unknown_flop_is_not_decided(profiler):
     assert "its FLOP are not known" in profile["evidence"] and "state.reads()" in profile["advice"][0]
 
 
+def test_what_an_operation_writes_to_is_not_read(profiler):
+    a, out = numpy.ones(1000), numpy.empty(1000)
+    profile = profiler.profile_operation(numpy.add, a, 1.0, out=out)
+    assert profile["achieved_bandwidth"] * profile["runtime_ms"] * 1e-3 == pytest.approx(16000)
+
+
 def test_memory_counts_once():
     row = numpy.ones(1000)
     for shared, there in ((numpy.broadcast_to(row, (500, 1000)), 8000), (numpy.broadcast_to(1.0, (1000,)), 8),
