@@ -140,9 +140,10 @@ class Stream:
 def refuse_what_runs_nothing(function: Operation, caller: str) -> None:
     """A function whose call only makes something that would run it."""
     name = getattr(function, "__name__", "this callable")
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        kind = "generator" if inspect.isgeneratorfunction(function) else "coroutine"
-        raise TypeError(f"{name} is a {kind} function: a call of it runs nothing. Give {caller}() a function that runs it to its end")
+    for each in (function, type(function).__call__):  # of an object with __call__, that is what runs
+        if inspect.iscoroutinefunction(each) or inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each):
+            kind = "generator" if inspect.isgeneratorfunction(each) else "coroutine"
+            raise TypeError(f"{name} is a {kind} function: a call of it runs nothing. Give {caller}() a function that runs it to its end")
 
 
 def _takes_stream(function: Operation, caller: str) -> bool:

@@ -246,7 +246,12 @@ def test_callables_that_cannot_be_timed_are_refused_in_words(quick):
     def generator():
         yield
 
+    class Later:
+        async def __call__(self):
+            pass
+
     for wrong, said in ((coroutine, "coroutine is a coroutine function: a call of it runs nothing"), (generator, "generator function"),
+                        (Later(), "this callable is a coroutine function"),
                         (None, "takes a callable, not NoneType"), (numpy.add, "add also needs x2"), (lambda stream, n: None, "also needs n")):
         for call in ("measure", "reset"):
             def operation(state, wrong=wrong, call=call):
