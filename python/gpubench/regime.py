@@ -31,6 +31,7 @@ _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two 
 _SURE = 0.95
 _SHORT = 0.005  #: seconds of one call, as it was watched
 _LONG = 2.0
+_CACHE_OVER_MEMORY = 30.0  #: as much more than memory's bandwidth a cache may have
 _DECLARE = "declare what it moves and calculates, as state.reads(), writes() and flops() of gpubench.benchmark do"
 
 
@@ -148,7 +149,14 @@ class GPUProfiler:
             seconds = self._timed(call)[1]()
             if seconds > _LONG:
                 repeatable, why_once = False, f"it takes {seconds:.3g} s, and to measure it takes dozens of calls"
-        point = self._surest(call, work, seconds) if repeatable else self._judged(seconds, work, operation)
+
+        def judged() -> Point:
+            return self._surest(call, work, seconds) if repeatable else self._judged(seconds, work, operation)
+
+        point = judged()
+        if not work.known and work.bytes_read + work.bytes_written > _CACHE_OVER_MEMORY * self.peak_bandwidth * (point.seconds() or seconds):
+            work.bytes_read = work.bytes_written = 0  # it does not go through all of its arguments and results
+            point = judged()
         if point.failure:
             raise OperationFailed(f"The operation ran once, and failed when it was timed: {point.failure}")
         return result, self._profile(point, work, "" if repeatable else why_once)
@@ -271,7 +279,7 @@ class GPUProfiler:
         knows_flops = work.known or flops > 0  # of callables without PyTorch's operators nobody tells them
         bandwidth = moved / seconds if seconds and moved else None
         # What was not counted may be what it does all the time.
-        decided = knows_flops or point.regime != "latency" or bool(point.counters)
+        decided = knows_flops or point.regime not in ("latency", "unknown") or bool(point.counters)
         at_limit = point.achieved if point.regime == "memory" else None
         return {
             "runtime_ms": seconds * 1e3,
@@ -281,7 +289,7 @@ class GPUProfiler:
             "regime": REGIMES[point.regime] if decided else "UNDECIDED",
             "limiter": point.limiter if decided else "",
             "confidence": point.confidence if decided and not why_once else None,  # one time says little of how sure it is
-            "flops_utilization": busy / seconds if seconds and knows_flops else None,
+            "flops_utilization": busy / seconds if seconds and knows_flops and peaks.keys() >= work.flops.keys() else None,
             "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth if bandwidth else None,
             "achieved_flops": flops / seconds if seconds and knows_flops else None,
             "achieved_bandwidth": bandwidth,

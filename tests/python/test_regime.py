@@ -77,9 +77,16 @@ def test_of_undeclared_work_nothing_is_promised(profiler):
         assert profile[key] is None, key
 
 
-def test_latency_beside_unknown_flop_is_not_decided(profiler):
+def test_what_goes_through_little_of_its_arguments_has_no_bytes(profiler):
+    for options in ({}, {"repeatable": True}):
+        profile = profiler.profile_operation(lambda x: x[0], numpy.empty(1 << 32, numpy.int8), **options)
+        assert profile["achieved_bandwidth"] is None and profile["bandwidth_utilization"] is None
+
+
+@pytest.mark.parametrize("regime_of", ["latency", "unknown"])
+def test_latency_beside_unknown_flop_is_not_decided(profiler, regime_of):
     timings = [{"clock": "host", "seconds": {"median": 1e-3, "median_ci95": [1e-3, 1e-3]}}]
-    verdict = {"regime": "latency", "limiter": "latency", "confidence": 0.9, "evidence": "reaches 1 % of DRAM's ceiling"}
+    verdict = {"regime": regime_of, "limiter": "latency", "confidence": 0.9, "evidence": "reaches 1 % of DRAM's ceiling"}
     work = regime.Work()
     work.bytes_read = 8000
     profile = profiler._profile(gpubench.Point({"measurement": {"timings": timings}, "verdict": verdict}), work, "")
@@ -91,6 +98,17 @@ def test_what_an_operation_writes_to_is_not_read(profiler):
     a, out = numpy.ones(1000), numpy.empty(1000)
     profile = profiler.profile_operation(numpy.add, a, 1.0, out=out)
     assert profile["achieved_bandwidth"] * profile["runtime_ms"] * 1e-3 == pytest.approx(16000)
+
+
+def test_flop_of_a_pipe_without_a_ceiling_have_no_share(profiler):
+    timings = [{"clock": "host", "seconds": {"median": 1e-3, "median_ci95": [1e-3, 1e-3]}}]
+    work = regime.Work()
+    work.flops = {"fp32": 10**6}
+    point = gpubench.Point({"measurement": {"timings": timings}, "verdict": {"regime": "latency"}})
+    assert profiler._profile(point, work, "")["flops_utilization"] > 0
+    work.flops["bf16"] = 10**6
+    profile = profiler._profile(point, work, "")
+    assert profile["flops_utilization"] is None and profile["achieved_flops"] == pytest.approx(2e9)
 
 
 def test_memory_counts_once():
