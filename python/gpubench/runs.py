@@ -541,9 +541,9 @@ def doctor() -> dict[str, Any]:
             return cast("dict[str, Any]", json.load(stream))
 
 
-def program(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def program(*words: str, check: bool = True, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the `gpubench` program of this package: program("profile", "--", "python3", "train.py")."""
-    result = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    result = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})})
     if check and result.returncode != 0:
         raise _core.Error(result.stderr.strip() or f"gpubench ended with exit code {result.returncode}.")
     return result
@@ -567,7 +567,9 @@ def calibrate(device: str | None = None, mode: str = "quick", force: bool = Fals
     stored = None if force else calibration(name)
     if stored is not None and (mode == "quick" or stored.data.get("mode") == mode):
         return stored
-    program(f"--calibrate={mode}", f"--device={name}", "--quiet", "--accept-load")
+    # torch.set_num_threads changes those of this process.
+    threads = next(str(each["units"]) for each in devices() if each["id"] == "cpu")
+    program(f"--calibrate={mode}", f"--device={name}", "--quiet", "--accept-load", environment={"OMP_NUM_THREADS": threads})
     text, reason = _core.stored_calibration(name)
     if text is None:
         raise _core.Error(f"{name} was calibrated, and the result cannot be used: {reason}.")

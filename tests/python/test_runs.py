@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in Python: kept, shown, compared."""
+import ctypes
 import json
 import pathlib
 import pickle
@@ -130,6 +131,26 @@ def test_calibrations_are_kept(tmp_path):
     calibration.save(tmp_path / "cpu.json")
     assert gpubench.Calibration.load(tmp_path / "cpu.json").ceilings == calibration.ceilings
     assert "dram" in str(calibration)
+
+
+def test_ceilings_are_those_of_as_many_threads_as_this_process_uses(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    threads = gpubench.devices()[-1]["units"]
+    openmp = ctypes.CDLL("libgomp.so.1")
+    asked = []
+
+    def ran(words, env, **options):
+        asked.append(env["OMP_NUM_THREADS"])
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", ran)
+    try:
+        openmp.omp_set_num_threads(threads + 1)  # as torch.set_num_threads does
+        with pytest.raises(gpubench.Error, match="none is stored"):
+            gpubench.calibrate("cpu")
+    finally:
+        openmp.omp_set_num_threads(threads)
+    assert asked == [str(threads + 1)]
 
 
 def test_devices_and_doctor():
