@@ -145,6 +145,15 @@ def _flops_of(torch: Any, function: Any, packet: Any, arguments: Any, keywords: 
     counter = flop_registry.get(packet)
     if counter is not None:
         return int(counter(*arguments, **keywords, out_val=result)), True
+    name = function._schema.name.split("::")[-1]
+    if "_rnn" in name:  # of cuDNN, MIOpen and oneDNN: every element of the weight matrices for every row of the input
+        weights = arguments[1] if isinstance(arguments[1], (list, tuple)) else arguments[1:3]
+        rows = arguments[0].numel() // arguments[0].shape[-1]
+        return (4 if "backward" in name else 2) * rows * sum(each.numel() for each in weights if each.ndim > 1), True
+    if name.startswith("_fft_"):  # 5 n log2 n, and half of it where one side is real
+        whole = result if name == "_fft_c2r" else arguments[0]
+        length = math.prod(whole.shape[each] for each in arguments[1])
+        return int((5 if name == "_fft_c2c" else 2.5) * whole.numel() * math.log2(max(1, length))), False
     if not isinstance(result, torch.Tensor):
         result = next((each for each in result if isinstance(each, torch.Tensor)), None) if isinstance(
             result, (tuple, list)) else None

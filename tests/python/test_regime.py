@@ -227,6 +227,20 @@ class TestWork:
         a = self.torch.ones(30, 40, dtype=self.torch.complex64)
         assert self.of(lambda: a @ a.T).flops == {"fp32": 8 * 30 * 40 * 30}
 
+    def test_recurrent_layers_multiply_matrices(self):
+        lstm, x = self.torch.nn.LSTM(32, 64), self.torch.ones(20, 8, 32)
+        products = 2 * 20 * 8 * 4 * 64 * (32 + 64)
+        assert products <= self.of(lambda: lstm(x)).flops["fp32"] < 1.1 * products
+        loss = lstm(x)[0].sum()
+        assert 2 * products <= self.of(loss.backward).flops["fp32"] < 2.2 * products
+
+    def test_fourier_transforms_calculate(self):
+        x = self.torch.ones(3, 1024)
+        for transform, flops in ((self.torch.fft.rfft, 2.5), (self.torch.fft.irfft, 2.5), (self.torch.fft.fft, 5)):
+            given = self.torch.fft.rfft(x) if transform is self.torch.fft.irfft else x.cfloat() if flops == 5 else x
+            assert self.of(lambda: transform(given)).flops == {"fp32": flops * 3 * 1024 * 10}
+        assert self.of(lambda: self.torch.fft.rfft2(x[:2])).flops == {"fp32": 2.5 * 2048 * 11}
+
     def test_broadcast_counts_what_is_there(self):
         a, b = self.torch.ones(1000, 1000), self.torch.ones(1000)
         assert self.of(lambda: a + b.expand(1000, 1000)).bytes_read == 4_000_000 + 4_000
