@@ -10,7 +10,9 @@ Each run that is kept tells how far runs differ, so that smaller changes are fou
 """
 from __future__ import annotations
 
+import argparse
 import json
+import math
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -211,7 +213,13 @@ _NOISE = {"assumed": "as assumed of a single stored run", "processes": "as the s
 
 def _share(text: str) -> float:
     """10% as 0.1; without the sign it is per cent, too."""
-    return float(text.rstrip("%")) / 100.0
+    try:
+        share = float(text.rstrip("%")) / 100.0
+    except ValueError:
+        share = math.nan
+    if not 0.0 <= share < math.inf:
+        raise argparse.ArgumentTypeError(f"it takes a percentage, as 10%, not {text!r}")
+    return share
 
 
 def _several(things: Any) -> tuple[Any, ...]:

@@ -207,3 +207,6 @@ harness.run = lambda *chosen, **given: load("slow.json")
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-threshold=10%", "-k", "test_add")
     assert done.returncode == 1 and "test_add is over the threshold of 10%: 1.65" in done.stdout, done.stdout
     assert pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-threshold=70%", "-k", "test_add").returncode == 0
+    for wrong in ("nan", "-5%", "ten"):
+        done = pytest_in(tmp_path, quick, "--gpubench-store=store", f"--gpubench-threshold={wrong}")
+        assert done.returncode == 4 and f"takes a percentage, as 10%, not '{wrong}'" in done.stderr, done.stderr
