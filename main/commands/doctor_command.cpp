@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What works on this machine, and what does not.
 
+#include <fmt/format.h>
+
+#include "calibrate/calibrate.h"
 #include "core/storage/storage.h"
 #include "doctor/doctor.h"
 #include "main/cli/command.h"
@@ -12,7 +15,16 @@ namespace gpubench {
 namespace {
 
 int run_doctor(const Options& options) {
-  const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
+  std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
+  const auto kept = calibrate::cache_directory();
+  lines.push_back(
+      {.section = "host",
+       .check = "calibrations",
+       .light = kept ? doctor::Light::green : doctor::Light::yellow,
+       .found = kept ? fmt::format("kept in {}", kept->string()) : "not kept: there is no folder for them",
+       .remedy = kept ? "" : "Set HOME or XDG_CACHE_HOME to an absolute path. Without it each run measures ceilings.",
+       .value = std::nullopt,
+       .method = ""});
   if (!options.quiet) show(doctor::console(lines, stdout_style(options)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
   write_each(options.outputs, options.quiet, [&](const std::string& file) { storage::write_file(file, text); });
