@@ -52,11 +52,13 @@ std::string time_left(double elapsed, double done) {
 // A handler reaches nothing but what is global.
 volatile std::sig_atomic_t noted_signal = 0;
 const char* volatile words = nullptr;
+volatile std::sig_atomic_t ends_at_once = 0;
 
 extern "C" void note_signal(int number) {
   noted_signal = number;
   const char* const text = words;
   if (text != nullptr) (void)!::write(STDERR_FILENO, text, std::strlen(text));  // no help if it fails
+  if (ends_at_once != 0) (void)std::raise(number);                              // of SA_RESETHAND: as usual
 }
 
 ConsoleStyle style_of(int descriptor, const Options& options) {
@@ -112,9 +114,10 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-Interruption::Interruption(const char* say) {
+Interruption::Interruption(const char* say, bool ends) : words_before_(words), ended_before_(ends_at_once != 0) {
   noted_signal = 0;
-  words = say;
+  if (say != nullptr) words = say;
+  ends_at_once = ends ? 1 : 0;
   struct sigaction action {};
   action.sa_handler = note_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waiting ends when a signal comes
@@ -127,6 +130,8 @@ Interruption::Interruption(const char* say) {
 
 Interruption::~Interruption() {
   for (std::size_t i = 0; i < signals.size(); ++i) (void)sigaction(signals[i], &previous_[i], nullptr);
+  words = words_before_;
+  ends_at_once = ended_before_ ? 1 : 0;
 }
 
 int Interruption::noted() { return noted_signal; }

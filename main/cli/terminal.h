@@ -50,11 +50,12 @@ class ProgressLine {
   double last_step_ = 0.0;
 };
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP is only noted (and `say` written to standard error, unless
-/// null); a second one ends the process as usual. Ignored signals stay ignored. One at a time.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP is only noted, and `say` (null: the outer one's) written to
+/// standard error; a second one ends the process as usual. With `ends` the first one does. Ignored signals stay
+/// ignored.
 class Interruption {
  public:
-  explicit Interruption(const char* say);
+  explicit Interruption(const char* say, bool ends = false);
   ~Interruption();
   Interruption& operator=(Interruption&&) = delete;  ///< not copied, not moved
 
@@ -67,6 +68,8 @@ class Interruption {
  private:
   static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
   std::array<struct sigaction, 3> previous_{};
+  const char* words_before_;
+  bool ended_before_;
 };
 
 }  // namespace gpubench

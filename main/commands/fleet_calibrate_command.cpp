@@ -146,6 +146,10 @@ int fleet_calibrate(const FleetCalibrateOptions& options) {
   if (speaks && options.links && steps->kind() != "MPI")
     say("links between hosts are not measured: that takes MPI, and steps are kept by files");
   if (speaks) say(fmt::format("{} ranks, steps by {}, results in {}", part.place.ranks, steps->kind(), options.folder));
+  const std::string words =
+      fmt::format("\ngpubench: rank {} stopped. What it measured in whole phases is in {}.\n", part.place.rank,
+                  (part.folder / fleet::rank_file_name(part.place.rank)).string());
+  const Interruption interruption(words.c_str(), true);
   const fleet::RankResult result = fleet::take_part(part, device, *steps, measure_for(options, device));
   for (const std::string& lost : result.lost) say(lost);
   if (!result.failure.empty()) say(fmt::format("rank {} on {}: {}", result.rank, result.node, result.failure));

@@ -227,7 +227,12 @@ void compare_several_gpus(const Options& options, Run& run) {
 int calibrate_only(const RunOptions& options, const std::vector<Device>& devices, Run run) {
   int code = exit_codes::fine;
   for (const Device& device : devices) {
+    const std::string words = fmt::format(
+        "\ngpubench: stopped. A calibration is stored when all of it is measured; of this one of {} nothing is kept.\n",
+        device.id);
+    std::optional<Interruption> interruption(std::in_place, words.c_str(), true);
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
+    interruption.reset();
     if (!options.quiet) show(reports::console(calibration, stdout_style(options)));
     code = std::max(code, keep_in_cache(calibration, options));
     run.devices.push_back(device);

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -227,6 +228,16 @@ def get_inputs():
         (one,), _ = quickly(MATMUL, SAME, calibration=slow)
         self.assertEqual((one.verdict, one.reason), ("refused", "floor"))
         self.assertIsNone(one.speedup)
+
+    def test_what_is_stopped_says_what_is_kept(self):
+        slow = self.put("slow.py", "import time\ndef candidate(a, b):\n    time.sleep(3600)\n")
+        for options, kept in (((f"--resume={self.folder}/verdicts",), f"their verdicts are in {self.folder}/verdicts, and the same command goes on"),
+                              ((), "to keep verdicts: --resume=FOLDER")):
+            with subprocess.Popen([os.environ["GPUBENCH"], "judge", MATMUL, ZEROS, slow, "--json", *QUICK, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                self.assertEqual(json.loads(process.stdout.readline())["verdict"], "wrong")
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.communicate()[1], f"\ngpubench: stopped after 1 of 2 candidates; {kept}\n")
+                self.assertEqual(process.returncode, 130)
 
     def test_verdicts_are_kept_by_content(self):
         mine = self.put("mine.py", SAME.read_text())

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import command_line_page
@@ -261,10 +262,12 @@ class CommandLine(CommandLineTest):
     def test_an_interrupted_calibration_leaves_the_old_file_whole(self):
         text = self.cached[0].read_text()
         process = subprocess.Popen([str(GPUBENCH), "--device=cpu", "--calibrate"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        process.stderr.readline()  # it has begun
+        process.stderr.readline()
+        time.sleep(1.0)  # it has begun
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=300)
-        self.assertNotEqual(process.returncode, 0)
+        said = process.communicate(timeout=300)[1]
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertIn("gpubench: stopped. A calibration is stored when all of it is measured; of this one of cpu nothing is kept.\n", said)
         self.assertEqual(self.cached[0].read_text(), text)
         self.assertEqual(list(self.cached[0].parent.glob("*.json")), self.cached)
 
@@ -564,6 +567,8 @@ class CommandLine(CommandLineTest):
         out = self.folder / "doctor.json"
         result = self.stored("doctor", f"--out={out}")
         document = json.loads(out.read_text())
+        kept = [check["found"] for check in document["checks"] if check["check"] == "calibrations"]
+        self.assertEqual(kept, [f"kept in {self.cached[0].parent}"])
         states = [check["state"] for check in document["checks"]]
         self.assertEqual(result.returncode, 2 if "red" in states else 0, result.stderr)
         self.assertNotIn("\x1b", result.stdout)

@@ -55,6 +55,14 @@ class Fleet(unittest.TestCase):
     def troubles(self, kind):
         return [one["text"] for one in joined(self.folder)[1]["troubles"] if one["kind"] == kind]
 
+    def test_a_rank_that_is_stopped_says_what_is_kept(self):
+        rank = self.start([0], of=1)[0]
+        self.wait_for(0, "{")
+        rank.send_signal(signal.SIGINT)
+        code, said = self.ends({0: rank})[0]
+        self.assertEqual(code, -signal.SIGINT)
+        self.assertIn(f"gpubench: rank 0 stopped. What it measured in whole phases is in {self.folder}/rank-000000.jsonl.\n", said)
+
     def test_whole_campaign_by_files(self):
         ends = self.ends(self.start())
         self.assertEqual({code for code, _ in ends.values()}, {0}, ends)

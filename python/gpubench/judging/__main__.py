@@ -91,14 +91,19 @@ def _run(chosen: Any) -> int:
     found, notes, count = _results(chosen)
     results = []
     output = _Output()
-    for result in found:
-        results.append(result)
-        if chosen.json:
-            output.say(json.dumps(result.to_dict()) + "\n")
-            if output.trouble is not None and not chosen.out:
-                break
-        elif not chosen.quiet and sys.stderr.isatty():
-            print(f"{len(results)} of {count}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
+    try:
+        for result in found:
+            results.append(result)
+            if chosen.json:
+                output.say(json.dumps(result.to_dict()) + "\n")
+                if output.trouble is not None and not chosen.out:
+                    break
+            elif not chosen.quiet and sys.stderr.isatty():
+                print(f"{len(results)} of {count}: {result.candidate!r} is {result.verdict}", file=sys.stderr)
+    except KeyboardInterrupt:
+        kept = f"their verdicts are in {chosen.resume}, and the same command goes on" if chosen.resume else "to keep verdicts: --resume=FOLDER"
+        print(f"\ngpubench: stopped after {len(results)} of {count} candidates; {kept}", file=sys.stderr)
+        raise
     ordered = rank(results)
     if not chosen.json and not chosen.quiet:
         output.say(lines_of(ordered, chosen.width or shutil.get_terminal_size((100, 24)).columns))
