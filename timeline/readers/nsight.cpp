@@ -166,7 +166,7 @@ class NsightReader {
     });
   }
 
-  /// A slice from columns 0 and 1; absent where these are no times.
+  /// A slice from columns 0 and 1; absent where these are no times. A call or a range without an end goes on.
   Slice* add(const Row& row, std::optional<std::uint32_t> track, std::uint32_t name, SliceKind kind) {
     const auto start = row.number(0), end = row.number(1);
     Slice* const slice =
@@ -192,7 +192,7 @@ class NsightReader {
   Slice* add_work(const Row& row, std::uint32_t name, SliceKind kind) {
     const auto track = track_of(TrackKind::stream, pid_of(row.number(5).value_or(0)), row.number(2).value_or(-1),
                                 row.number(3).value_or(0));
-    Slice* const slice = add(row, track, name, kind);
+    Slice* const slice = add(row, row.number(1) ? track : std::nullopt, name, kind);
     if (slice != nullptr) {
       slice->correlation = to_uint32(row.number(4));
       slice->in_graph = row.number(6).value_or(0) != 0;

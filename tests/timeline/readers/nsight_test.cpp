@@ -114,6 +114,16 @@ TEST_F(Nsight, gives_gpus_the_names_that_each_process_has_for_them) {
   EXPECT_EQ(read().gpus.at(0).name, "NVIDIA T4");
 }
 
+TEST_F(Nsight, leaves_work_out_whose_end_is_not_known) {
+  execute(tables +
+          "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = NULL; UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = NULL;"
+          "UPDATE NVTX_EVENTS SET end = NULL WHERE text = 'forward'");
+  const Timeline timeline = read();
+  EXPECT_THAT(timeline::analyze(timeline).gpus, IsEmpty());
+  EXPECT_THAT(timeline.warnings, ElementsAre(HasSubstr("3 events without a usable time or place were left out")));
+  EXPECT_TRUE(timeline.slices.at(1).open);
+}
+
 TEST_F(Nsight, of_other_versions_takes_what_there_is) {
   execute(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, shortName INTEGER);"
