@@ -25,6 +25,18 @@ _MOVES = {"clone", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "consta
           "slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter", *_OVERWRITES, *_LOOKUPS} - _DRAWS
 
 
+_VECTOR_PRODUCTS = {"mv", "addmv", "dot", "vdot", "inner"}
+_NAMESPACES = {"aten", "prims", "c10d", "_c10d_functional"}  #: of operators that are known here
+#: Whose FLOP no rule here tells.
+_UNTOLD = {"_transformer_encoder_layer_fwd", "_native_multi_head_attention", "cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve"}
+
+
+def _is_untold(function: Any) -> bool:
+    """Whether nothing is known of its FLOP: of others' operators, and of decompositions of matrices."""
+    namespace, name = function._schema.name.split("::")
+    return namespace not in _NAMESPACES or name in _UNTOLD or name.startswith(("linalg_", "_linalg_")) and "norm" not in name
+
+
 def _copies_a_view(name: str) -> bool:
     return name.endswith("_copy") and name not in ("_to_copy", "index_copy")
 
@@ -70,6 +82,7 @@ class Work:
         self.random_updates = 0
         self.random_bytes = 0
         self.operators: list[str] = []
+        self.untold = ""  #: an operator whose FLOP are not known
         self.why_not_repeatable = ""
         self.draws_random = ""
         self._made: set[int] = set()
@@ -154,15 +167,20 @@ def _flops_of(torch: Any, function: Any, packet: Any, arguments: Any, keywords: 
         whole = result if name == "_fft_c2r" else arguments[0]
         length = math.prod(whole.shape[each] for each in arguments[1])
         return int((5 if name == "_fft_c2c" else 2.5) * whole.numel() * math.log2(max(1, length))), False
+    if name == "_int_mm":
+        return 2 * arguments[0].numel() * arguments[1].shape[1], True
+    if name.startswith("_foreach_"):
+        return sum(each.numel() for each in result or arguments[0] if each.is_floating_point()), False
     if not isinstance(result, torch.Tensor):
         result = next((each for each in result if isinstance(each, torch.Tensor)), None) if isinstance(
             result, (tuple, list)) else None
-    if result is None or not result.is_floating_point():
+    if result is None or not (result.is_floating_point() or result.is_complex()):
         return 0, False
+    each_takes = 2 if result.is_complex() or name in _VECTOR_PRODUCTS else 1
     if torch.Tag.pointwise in function.tags:
-        return int(result.numel()), False
+        return each_takes * int(result.numel()), False
     largest = max((each.numel() for each in arguments if isinstance(each, torch.Tensor)), default=0)
-    return int(max(largest, result.numel())), False
+    return each_takes * int(max(largest, result.numel())), False
 
 
 @functools.cache
@@ -203,6 +221,7 @@ def _watcher() -> Any:
             if is_view or name in _NO_TRAFFIC or not outputs:
                 return
             work.operators.append(name)
+            work.untold = work.untold or name * _is_untold(operator)
             if schema.is_mutable and not name.endswith("_out") and "out" not in keywords and not work.made_all(changed):
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
             if torch._C._current_graph_task_id() != -1:
@@ -212,7 +231,7 @@ def _watcher() -> Any:
             inputs = [each for key, value in [*enumerate(args), *keywords.items()] if key != "out"
                       for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
             written = sum(map(work.tensor_bytes, outputs))
-            read = sum(map(work.tensor_bytes, inputs))
+            read = sum(map(work.tensor_bytes, {id(each): each for each in inputs}.values()))
             table = max((each.numel() * each.element_size() for each in inputs), default=0)
             if name in _GATHERS:
                 gathered = inputs[1].numel() * outputs[0].shape[-1] if name in _BAGS else outputs[0].numel()
@@ -249,7 +268,7 @@ def _watcher() -> Any:
             if matrix and outputs[0].is_complex():
                 flops *= 4  # PyTorch counts a complex multiplication as a real one
             if flops:
-                floating = next((each for each in [*inputs, *outputs] if each.is_floating_point()), outputs[0])
+                floating = next((each for each in [*inputs, *outputs] if each.is_floating_point()), [*inputs, *outputs][0])
                 pipe = _matrix_pipe(torch, floating.dtype, name, outputs[0].is_cuda) if matrix else pipe_of(floating.dtype)
                 work.flops[pipe] = work.flops.get(pipe, 0) + flops
 

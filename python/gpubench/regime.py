@@ -214,7 +214,8 @@ class GPUProfiler:
             result, seconds = self._timed(call)
             work = Work()
         given, named = arguments
-        work.bytes_read = sum(map(bytes_of, _arrays((given, {key: value for key, value in named.items() if key != "out"}))))
+        read = _arrays((given, {key: value for key, value in named.items() if key != "out"}))
+        work.bytes_read = sum(map(bytes_of, {id(each): each for each in read}.values()))
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 
@@ -276,7 +277,7 @@ class GPUProfiler:
         flops = sum(work.flops.values())
         peaks = self.peak_flops
         busy = sum(count / peaks[pipe] for pipe, count in work.flops.items() if pipe in peaks)
-        knows_flops = work.known or flops > 0  # of callables without PyTorch's operators nobody tells them
+        knows_flops = (work.known or flops > 0) and not work.untold  # of callables without PyTorch's operators nobody tells them
         bandwidth = moved / seconds if seconds and moved else None
         # What was not counted may be what it does all the time.
         decided = knows_flops or point.regime not in ("latency", "unknown") or bool(point.counters)
@@ -296,7 +297,7 @@ class GPUProfiler:
             "compute_intensity": flops / moved if moved and knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
-            "evidence": point.evidence + ("" if decided else "; its FLOP are not known, and may be what limits it"),
+            "evidence": point.evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),
             "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if decided and (moved or flops) else [_DECLARE],
             "operators": list(work.operators),
             "method": point.method(main),

@@ -96,7 +96,7 @@ def test_latency_beside_unknown_flop_is_not_decided(profiler, regime_of):
 
 def test_what_an_operation_writes_to_is_not_read(profiler):
     a, out = numpy.ones(1000), numpy.empty(1000)
-    profile = profiler.profile_operation(numpy.add, a, 1.0, out=out)
+    profile = profiler.profile_operation(numpy.add, a, a, out=out)  # and what is given twice is read once
     assert profile["achieved_bandwidth"] * profile["runtime_ms"] * 1e-3 == pytest.approx(16000)
 
 
@@ -226,6 +226,33 @@ class TestWork:
     def test_a_product_of_complex_numbers_is_four_of_real_ones(self):
         a = self.torch.ones(30, 40, dtype=self.torch.complex64)
         assert self.of(lambda: a @ a.T).flops == {"fp32": 8 * 30 * 40 * 30}
+
+    def test_flop_of_operators_of_all_kinds(self):
+        torch = self.torch
+        a, v, z = torch.ones(30, 40), torch.ones(40), torch.ones(40, dtype=torch.complex64)
+        for function, flops in ((lambda: a @ v, {"fp32": 2 * 30 * 40}), (lambda: v @ v, {"fp32": 80}), (lambda: z + z, {"fp32": 80}),
+                                (lambda: torch._foreach_add([v, a], 1.0), {"fp32": 1240}), (lambda: torch._foreach_mul_([v, a], 1.0), {"fp32": 1240})):
+            assert self.of(function).flops == flops
+        bytes_ = torch.ones(32, 32, dtype=torch.int8)
+        assert sum(self.of(lambda: torch._int_mm(bytes_, bytes_)).flops.values()) == 2 * 32**3
+
+    def test_what_is_not_known_of_an_operator_is_not_made_up(self, profiler):
+        torch = self.torch
+        a = torch.eye(40)
+        assert self.of(lambda: torch.linalg.inv(a)).untold == "linalg_inv_ex" and self.of(lambda: torch.linalg.norm(a)).untold == ""
+
+        @torch.library.custom_op("gpubench_tests::cube", mutates_args=())
+        def cube(x: torch.Tensor) -> torch.Tensor:
+            return x.clone() @ x @ x
+
+        profile = profiler.profile_operation(lambda: cube(a) + 1)
+        assert profile["flops_utilization"] is None and profile["achieved_flops"] is None and profile["achieved_bandwidth"] > 0
+        if profile["regime"] == "UNDECIDED":
+            assert "the FLOP of cube are not known" in profile["evidence"], profile
+
+    def test_a_tensor_that_is_given_twice_is_read_once(self):
+        a = self.torch.ones(1000)
+        assert self.of(lambda: a + a).bytes_read == 4000
 
     def test_recurrent_layers_multiply_matrices(self):
         lstm, x = self.torch.nn.LSTM(32, 64), self.torch.ones(20, 8, 32)
