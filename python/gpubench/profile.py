@@ -114,9 +114,10 @@ class GmpProfiler:
         return lambda function: self._decorate(function, name or function.__qualname__)
 
     def _decorate(self, function: Function, name: str) -> Function:
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(f"profile_function cannot time the coroutine {name}: between its awaits others run. Use profile_range inside of it, "
-                            "around what has no await")
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            kind, pause = ("coroutine", "await") if inspect.iscoroutinefunction(function) else ("generator", "yield")
+            raise TypeError(f"profile_function cannot time the {kind} {name}: between its {pause}s others run. Use profile_range inside of it, "
+                            f"around what has no {pause}")
         called = _Range(name)
 
         @functools.wraps(function)

@@ -65,10 +65,15 @@ def test_names_and_functions_that_cannot_be_ranges_are_refused(profiler):
     async def waits():
         pass
 
+    def gives():
+        yield
+
     with pytest.raises(TypeError, match="a text, not int"):
         profiler.profile_range(3)
     with pytest.raises(TypeError, match="cannot time the coroutine .*waits"):
         profiler.profile_function(waits)
+    with pytest.raises(TypeError, match="cannot time the generator .*yields.*around what has no yield"):
+        profiler.profile_function(gives)
 
 
 def test_threads_have_stacks_of_their_own(profiler):
