@@ -114,7 +114,10 @@ class Timeline:
 
     def write(self, file: PathLike) -> None:
         """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
-        self._core.write(os.fspath(file))
+        name = os.fspath(file)
+        if not name.endswith((".perfetto-trace", ".json")):
+            raise _core.WriteError(f"{name}: cannot be written: a timeline is written as .perfetto-trace or .json")
+        self._core.write(name)
 
     def html(self) -> str:
         """The timeline as one page, which needs no network."""

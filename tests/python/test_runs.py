@@ -168,6 +168,9 @@ def test_a_chrome_trace_is_a_timeline(tmp_path):
     assert timeline.findings == [each["text"] for each in timeline.table("summary")]
     timeline.write(tmp_path / "again.json")
     assert "kernel" in (tmp_path / "again.json").read_text()
+    for other in ("again.json.gz", "again.html"):
+        with pytest.raises(gpubench.WriteError, match="written as .perfetto-trace or .json$"):
+            timeline.write(tmp_path / other)
     bundle = timeline._repr_mimebundle_()
     assert "<iframe srcdoc=" in bundle["text/html"] and "kernel" in bundle["text/plain"]
 
