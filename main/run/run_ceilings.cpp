@@ -17,6 +17,7 @@
 #include "gpubench/version.h"
 #include "main/cli/output.h"
 #include "main/cli/terminal.h"
+#include "main/embedding.h"
 #include "main/run/run_options.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
@@ -248,8 +249,10 @@ int calibrate_only(const RunOptions& options, const std::vector<Device>& devices
 void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
   const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::gpu; };
-  // A worker is not to be left behind.
-  if (!isolated && std::ranges::any_of(run.devices, is_gpu)) interruption.emplace(nullptr);
+  // A worker is not to be left behind. A program that this is embedded in is not to be ended.
+  const bool has_worker = std::ranges::any_of(run.devices, is_gpu);
+  if (!isolated && (has_worker || !embedding().finished))
+    interruption.emplace("\ngpubench: stopped; of a calibration half done nothing is kept\n", !has_worker);
   for (const Device& device : run.devices) {
     run.calibrations.push_back(
         CeilingFinder{device, options, quiet, isolated || is_gpu(device), run.warnings}.find(earlier));

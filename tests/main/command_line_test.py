@@ -271,6 +271,16 @@ class CommandLine(CommandLineTest):
         self.assertEqual(self.cached[0].read_text(), text)
         self.assertEqual(list(self.cached[0].parent.glob("*.json")), self.cached)
 
+    def test_a_run_that_is_interrupted_while_it_calibrates_says_so(self):
+        process = subprocess.Popen([str(GPUBENCH), "--device=cpu", "--filter=^copy/n:1024/"], env={**self.environment, "XDG_CACHE_HOME": str(self.folder / "new")},
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while "measuring a quick one" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=300)[1]
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(said, "\ngpubench: stopped; of a calibration half done nothing is kept\n")
+
     def test_a_calibration_of_another_state_is_measured_anew(self):
         text = self.cached[0].read_text()
         document = json.loads(text)
