@@ -51,7 +51,32 @@ struct Sequence {
   std::vector<std::uint32_t> names, slices;
 };
 
-Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
+/// To the one of this time.
+void add_work(const Slice& work, std::int64_t time_ns, Iterations& to) {
+  const std::int64_t place = to.at(time_ns);
+  if (place < 0) return;
+  ++to.all[static_cast<std::size_t>(place)].works;
+  to.all[static_cast<std::size_t>(place)].work_ns += work.duration_ns;
+}
+
+/// Kernels of several GPUs stand in another order in each turn.
+Sequence of_busiest_gpu(const Timeline& timeline, const Sequence& all) {
+  std::map<std::int64_t, std::int64_t> busy_ns;
+  const auto device_of = [&](std::uint32_t i) { return timeline.tracks[timeline.slices[i].track].device; };
+  for (const std::uint32_t i : all.slices) busy_ns[device_of(i)] += timeline.slices[i].duration_ns;
+  if (busy_ns.size() < 2) return all;
+  const auto busiest = std::ranges::max_element(busy_ns, {}, [](const auto& one) { return one.second; });
+  Sequence result;
+  for (std::size_t k = 0; k < all.slices.size(); ++k) {
+    if (device_of(all.slices[k]) != busiest->first) continue;
+    result.names.push_back(all.names[k]);
+    result.slices.push_back(all.slices[k]);
+  }
+  return result;
+}
+
+Iterations by_period(const Timeline& timeline, const Sequence& of_all_gpus) {
+  const Sequence sequence = of_busiest_gpu(timeline, of_all_gpus);
   Iterations result;
   // Kernels tell what repeats. Copies weigh next to nothing, as uploads at the start may take longer than all else, and
   // so does communication, which lasts until the last rank is there.
@@ -78,6 +103,10 @@ Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
     result.all.push_back(iteration);
     end = turn.end();
   }
+  if (sequence.slices.size() < of_all_gpus.slices.size()) {
+    for (Iteration& one : result.all) one.works = one.work_ns = 0;
+    for (const std::uint32_t i : of_all_gpus.slices) add_work(timeline.slices[i], timeline.slices[i].start_ns, result);
+  }
   const std::size_t size = turns[turns.size() / 2].size;
   result.by = size == 1 ? "a kernel that repeats" : fmt::format("{} kernels, copies and fills that repeat", size);
   result.of_work = true;
@@ -89,10 +118,7 @@ void add_works(const Linked& linked, const Sequence& sequence, Iterations& to) {
   for (const std::uint32_t i : sequence.slices) {
     const Slice& slice = linked.timeline.slices[i];
     const Slice* const call = linked.call_of(i);
-    const std::int64_t place = to.at(call == nullptr ? slice.start_ns : call->start_ns);
-    if (place < 0) continue;
-    ++to.all[static_cast<std::size_t>(place)].works;
-    to.all[static_cast<std::size_t>(place)].work_ns += slice.duration_ns;
+    add_work(slice, call == nullptr ? slice.start_ns : call->start_ns, to);
   }
 }
 

@@ -111,6 +111,24 @@ void add_step(Sample& sample, std::int64_t at, int kernels, const char* optimize
   sample.kernel(at + 82, at + 84, at + 85, at + 86, "foreach");
 }
 
+TEST(Iterations, of_one_process_with_several_gpus_are_those_of_one_of_them) {
+  Sample sample;
+  for (int device = 0; device < 4; ++device) {
+    const std::uint32_t stream = sample.track(TrackKind::stream, device, 9, "stream 9");
+    for (int i = 0; i < 8; ++i) {
+      const std::int64_t at = i * 1000 + (i * 7 + device * 5) % 11 + device;  // in another order each time
+      sample.slice(SliceKind::kernel, stream, at, at + 200, "gemm");
+      sample.slice(SliceKind::kernel, stream, at + 201, at + 300 + (device == 2), "relu");
+      sample.slice(SliceKind::kernel, stream, at + 301, at + 700, "adam");
+    }
+  }
+  const auto all = timeline::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "3 kernels, copies and fills that repeat");
+  ASSERT_THAT(all[0].all, SizeIs(8));
+  EXPECT_NEAR(static_cast<double>(all[0].all[3].works), 12, 3) << "of all GPUs";
+}
+
 TEST(Iterations, end_with_the_step_of_an_optimizer_where_it_is_told) {
   Sample sample;
   for (int i = 0; i < 6; ++i) add_step(sample, i * 100, 10 + i % 3, "AdamW.step");  // no two neighbours have like work
