@@ -478,6 +478,15 @@ class ChromeReader {
         graphs.emplace_back(track.process, slice.correlation);
     }
     const auto main = static_cast<std::uint32_t>(std::ranges::max_element(launches) - launches.begin());
+    const auto launching = std::ranges::count_if(launches, [](std::size_t count) { return count > 0; });
+    bool is_kinetos = false;
+    for (std::size_t i = 0; i < of_nobody_.size(); ++i)
+      is_kinetos = is_kinetos || (of_nobody_[i] && timeline_.tracks[i].kind == TrackKind::stream);
+    if (launching > 1 && is_kinetos)
+      timeline_.warnings.push_back(fmt::format(
+          "{}: {} processes launch work, and the trace does not say whose each kernel is: all is taken for that of "
+          "process {}. Give one file of each process.",
+          origin_, launching, timeline_.processes[main].id));
     // Kineto does not say which kernels a graph launched; their launch does.
     std::unordered_set<std::uint32_t> of_main;
     for (const auto& [process, correlation] : graphs)

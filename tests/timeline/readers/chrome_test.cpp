@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -480,6 +481,21 @@ TEST(ChromeReader, knows_the_categories_of_older_kinetos_and_of_other_accelerato
   EXPECT_EQ(timeline.slices[2].kind, timeline::SliceKind::kernel);
   EXPECT_EQ(timeline.tracks[timeline.slices[2].track].device, 17);
   EXPECT_EQ(timeline.slices[3].kind, timeline::SliceKind::other) << "it waits";
+}
+
+TEST(ChromeReader, says_that_it_does_not_know_whose_the_kernels_of_several_processes_are) {
+  const std::string kernel =
+      R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20,"dur":5,"args":{"device":0,"stream":7,"correlation":1}})";
+  const auto launch = [](int process) {
+    return fmt::format(
+        R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":{},"tid":1,"ts":10,"dur":5,"args":{{"correlation":1}}}})",
+        process);
+  };
+  const auto warnings = [](const std::string& events) { return of_events(events).warnings; };
+  EXPECT_THAT(warnings(launch(100) + "," + launch(200) + "," + kernel),
+              ElementsAre(HasSubstr("2 processes launch work, and the trace does not say whose each kernel is: all is "
+                                    "taken for that of process 100. Give one file of each process.")));
+  EXPECT_THAT(warnings(launch(100) + "," + kernel), IsEmpty());
 }
 
 TEST(ChromeReader, shows_amds_kernels_of_bfloat16_as_in_the_source) {
