@@ -245,7 +245,10 @@ class PerfettoReader {
                 event::old_ending_flow, point);
     Described* const track = described(uuid);
     if (track == nullptr) return false;
-    if (type == event::end) return close_slice(timeline_.slices, track->open, now);
+    if (type == event::end) {
+      if (!close_slice(timeline_.slices, track->open, now)) late_ends_.emplace_back(now, uuid);
+      return true;
+    }
     slice.name = own_name.empty() ? sequence.text(interned::names, name)
                                   : timeline_.names.number(own_name.substr(0, max_name_bytes));
     if (type == event::instant && memory.bytes != 0 && timeline_.names.text(slice.name) == annotation::memory) {
@@ -349,6 +352,9 @@ class PerfettoReader {
   }
 
   void finish() {
+    std::ranges::sort(late_ends_);  // those that stood before their begins, as threads share a track
+    for (const auto& [time_ns, uuid] : late_ends_)
+      if (!close_slice(timeline_.slices, described_[uuid].open, time_ns)) builder_.leave_out();
     for (auto& [uuid, track] : described_) {
       if (!track.samples.empty())
         timeline_.counters.push_back({process_of(&track), track.name, track.unit, std::move(track.samples)});
@@ -426,6 +432,7 @@ class PerfettoReader {
   std::map<std::int32_t, std::string> process_names_;
   std::map<std::int32_t, std::uint32_t> processes_;
   std::vector<Point> points_;
+  std::vector<std::pair<std::int64_t, std::uint64_t>> late_ends_;  // time and track
   std::uint64_t packets_ = 0;
 };
 

@@ -61,6 +61,21 @@ TEST(PerfettoReader, reads_what_the_official_schema_writes) {
   EXPECT_EQ(program.gpus[0].launches, 1);
 }
 
+TEST(PerfettoReader, pairs_begins_and_ends_in_any_order) {
+  const auto packet = [](char time, char type) {  // of track 77
+    const char bytes[] = {10, 10, 0x40, time, 0x50, 1, 0x5A, 4, 0x48, type, 0x58, 77};
+    return std::string(bytes, sizeof bytes);
+  };
+  constexpr char begin = 1, end = 2;
+  const Timeline timeline = read(packet(50, end) + packet(10, begin) + packet(60, begin) + packet(70, end));
+  ASSERT_THAT(timeline.slices, SizeIs(2));
+  EXPECT_EQ(timeline.slices[0].duration_ns, 40);
+  EXPECT_EQ(timeline.slices[1].duration_ns, 10);
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+  EXPECT_THAT(read(packet(50, end) + packet(60, begin) + packet(70, end)).warnings,
+              ElementsAre(HasSubstr("1 event without a usable time or place was left out")));
+}
+
 TEST(PerfettoReader, keeps_what_came_before_a_break_and_says_where) {
   const std::string bytes = content(official);
   for (std::size_t length = 1; length < bytes.size(); ++length) {
