@@ -618,6 +618,9 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     fitting = [(each, kind) for kind in kinds for each in wanted if each.device in (None, kind)]
     if not fitting:
         raise _core.UsageError(f"None of these benchmarks is for {device}.")
+    named = [(each.name, kind) for each, kind in fitting]
+    for name, _ in {each for each in named if named.count(each) > 1}:
+        raise _core.UsageError(f"Two of these benchmarks are called {name}, and points are told apart by their names: benchmark(name='...') gives one of its own.")
     line = _Progress(sum(each.points for each, _ in fitting) * (repetitions or 1), progress)
     words = _words(device, {
         "filter": filter, "time_budget": time_budget, "brief": brief, "time": time or (_TIMES if "cuda" in kinds else None), "cache": cache, "metrics": metrics, "check": check,

@@ -215,6 +215,8 @@ def test_what_cannot_be_run_is_refused_in_words(quick):
     with pytest.raises(gpubench.UsageError, match="None of these benchmarks is for cpu"):
         gpubench.run(only_gpu, **quick)
     fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+    with pytest.raises(gpubench.UsageError, match="Two of these benchmarks are called fine, and points are told apart by their names"):
+        gpubench.run(fine, fine, **quick)
     with pytest.raises(gpubench.NoSuchDevice):
         gpubench.run(fine, device="cuda:99")
     for wrong in (4, "float32"):
