@@ -255,6 +255,10 @@ class Run(Sequence[Point]):
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
 
+    def __contains__(self, point: object) -> bool:
+        """A point, or the name of one."""
+        return any(each.name == getattr(point, "name", point) for each in self)
+
     def __bool__(self) -> bool:
         return True
 
@@ -406,6 +410,9 @@ class Calibration:
 
     def __getitem__(self, resource: str) -> float:
         return self.ceilings[resource]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ceilings)
 
     def save(self, file: PathLike) -> None:
         """Writes it as a file for run(calibration=...) and --calibration."""

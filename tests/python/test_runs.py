@@ -35,6 +35,10 @@ def test_saved_and_loaded_it_is_the_same(run, tmp_path):
     assert pickle.loads(pickle.dumps(run)).data == run.data and pickle.loads(pickle.dumps(run[0])).name == run[0].name
 
 
+def test_it_has_points_and_their_names(run):
+    assert run[0] in run and run[0].name in run and "no-such" not in run
+
+
 def test_no_folder_is_made_silently(run, tmp_path):
     for write in (run.save, run.report):
         with pytest.raises(gpubench.WriteError, match="there is no folder .*mispelt"):
@@ -131,6 +135,7 @@ def test_calibrations_are_kept(tmp_path):
     calibration.save(tmp_path / "cpu.json")
     assert gpubench.Calibration.load(tmp_path / "cpu.json").ceilings == calibration.ceilings
     assert "dram" in str(calibration)
+    assert "launch" in calibration and "no-such" not in calibration and list(calibration) == list(calibration.ceilings)
 
 
 def test_ceilings_are_those_of_as_many_threads_as_this_process_uses(tmp_path, monkeypatch):
