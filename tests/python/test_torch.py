@@ -202,6 +202,13 @@ class TestWithTorch:
             pass
         assert session.trace_path is None and not list(tmp_path.iterdir())
 
+    def test_a_session_within_another_is_refused(self, tmp_path):
+        profiler = UnifiedProfiler(tmp_path)
+        with profiler.profile("outer") as outer:
+            with pytest.raises(gpubench.UsageError, match="a second one is begun"), profiler.profile("inner"):
+                pass
+        assert outer.total_time_ms > 0
+
     def test_a_function_is_timed_without_the_profiler(self, tmp_path):
         calls = []
         session = UnifiedProfiler(tmp_path).profile_function(lambda x: calls.append(x), 3, name="f", warmup=2, iterations=6)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from .. import _core
 from ..runs import PathLike
 from ..timelines import Timeline
 from ._common import MB, NOT_KNOWN, as_json, pytorch, speedup_of, synchronize, times_of, trace_file
@@ -62,6 +63,8 @@ class UnifiedProfiler:
     def profile(self, name: str = "profile") -> Iterator[ProfileSession]:
         """Profiles what runs inside `with`; the session is filled at its end."""
         torch = pytorch()
+        if torch.autograd._profiler_enabled():
+            raise _core.UsageError("PyTorch's profiler is at work, and ends the program where a second one is begun: end the first.")
         session = ProfileSession(name=name)
         on_gpu = torch.cuda.is_available()
         if on_gpu and self.enable_memory:
