@@ -246,6 +246,14 @@ class TestWithTorch:
         results = analyzer.compare_modes(model, self.torch.ones(10), modes=["default"], iterations=5)
         assert set(results) == {"default"} and analyzer.export_report(results, tmp_path / "r.json").exists()
 
+    def test_results_that_differ_by_themselves_are_not_called_wrong(self):
+        from gpubench.torch import TorchCompileAnalyzer
+
+        dropout = TorchCompileAnalyzer(backend="eager").analyze(lambda y: self.torch.nn.functional.dropout(y), self.torch.ones(1000))
+        assert dropout.correct is True, "random numbers are drawn alike"
+        counts = TorchCompileAnalyzer(backend="eager").analyze(lambda y: y.add_(1) * 1, self.torch.ones(1000))
+        assert counts.correct is None and any("Two calls without compiling differ" in each for each in counts.notes)
+
     def test_comparing_results_is_no_recompilation(self):
         from gpubench.torch import TorchCompileAnalyzer
         report = TorchCompileAnalyzer(backend="eager").analyze(self.torch.nn.Linear(4, 4), self.torch.ones(2, 4), warmup=1, iterations=6)

@@ -65,6 +65,22 @@ def _location(reason: Any) -> str:
     return f"{stack[-1].filename}:{stack[-1].lineno}" if stack else ""
 
 
+def _difference(torch: Any, some: Sequence[Any], others: Sequence[Any]) -> tuple[bool | None, float]:
+    """Whether results agree (None: they hold no tensor), and by how much they differ at most."""
+    right, worst = None, 0.0
+    for one, other in zip(some, others):
+        if not isinstance(one, torch.Tensor):
+            continue
+        if one.shape != other.shape or one.dtype != other.dtype:
+            right = False
+            continue
+        difference = (one.double() - other.double()).abs()
+        worst = max(worst, float(difference.max()) if difference.numel() else 0.0)
+        tolerance = {torch.float32: 1e-3, torch.float64: 1e-7}.get(one.dtype, 2e-2)
+        right = right is not False and bool(torch.allclose(one.double(), other.double(), rtol=tolerance, atol=tolerance, equal_nan=True))
+    return right, worst
+
+
 class TorchCompileAnalyzer:
     """Compiles models, and says what came of it."""
 
@@ -141,24 +157,22 @@ class TorchCompileAnalyzer:
     @staticmethod
     def _compare_results(torch: Any, eager: Callable[[], Any], compiled: Callable[[], Any], report: CompileReport) -> None:
         from torch.utils._pytree import tree_flatten
-        pairs = zip(tree_flatten(eager())[0], tree_flatten(compiled())[0])  # without gradients it would be compiled once more
-        worst, right, any_tensor = 0.0, True, False
-        for one, other in pairs:
-            if isinstance(one, torch.Tensor):
-                any_tensor = True
-                if one.shape != other.shape or one.dtype != other.dtype:
-                    right = False
-                    continue
-                one, other = one.detach(), other.detach()
-                difference = (one.double() - other.double()).abs()
-                worst = max(worst, float(difference.max()) if difference.numel() else 0.0)
-                tolerance = {torch.float32: 1e-3, torch.float64: 1e-7}.get(one.dtype, 2e-2)
-                right = right and bool(torch.allclose(one.double(), other.double(), rtol=tolerance, atol=tolerance,
-                                                      equal_nan=True))
-        if any_tensor:
-            report.correct, report.largest_difference = right, worst
-        else:
+
+        def results(call: Callable[[], Any]) -> list[Any]:  # without gradients it would be compiled once more
+            return [each.detach().clone() if isinstance(each, torch.Tensor) else each for each in tree_flatten(call())[0]]
+
+        def seeded(call: Callable[[], Any]) -> list[Any]:
+            with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+                torch.manual_seed(0)
+                return results(call)
+
+        right, worst = _difference(torch, seeded(eager), seeded(compiled))
+        if right is None:
             report.notes.append("The result holds no tensor, so that it was not compared.")
+        elif not right and not _difference(torch, results(eager), results(eager))[0]:
+            report.notes.append("Two calls without compiling differ, too: it draws random numbers or changes its input, so that results were not compared.")
+        else:
+            report.correct, report.largest_difference = right, worst
 
     @staticmethod
     def _recommend(report: CompileReport) -> None:
@@ -166,8 +180,8 @@ class TorchCompileAnalyzer:
             if each.suggestion not in report.recommendations:
                 report.recommendations.append(each.suggestion)
         if report.correct is False:
-            report.recommendations.append(f"The compiled result differs by up to {report.largest_difference:.3g}: does the model "
-                                          "draw random numbers, or change its input?")
+            report.recommendations.append(f"The compiled result differs by up to {report.largest_difference:.3g}: compile with backend='eager' to see whether "
+                                          "code generation is at fault.")
         if report.recompilations:
             report.recommendations.append(f"It was compiled {report.recompilations} more time{'s' * (report.recompilations > 1)}: pad inputs to few shapes, or "
                                           "compile with dynamic=True.")
