@@ -55,6 +55,14 @@ void Table::fit(const ConsoleStyle& style) {
   const std::size_t others = width_of_others();
   const std::size_t left = width > others ? width - others : 0;
   widths_[elastic_] = std::min(widths_[elastic_], std::max(left, least_));
+  std::size_t excess = others + widths_[elastic_];
+  excess -= std::min(excess, width);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (i == elastic_ || columns_[i].right || widths_[i] <= min_text_width) continue;
+    const std::size_t less = std::min(excess, widths_[i] - min_text_width);
+    widths_[i] -= less;
+    excess -= less;
+  }
 }
 
 std::string Table::line(const std::vector<Cell>& cells, const ConsoleStyle& style) const {

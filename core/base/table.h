@@ -56,7 +56,7 @@ class Table {
   Table(std::vector<Column> columns, std::size_t elastic, std::size_t min);
 
   [[nodiscard]] bool fits(std::size_t width) const;
-  /// Settles the widths: the elastic column is shortened, unless names are to be whole.
+  /// Settles the widths: the elastic column is shortened, then long texts of others, unless names are to be whole.
   void fit(const ConsoleStyle& style);
 
   [[nodiscard]] std::size_t width_of(std::size_t column) const { return widths_[column]; }
@@ -64,7 +64,7 @@ class Table {
   [[nodiscard]] std::string row(std::size_t index, const ConsoleStyle& style) const;
 
  private:
-  static constexpr std::size_t gap = 2;
+  static constexpr std::size_t gap = 2, min_text_width = 20;
   [[nodiscard]] std::size_t width_of_others() const;
   [[nodiscard]] std::string line(const std::vector<Cell>& cells, const ConsoleStyle& style) const;
 
