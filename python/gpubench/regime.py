@@ -84,13 +84,17 @@ class GPUProfiler:
         may be read. check: as gpubench.run takes it."""
         here = devices()
         self.device = str(here[0]["id"] if device is None else device)
+        if self.device == "cuda":  # as PyTorch has it
+            self.device = "cuda:0"
         self._time_budget = time_budget
         self._metrics = metrics
         self._check = check
         self.last_run: Run | None = None  #: of the operation profiled last
         known = calibration(self.device)
+        name = next((each["name"] for each in here if each["id"] == self.device), None)
+        if name is None:
+            raise _core.UsageError(f"A GPUProfiler is for one device, such as {here[0]['id']}, not for {device!r}.")
         if verbose:
-            name = next(each["name"] for each in here if each["id"] == self.device)
             print(f"gpubench Auto-Calibration\nDevice: {name}\n"
                   + ("The ceilings of this device are known." if known else "Measuring the ceilings of this device..."))
         self.calibration: Calibration = known or calibrate(self.device)
@@ -145,6 +149,8 @@ class GPUProfiler:
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
             repeatable = not why_once
+        elif not repeatable:
+            why_once = why_once or "repeatable=False says so"
         if repeatable and seconds > _LONG:  # with what is loaded and set up once; the next one is without
             seconds = self._timed(call)[1]()
             if seconds > _LONG:
@@ -158,7 +164,7 @@ class GPUProfiler:
             work.bytes_read = work.bytes_written = 0  # it does not go through all of its arguments and results
             point = judged()
         if point.failure:
-            raise OperationFailed(f"The operation ran once, and failed when it was timed: {point.failure}")
+            raise OperationFailed(f"The operation ran once, and failed when it was called again, for its time (repeatable=False does not): {point.failure}")
         return result, self._profile(point, work, "" if repeatable else why_once)
 
     def _refuse_tensors_of_others(self, arguments: Any) -> None:

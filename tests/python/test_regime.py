@@ -30,6 +30,14 @@ def test_the_banner_names_the_device_and_its_ceilings(profiler, capsys):
         assert part in text
 
 
+def test_it_is_for_one_device(profiler, monkeypatch):
+    for wrong in ("all", ""):
+        with pytest.raises(gpubench.UsageError, match="for one device, such as"):
+            regime.GPUProfiler(wrong, verbose=False)
+    monkeypatch.setattr(regime, "devices", lambda: [{"id": "cuda:0", "name": "A GPU"}])
+    assert regime.GPUProfiler("cuda").device == "cuda:0"
+
+
 def test_an_operation_of_unknown_kind_is_called_once(profiler):
     calls = []
 
@@ -148,7 +156,7 @@ def test_an_operation_that_raises_at_a_later_call_says_so(profiler):
             raise ValueError("fifty")
         return x + 1
 
-    with pytest.raises(gpubench.OperationFailed, match="ran once, and failed when it was timed: ValueError: fifty$"):
+    with pytest.raises(gpubench.OperationFailed, match=r"ran once, and failed when it was called again.*\(repeatable=False does not\): ValueError: fifty$"):
         profiler.profile_operation(tires, numpy.ones(3), repeatable=True)
     assert profiler.profile_operation(numpy.add, numpy.ones(3), 1, repeatable=True)["runtime_ms"] > 0
 
@@ -361,6 +369,10 @@ class TestWork:
     def test_nothing_is_imported_while_one_call_is_timed(self):
         done = subprocess.run([sys.executable, "-c", IMPORTS_WHILE_TIMED % str(CALIBRATION)], capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stdout.split() == ["imported", "0"], done.stdout + done.stderr
+
+    def test_one_call_that_was_asked_for_is_not_certain_either(self, profiler):
+        profile = profiler.profile_operation(self.torch.add, self.torch.ones(9), 1, repeatable=False)
+        assert profile["confidence"] is None and profile["called_once_because"] == "repeatable=False says so"
 
     def test_in_place_is_called_once(self, profiler):
         x = self.torch.zeros(1000)
