@@ -264,7 +264,10 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
     try {
       (*to_say)(message);
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("gpubench");
+      if (!error.matches(PyExc_KeyboardInterrupt))
+        error.discard_as_unraisable("gpubench");
+      else if (!ending())
+        ending() = std::make_exception_ptr(nb::python_error(error));
     }
   };
   ending() = nullptr;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations of NumPy on the CPU through the harness."""
 import functools
+import importlib
 import json
 import subprocess
 import sys
@@ -383,6 +384,21 @@ print(len(gpubench.run(fine, **OPTIONS)))
 def test_ctrl_c_is_an_exception_and_the_process_goes_on(quick):
     done = subprocess.run([sys.executable, "-c", OPTIONS % str(quick["calibration"]) + STOPPED], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.split() == ["interrupted", "1"], done.stderr
+
+
+def test_ctrl_c_in_a_message_of_the_engine_is_not_lost(quick, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = []
+
+    def say(message):
+        said.append(message)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("gpubench.harness"), "say", say)
+    fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+    with pytest.raises(KeyboardInterrupt):
+        gpubench.run(fine, **{**quick, "calibration": None})
+    assert "no usable calibration" in said[0]
 
 
 FORKED = """
