@@ -98,6 +98,11 @@ class Work:
         """Whether anything was seen."""
         return bool(self.operators)
 
+    @property
+    def knows_flops(self) -> bool:
+        """Whether it is known what is calculated. Of callables without PyTorch's operators nobody tells it."""
+        return (self.known or any(self.flops.values())) and not self.untold
+
     def made(self, tensors: Iterable[Any]) -> None:
         """Tensors that the call itself has made: changing those changes nothing for others."""
         self._made.update(filter(None, map(_storage_address, tensors)))

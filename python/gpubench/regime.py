@@ -29,6 +29,7 @@ REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
 _SHOWN_PIPES = ("tensor-bf16", "fp32", "tensor-fp16", "fp64")  #: the first two that a device has
 _SURE = 0.95
+_LEFT_OVER = ("latency", "unknown")  #: for want of another limit
 _SHORT = 0.005  #: seconds of one call, as it was watched
 _LONG = 2.0
 _CACHE_OVER_MEMORY = 30.0  #: as much more than memory's bandwidth a cache may have
@@ -231,7 +232,8 @@ class GPUProfiler:
         if self._metrics not in ("auto", None):
             return self._measured(call, work, self._metrics, False)
         point = self._measured(call, work, None, seconds < _SHORT)
-        if not self._on_gpu() or self._metrics is None or point.failure or (point.confidence or 0.0) >= _SURE:
+        sure = (point.confidence or 0.0) >= _SURE and (work.knows_flops or point.regime not in _LEFT_OVER)
+        if not self._on_gpu() or self._metrics is None or point.failure or sure:
             return point
         first = self.last_run
         counted = self._measured(call, work, "core,units", False)
@@ -283,10 +285,9 @@ class GPUProfiler:
         flops = sum(work.flops.values())
         peaks = self.peak_flops
         busy = sum(count / peaks[pipe] for pipe, count in work.flops.items() if pipe in peaks)
-        knows_flops = (work.known or flops > 0) and not work.untold  # of callables without PyTorch's operators nobody tells them
         bandwidth = moved / seconds if seconds and moved else None
         # What was not counted may be what it does all the time.
-        decided = knows_flops or point.regime not in ("latency", "unknown") or bool(point.counters)
+        decided = work.knows_flops or point.regime not in _LEFT_OVER or bool(point.counters)
         at_limit = point.achieved if point.regime == "memory" else None
         return {
             "runtime_ms": seconds * 1e3,
@@ -296,11 +297,11 @@ class GPUProfiler:
             "regime": REGIMES[point.regime] if decided else "UNDECIDED",
             "limiter": point.limiter if decided else "",
             "confidence": point.confidence if decided and not why_once else None,  # one time says little of how sure it is
-            "flops_utilization": busy / seconds if seconds and knows_flops and peaks.keys() >= work.flops.keys() else None,
+            "flops_utilization": busy / seconds if seconds and work.knows_flops and peaks.keys() >= work.flops.keys() else None,
             "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth if bandwidth else None,
-            "achieved_flops": flops / seconds if seconds and knows_flops else None,
+            "achieved_flops": flops / seconds if seconds and work.knows_flops else None,
             "achieved_bandwidth": bandwidth,
-            "compute_intensity": flops / moved if moved and knows_flops else None,
+            "compute_intensity": flops / moved if moved and work.knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
             "evidence": point.evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),

@@ -12,7 +12,7 @@ import pytest
 import gpubench
 from gpubench import regime
 from conftest import CALIBRATION
-from gpubench._work import watch
+from gpubench._work import Work, watch
 
 
 @pytest.fixture
@@ -169,19 +169,22 @@ def counted_point(confidence, **counters):
 BRIEF, WHOLE, COUNTED = (None, True), (None, False), ("core,units", False)
 
 
-@pytest.mark.parametrize("metrics, seconds, points, asked, regime_of", [
-    ("auto", 1e-5, [counted_point(0.99)], [BRIEF], "latency"),
-    ("auto", 1.0, [counted_point(0.99)], [WHOLE], "latency"),
-    ("auto", 1e-5, [counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [BRIEF, COUNTED], "memory"),
-    ("auto", 1e-5, [counted_point(0.7), counted_point(0.7)], [BRIEF, COUNTED], "latency"),
-    (None, 1e-5, [counted_point(0.7)], [BRIEF], "latency"),
-    ("core", 1e-5, [counted_point(0.7)], [("core", False)], "latency")])
-def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, metrics, seconds, points, asked, regime_of):
+@pytest.mark.parametrize("metrics, seconds, told, points, asked, regime_of", [
+    ("auto", 1e-5, True, [counted_point(0.99)], [BRIEF], "latency"),
+    ("auto", 1.0, True, [counted_point(0.99)], [WHOLE], "latency"),
+    ("auto", 1e-5, False, [counted_point(0.99), counted_point(0.9, dram_busy=90.0)], [BRIEF, COUNTED], "memory"),
+    ("auto", 1e-5, True, [counted_point(0.7), counted_point(0.9, dram_busy=90.0)], [BRIEF, COUNTED], "memory"),
+    ("auto", 1e-5, True, [counted_point(0.7), counted_point(0.7)], [BRIEF, COUNTED], "latency"),
+    (None, 1e-5, True, [counted_point(0.7)], [BRIEF], "latency"),
+    ("core", 1e-5, True, [counted_point(0.7)], [("core", False)], "latency")])
+def test_counters_are_read_where_the_verdict_is_not_sure(profiler, monkeypatch, metrics, seconds, told, points, asked, regime_of):
     seen, left = [], list(points)
     monkeypatch.setattr(profiler, "_on_gpu", lambda: True)
     monkeypatch.setattr(profiler, "_measured", lambda call, work, metrics, brief: seen.append((metrics, brief)) or left.pop(0))
     profiler._metrics, profiler.last_run = metrics, None
-    assert profiler._surest(None, None, seconds).regime == regime_of and seen == asked
+    work = Work()
+    work.operators, work.untold = ["mul", "cube"], "" if told else "cube"
+    assert profiler._surest(None, work, seconds).regime == regime_of and seen == asked
     if COUNTED in asked and not points[-1].counters:
         assert profiler._metrics is None, "what cannot be read is not asked for again"
 
