@@ -145,8 +145,8 @@ class GPUProfiler:
         call = settled(functools.partial(operation, *arguments, **keywords), self._on_gpu())
         if lightweight:
             return self._lightly(call)
-        self._empty_call = empty_call_of(() if self._on_gpu() else _arrays((arguments, keywords)))
         seconds, result, work = self._once(call, (arguments, keywords))
+        self._empty_call = self._empty_call_of(work, (arguments, keywords))
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
             repeatable = not why_once
@@ -226,6 +226,19 @@ class GPUProfiler:
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 
+    def _empty_call_of(self, work: Work, arguments: Any) -> Callable[[], Any]:
+        """What calls as much and does nothing: of PyTorch an addition of no elements for each operator."""
+        if self._on_gpu() or not work.known:
+            return empty_call_of(() if self._on_gpu() else _arrays(arguments))
+        torch: Any = sys.modules["torch"]
+        none = torch.empty(0, device="cpu")
+
+        def empty_calls() -> None:
+            for _ in work.operators:
+                torch.add(none, none)
+
+        return empty_calls
+
     def _surest(self, call: Callable[[], Any], work: Work, seconds: float) -> Point:
         """By samples as few as the time needs to be known, where calls are short: more would not make the verdict surer, counters may.
         `seconds`: of one call."""
@@ -289,6 +302,9 @@ class GPUProfiler:
         # What was not counted may be what it does all the time.
         decided = work.knows_flops or point.regime not in _LEFT_OVER or bool(point.counters)
         at_limit = point.achieved if point.regime == "memory" else None
+        evidence = point.evidence
+        if len(work.operators) > 1:
+            evidence = evidence.replace("than an empty call (", f"than empty calls of its {len(work.operators)} operators (")
         return {
             "runtime_ms": seconds * 1e3,
             "runtime_ms_interval": tuple(each * 1e3 for each in point.interval(main) or ()),
@@ -304,7 +320,7 @@ class GPUProfiler:
             "compute_intensity": flops / moved if moved and work.knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
-            "evidence": point.evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),
+            "evidence": evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),
             "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if decided and (moved or flops) else [_DECLARE],
             "operators": list(work.operators),
             "method": point.method(main),

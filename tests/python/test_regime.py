@@ -238,6 +238,11 @@ class TestWork:
         a = self.torch.ones(30, 40, dtype=self.torch.complex64)
         assert self.of(lambda: a @ a.T).flops == {"fp32": 8 * 30 * 40 * 30}
 
+    def test_each_operator_has_an_empty_call(self, profiler):
+        x = self.torch.ones(8)
+        profiler.profile_operation(lambda: (x + 1) * 2 - x)
+        assert self.of(profiler._empty_call).operators == ["add"] * 3
+
     def test_flop_of_operators_of_all_kinds(self):
         torch = self.torch
         a, v, z = torch.ones(30, 40), torch.ones(40), torch.ones(40, dtype=torch.complex64)
