@@ -71,7 +71,11 @@ int end_of_own_words(int argc, char** argv) {
 
 /// Words that ask for help, and of which command: "help gate check", "compare --help", "--help=all".
 std::optional<std::string> help_asked_for(const std::vector<std::string>& words, const std::string& program) {
-  const auto asks = [](const std::string& word) { return word == "-h" || word == "--help" || word == "--help=all"; };
+  const auto asks = [](const std::string& word) {
+    if (word.starts_with("--help=") && word != "--help=all")
+      throw UsageError(fmt::format("--help takes all, not '{}'.", printable(word.substr(word.find('=') + 1))));
+    return word == "-h" || word == "--help" || word == "--help=all";
+  };
   const bool by_word = !words.empty() && words.front() == "help";
   const auto flag = std::ranges::find_if(words, asks);
   if (!by_word && flag == words.end()) return std::nullopt;

@@ -392,6 +392,7 @@ class CommandLine(CommandLineTest):
             (["--chart=roofine", "--out=x.vl.json"], ["Did you mean roofline"]),
             (["--filter"], ["--filter=REGEX"]),
             (["--list=yes"], ["takes no value"]),
+            (["--help=foo"], ["--help takes all, not 'foo'"]),
             (["--filter=a", "--filter=b"], ["2 times"]),
             (["--fail-on=never"], ["compare", "not to a run"]),
             (["compare", "--list", "a", "b"], ["belongs to a run"]),
