@@ -128,6 +128,20 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Cha
   return columns;
 }
 
+/// Columns in which all names still differ when they are shortened; no more than the narrowest layout leaves over.
+std::size_t distinct_name_width(const std::vector<Cell>& names, const ConsoleStyle& style) {
+  const auto differing = [&](std::size_t width) {
+    std::set<std::string> shown;
+    for (const Cell& name : names) shown.insert(shorten(name.text, width));
+    return shown.size();
+  };
+  const std::size_t all = differing(std::string::npos);
+  const std::size_t max = std::max(min_shown_name, usable_width(style) - 40);
+  std::size_t width = min_shown_name;
+  while (width < max && differing(width) < all) ++width;
+  return width;
+}
+
 /// `name_width`: columns that the names of points without a time would like.
 Table fitting_table(const std::vector<const Point*>& timed, const Changes& changes, std::size_t name_width,
                     const ConsoleStyle& style) {
@@ -135,16 +149,16 @@ Table fitting_table(const std::vector<const Point*>& timed, const Changes& chang
       std::ranges::any_of(timed, [](const Point* point) { return has_time_on_device(point->measurement); });
   std::vector<Column> all = columns_of(timed, changes);
   all.front().min_width = name_width;
+  const std::size_t min_name_width = distinct_name_width(all.front().cells, style);
   std::erase_if(all, [&](const Column& column) {
     if (column.header == "on device") return !has_device;
-    return (column.header == "since last" || column.header == "as called" || column.header == "clock") &&
-           is_empty(column);
+    return column.header != "point" && is_empty(column);
   });
   const auto table_of = [&](const std::vector<std::string_view>& layout) {
     std::vector<Column> columns;
     std::ranges::copy_if(all, std::back_inserter(columns),
                          [&](const Column& column) { return contains(layout, column.header); });
-    return Table(std::move(columns), 0, min_shown_name);
+    return Table(std::move(columns), 0, min_name_width);
   };
   auto layout = layouts.begin();
   Table table = table_of(*layout);

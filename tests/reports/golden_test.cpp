@@ -209,6 +209,24 @@ TEST(Console, FitsAnyWidth) {
   for (int width = 40; width < 160; ++width) expect_fits(console(run, {false, width}), width);
 }
 
+TEST(Console, ShortenedNamesOfPointsDiffer) {
+  gpubench::Run run = sample_run();
+  run.points[0].measurement.name = "contended/threads:1/n:1000000";
+  run.points[1].measurement.name = "contended/threads:2/n:1000000";
+  for (int width = 80; width < 160; ++width) {
+    const std::string text = console(run, {false, width});
+    EXPECT_NE(text.find("1/n:1000000 "), std::string::npos) << width;
+    EXPECT_NE(text.find("2/n:1000000 "), std::string::npos) << width;
+  }
+}
+
+TEST(Console, ColumnsWithoutAValueAreLeftOut) {
+  gpubench::Run run = sample_run();
+  EXPECT_NE(console(run, {false, 160}).find("FLOP rate"), std::string::npos);
+  for (gpubench::Point& point : run.points) point.measurement.work.flops.clear();
+  EXPECT_EQ(console(run, {false, 160}).find("FLOP rate"), std::string::npos);
+}
+
 TEST(Console, NamesOfFailedPointsAreWholeInHalfOfTheWidth) {
   gpubench::Run run = sample_run();
   for (int width = 40; width < 160; ++width) {
