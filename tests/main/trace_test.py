@@ -217,6 +217,10 @@ class Kept(Trace):
         self.assertAlmostEqual(row["latency_seconds"], 60e-6, 12)
         self.assertAlmostEqual(row["start_skew_seconds"], 40e-6, 12)
         self.assertAlmostEqual(row["bus_rate"], 4000 / 60e-6, 0)
+        for file in files:
+            file.write_text(file.read_text().replace("allreduce", "_reduce_scatter_base").replace("1000", "123456789"))
+        for line in self.fine("trace", "collectives", *files, "--width=80").splitlines():
+            self.assertLessEqual(len(line), 80, line)
 
     def test_verdicts_where_shapes_are_known(self):
         text = self.fine("trace", "summary", self.train, f"--calibration={CALIBRATION}")

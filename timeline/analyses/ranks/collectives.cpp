@@ -182,9 +182,10 @@ std::vector<ResultTable> collective_tables(const Linked& linked, std::string_vie
   }
   ResultTable table{
       "collectives",
-      columns_of("collective=collective; type=type~3|(not told); group=group~2|(not told); ranks:count=ranks; "
-                 "bytes=message; count=count; latency_seconds=time; start_skew_seconds=start skew; "
-                 "end_skew_seconds=end skew~1; algorithm_rate:rate=algorithm; bus_rate:rate=bus; total_seconds=total")};
+      columns_of(
+          "collective=collective; type=type~3|(not told); group=group~2|(not told); ranks:count=ranks; "
+          "bytes=message; count=count; latency_seconds=time; start_skew_seconds=start skew; "
+          "end_skew_seconds=end skew~1; algorithm_rate:rate=algorithm~4; bus_rate:rate=bus; total_seconds=total~5")};
   table.none = "The trace has no communication between GPUs.";
   std::vector<const Sum*> order;
   for (const auto& [key, sum] : sums) order.push_back(&sum);
