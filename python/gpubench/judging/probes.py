@@ -150,7 +150,7 @@ class ProbeMaker:
                    for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:
-        self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why}.")
+        self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why.removesuffix('.')}.")
 
     def _probe(self, kind: str, name: str, tree: Any) -> Probe:
         skeleton, specs, given = self._reference.arrays_of(tree)
