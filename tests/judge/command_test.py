@@ -326,6 +326,18 @@ def get_inputs():
         self.assertEqual(one.verdict, "right", one.text)
         self.assertIn("Not tried with hidden contents 'zeros': the reference's result is not finite.", notes)
 
+    def test_the_problem_can_say_which_results_and_contents_count(self):
+        ties = self.put("ties.py", "import numpy as np\ndef reference(x): return np.argsort(x)\ndef inputs(random): return random.integers(0, 9, 1000).astype(np.float32)\ncontents = []\n")
+        (one,), _ = quickly(ties, self.put("backwards.py", "import numpy as np\ndef candidate(x): return x.size - 1 - np.argsort(x[::-1], kind='stable')\n"))
+        self.assertEqual(one.reason, "values")
+        self.assertTrue(one.text.endswith(" If other results are right too, as where there are ties, say so with `compare` in the problem."), one.text)
+        solve = self.put("solve.py", "import numpy as np\ndef reference(a): return np.linalg.inv(a)\ncontents = ['zeros', 'signs']\n"
+                         "def inputs(random):\n    a = random.standard_normal((20, 20))\n    return a @ a.T + 20 * np.eye(20)\n")
+        (one,), notes = quickly(solve, self.put("positive.py", "import numpy as np\ndef candidate(a):\n    l = np.linalg.inv(np.linalg.cholesky(a))\n    return l.T @ l\n"))
+        self.assertEqual(one.reason, "hidden-contents")
+        self.assertTrue(one.text.endswith(". If no input is like that, say with `contents` in the problem which to try."), one.text)
+        self.assertIn("Not tried with hidden contents 'zeros': the reference does not take it: LinAlgError: Singular matrix.", notes)
+
     def test_one_that_crashes_costs_one(self):
         crash = HERE / "exploits" / "ends_well.py"
         results, _ = quickly(MATMUL, crash, SAME)

@@ -60,7 +60,8 @@ class Checker:
             except Trouble as trouble:
                 if trouble.code in _OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
-                    raise Trouble(probe.kind, f"{words}: {trouble.text}") from None
+                    hint = " If no input is like that, say with `contents` in the problem which to try." if probe.kind == "hidden-contents" else ""
+                    raise Trouble(probe.kind, f"{words}: {trouble.text}{hint}") from None
                 self._name_precision(probe, side, trouble)
                 raise
             result.calls_checked += 1
@@ -118,7 +119,10 @@ class Checker:
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.precision)
             if found:
                 trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
-                raise Trouble(trouble.code, f"Output {which}: {trouble.text}") if len(specs) > 1 else trouble
+                of_which = f"Output {which}: " if len(specs) > 1 else ""
+                others = trouble.code == "values" and self.problem.compare is None and not checks.is_float(spec["dtype"])
+                hint = " If other results are right too, as where there are ties, say so with `compare` in the problem." if others else ""
+                raise Trouble(trouble.code, f"{of_which}{trouble.text}{hint}")
             if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be
                 left = side.unwritten(slot, which, output)
             else:
