@@ -77,6 +77,8 @@ bool writes_run(const std::filesystem::path& file);
 bool is_for_another_tool(const std::filesystem::path& file);
 /// The extensions, for messages and help: ".json .csv .md .html .gbench.json ...".
 std::string known_extensions();
+/// Throws storage::WriteError where a run cannot be written under that name.
+void check_extension(const std::filesystem::path& file);
 
 // In the formats of other tools. All text is printable; numbers that are not known are left out.
 

@@ -82,6 +82,8 @@ bool is_for_another_tool(const std::filesystem::path& file) {
 
 std::string known_extensions() { return joined(formats, " ", &OutputFormat::extension); }
 
+void check_extension(const std::filesystem::path& file) { known_format_of(file); }
+
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart, const PictureStyle& style) {
   const auto text = known_format_of(file).text;
   if (writes_run(file.string())) return storage::write_for_reading(file, text(run));

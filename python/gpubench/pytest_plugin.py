@@ -62,6 +62,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SESSION] = _Session()
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
+    for file in config.getoption("--gpubench-out"):
+        from . import _core
+        try:
+            _core.check_extension(file)
+        except _core.WriteError as error:
+            raise pytest.UsageError(f"--gpubench-out: {error}") from None
     if config.getoption("numprocesses", None) and (config.getoption("--gpubench-update") or config.getoption("--gpubench-out")):
         raise pytest.UsageError("Tests beside each other disturb each other's times: give -n0 with --gpubench-update and --gpubench-out.")
 

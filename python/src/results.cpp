@@ -207,6 +207,9 @@ void bind_comparison(nb::module_& module) {
   module.def(
       "write_file", [](const std::string& file, const std::string& text) { storage::write_file(file, text); }, "file"_a,
       "text"_a, "Whole or not at all. Throws WriteError.", Release());
+  module.def(
+      "check_extension", [](const std::string& file) { reports::check_extension(file); }, "file"_a,
+      "Throws WriteError.");
   module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());
   module.def("add_to_store", &add_to_store, "store"_a, "run"_a, "label"_a = "", Release());
 }
