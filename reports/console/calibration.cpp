@@ -152,7 +152,8 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style) {
                     color::dim, style);
   text += fmt::format("\n{}\n", ceilings_text(calibration, style));
   text += levels_text("caches: ", calibration.levels, style);
-  text += levels_text("caches of one multiprocessor: ", calibration.unit_levels, style);
+  text += levels_text(device.kind == DeviceKind::cpu ? "caches of one core: " : "caches of one multiprocessor: ",
+                      calibration.unit_levels, style);
   return text + checks_text(calibration, style) + notes_text(calibration, style);
 }
 

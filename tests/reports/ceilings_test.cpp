@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibrations as text: groups, bars, caveats, checks; two beside each other; several GPUs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,6 +75,14 @@ Calibration full_calibration() {
       {"fp32", "FLOP/s", 6.59e13, {6.588e13, 6.612e13}, 0.03, Standing::inside, 0.0, false, "a"}};
   calibration.health = health;
   return calibration;
+}
+
+TEST(CalibrationConsole, CachesOfOneUnitAreOfACoreOnACpu) {
+  Calibration calibration = full_calibration();
+  calibration.unit_levels = {{"l1", 32768.0, {30000.0, 34000.0}}};
+  EXPECT_THAT(console(calibration, {false, 80}), testing::HasSubstr("caches of one multiprocessor: "));
+  calibration.device.kind = DeviceKind::cpu;
+  EXPECT_THAT(console(calibration, {false, 80}), testing::HasSubstr("caches of one core: "));
 }
 
 TEST(CalibrationConsole, HasGroupsBarsCaveatsAndChecks) {
