@@ -173,6 +173,7 @@ const std::vector<Registration*>& registrations() { return all_registrations(); 
 const std::string& registered_name(const Registration& registration) { return name_in(*registration.google); }
 
 GoogleBenchmark* add_registration(Registration registration) {
+  if (registration.operation.empty()) throw std::invalid_argument("an operation cannot be registered without a name");
   Registration& kept = *kept_registrations().emplace_back(std::make_unique<Registration>(std::move(registration)));
   std::string name = kept.operation;
   for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);

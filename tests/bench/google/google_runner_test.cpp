@@ -346,6 +346,10 @@ TEST(GoogleRunner, OperationsMayBeRegisteredAfterARun) {
   EXPECT_EQ(discover(host_device().kind, "^late").size(), 1U) << "without a crash of Google Benchmark";
 }
 
+TEST(GoogleRunner, OperationsNeedANameToBeRegistered) {
+  EXPECT_THROW(register_operation("", DeviceKind::cpu, add_up), std::invalid_argument);
+}
+
 TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
   const auto measured = measure("^ablated");
   ASSERT_EQ(measured.size(), 1U);
