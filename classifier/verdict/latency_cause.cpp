@@ -132,6 +132,7 @@ std::optional<std::string> queue_of_updates(const Measurement& measurement, cons
 LatencyCause latency_cause(const PointAnalysis& it) {
   constexpr double min_idle = 1.5;  // wave factor: a third idle
   constexpr double max_active = 0.6;
+  constexpr double max_l1_bytes = 128.0 * 1024.0;  // a smaller table is in L1, as docs/writing-operations.md says
   const Measurement& measurement = it.measurement;
   const auto waves = waves_of(measurement.grid, it.machine.units);
   if (it.prediction.wave_factor >= min_idle && measurement.grid)
@@ -150,7 +151,7 @@ LatencyCause latency_cause(const PointAnalysis& it) {
   if (waves && *waves <= 1.0 && it.prediction.kernels <= 1.0)
     return {resource::one_block, fmt::format("all its {} run at once, so it takes as long as one of them",
                                              plural(measurement.grid->blocks, "block"))};
-  if (measurement.work.random)
+  if (measurement.work.random && measurement.work.random->bytes >= max_l1_bytes)
     return {resource::memory_latency, "it declares accesses at random places, each of which waits for memory"};
   return {};
 }

@@ -469,6 +469,8 @@ TEST(LatencyCause, IsTheLimiterWhereItIsKnown) {
   EXPECT_TRUE(classify(host, cpu()).advice.empty());
   host.work.random = RandomAccesses{1e5, 0.0, 1e9};
   EXPECT_EQ(classify(host, cpu()).limiter, "memory-latency");
+  host.work.random->bytes = 1e4;
+  EXPECT_EQ(classify(host, cpu()).limiter, "latency") << "L1 holds so small a table";
 }
 
 TEST(Commands, HaveAFixedCostAndARate) {
