@@ -156,7 +156,7 @@ class State {
 
   /// Runs before each execution, untimed: restores what an operation in place has changed. Call it before `measure`.
   ///
-  ///   state.reset([&] { std::ranges::copy(input.span(), keys.data()); });
+  ///   state.reset([&] { std::ranges::shuffle(keys.span(), random); });  // a CPU would learn the branches of one order
   ///   state.measure([&] { std::sort(keys.data(), keys.data() + n); });
   ///
   /// On a GPU it takes the stream, and enqueues on that alone. Executions are then timed one by one, each behind its
