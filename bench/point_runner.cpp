@@ -120,6 +120,18 @@ void let_other_threads_rest() {
   for (int i = 0; i < looks && other_threads_run(); ++i) std::this_thread::sleep_for(std::chrono::microseconds(500));
 }
 
+/// How many threads an operation uses, without the flushes of a cold run, which take all.
+std::optional<double> threads_between_flushes(const Declaration& declared, const Batch& batch) {
+  using Clock = std::chrono::steady_clock;
+  const auto timer = host_timer(declared, batch, nullptr);
+  let_other_threads_rest();
+  const LoadReading before = read_load();
+  const auto end = Clock::now() + std::chrono::milliseconds(20);
+  for (std::int64_t executions = 1; Clock::now() < end; executions = std::min(2 * executions, timer->max_executions()))
+    (void)timer->time(executions);
+  return threads_used(before, read_load());
+}
+
 /// What a call takes that does nothing, called as the operation is.
 Estimate empty_call_seconds(const Declaration& declared) {
   const auto in_cpp = [](std::int64_t calls) {
@@ -547,7 +559,8 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
   const Samples samples = AdaptiveSampler(sampling_, pause_of(sampling_)).sample(*timer);
   const LoadReading after = read_load();
   const auto share = core_share(before, after);
-  const auto threads = threads_used(before, after);
+  const bool flushes = cold && !cold->rotation().endless;
+  const auto threads = flushes ? threads_between_flushes(declared, batch) : threads_used(before, after);
   if (share || threads) {
     current_.conditions.emplace();
     current_.conditions->core_share = share;

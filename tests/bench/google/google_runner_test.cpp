@@ -489,6 +489,7 @@ TEST(ColdRun, BuffersTakeTurns) {
   EXPECT_EQ(measured[1].primary().executions_per_sample, 1);
   EXPECT_THAT(measured[1].primary().method,
               HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
+  EXPECT_TRUE(uses_one_thread(measured[1])) << "threads that flush are none of the operation's";
   EXPECT_THAT(measure("^copies").at(0).primary().method, Not(HasSubstr("cold")));
   EXPECT_EQ(measure("^copies").at(0).cache_state, "warm");
 }
