@@ -109,7 +109,7 @@ DeviceCollectives::DeviceCollectives(const Device& device, const bench::Nccl&, c
 }
 DeviceCollectives::~DeviceCollectives() = default;
 std::int64_t DeviceCollectives::max_bytes() const { return 0; }
-CollectiveSamples DeviceCollectives::time(Collective, std::int64_t, int, double) { return {}; }
+CollectiveSamples DeviceCollectives::time(Collective, std::int64_t, int, double, bool) { return {}; }
 std::vector<double> DeviceCollectives::time_link(int, bool, std::int64_t, int) { return {}; }
 double DeviceCollectives::launch_seconds() { return 0.0; }
 OverlapSeconds DeviceCollectives::overlap(Collective, std::int64_t, double) { return {}; }

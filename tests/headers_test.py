@@ -45,26 +45,36 @@ def flags_near(header, commands):
 
 
 class Headers(unittest.TestCase):
-    def test_each_compiles_alone(self):
+    @classmethod
+    def setUpClass(cls):
         entries = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-        commands = {os.path.relpath(entry["file"], ROOT): entry["command"] for entry in entries
-                    if entry["file"].endswith(".cpp") and pathlib.Path(entry["file"]).exists() and pathlib.Path(entry["file"]).is_relative_to(ROOT)
-                    and not pathlib.Path(entry["file"]).is_relative_to(BUILD)}
-        compiler = next(word for word in shlex.split(next(iter(commands.values()))) if "++" in word)
+        cls.commands = {os.path.relpath(entry["file"], ROOT): entry["command"] for entry in entries
+                        if entry["file"].endswith(".cpp") and pathlib.Path(entry["file"]).exists() and pathlib.Path(entry["file"]).is_relative_to(ROOT)
+                        and not pathlib.Path(entry["file"]).is_relative_to(BUILD)}
+        cls.compiler = next(word for word in shlex.split(next(iter(cls.commands.values()))) if "++" in word)
+
+    def all_compile(self, names, flags_of, *read_as):
+        def compiled(name):
+            command = [self.compiler, *flags_of(name), f"-I{ROOT}", "-fsyntax-only", *read_as, str(ROOT / name), *["/dev/null"] * bool(read_as)]
+            done = subprocess.run(command, cwd=BUILD, capture_output=True, text=True)
+            return None if done.returncode == 0 else f"{name}:\n{done.stderr[:2000]}"
+
+        self.assertTrue(names)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            failed = [message for message in pool.map(compiled, names) if message]
+        self.assertEqual(failed, [], "\n".join(failed))
+
+    def test_each_compiles_alone(self):
         known = first_includes()
         left = [header for header in files("*.h") if header not in known and header.removeprefix("include/") not in known]
         sources = files("*.cpp")
-        left = [header for header in left if users_of(header, commands) or not users_of(header, sources)]  # others are of what this build leaves out
-        self.assertTrue(left)
+        left = [header for header in left if users_of(header, self.commands) or not users_of(header, sources)]  # others are of what this build leaves out
+        self.all_compile(left, lambda header: flags_near(header, self.commands), "-x", "c++", "-include")
 
-        def compile_alone(header):
-            command = [compiler, *flags_near(header, commands), f"-I{ROOT}", "-fsyntax-only", "-x", "c++", "-include", str(ROOT / header), "/dev/null"]
-            done = subprocess.run(command, cwd=BUILD, capture_output=True, text=True)
-            return None if done.returncode == 0 else f"{header}:\n{done.stderr[:2000]}"
-
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            failed = [message for message in pool.map(compile_alone, left) if message]
-        self.assertEqual(failed, [], "\n".join(failed))
+    def test_what_tells_builds_with_cuda_from_others_compiles_for_the_others(self):
+        told = [name for name in files("*.cpp") if "GPUBENCH_WITH_CUDA" in (ROOT / name).read_text(encoding="utf-8") or name.endswith("/no_cuda.cpp")]
+        here = [name for name in told if name in self.commands or name.endswith("/no_cuda.cpp")]
+        self.all_compile(here, lambda name: [word for word in flags_near(name, self.commands) if not word.startswith("-DGPUBENCH_WITH_CUDA")])
 
 
 if __name__ == "__main__":
