@@ -23,7 +23,7 @@ using bench::NcclCommunicator;
 constexpr int warm_up = 3;
 constexpr int rows = 3;
 constexpr int min_iterations = 5;
-constexpr int captured_iterations = 50;  ///< at most
+constexpr int captured_iterations = 50;   ///< at most
 constexpr double share_of_memory = 0.45;  ///< of what is free, for each of two buffers
 
 /// What a rank sends: its number plus one, so that each result is known.
