@@ -25,7 +25,7 @@ import time
 PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "reduce-scatter": "reduce_scatter_perf",
             "broadcast": "broadcast_perf", "all-to-all": "alltoall_perf", "send-receive": "sendrecv_perf"}
 #: Smallest and largest message, iterations, what is asked for.
-MESSAGES = {"short": (8, 1 << 16, 1000, 0.05), "long": (1 << 26, 1 << 32, 20, 0.02)}
+MESSAGES = {"short": (8, 1 << 16, 1000, 0.05), "middle": (1 << 17, 1 << 25, 200, 0.02), "long": (1 << 26, 1 << 32, 20, 0.02)}
 ROWS, WARM_UP = 3, 5
 CAPTURED = 50  # iterations in a CUDA graph, as gpubench has at most
 BOTH = ("gpubench", "nccl-tests")
