@@ -7,7 +7,7 @@ import math
 import sys
 from typing import Any, Callable, Iterable
 
-from .harness import pipe_of
+from ._arrays import pipe_of
 
 _NO_TRAFFIC = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "detach",
                "lift_fresh", "item", "_local_scalar_dense", "set_", "resize_", "alias", "is_same_size", "sym_size"}

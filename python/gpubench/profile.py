@@ -19,8 +19,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Callable, Iterator, Sequence, TypeVar, overload
 
 from . import _core
+from ._arrays import address_of, bytes_of, text_of
 from ._frameworks import allocator_counts, handle_of, pool_lines
-from .harness import address_of, bytes_of, text_of
 
 _engine = _core.profile
 _Range = _engine.Range

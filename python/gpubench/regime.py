@@ -19,9 +19,10 @@ from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
 from ._arguments import Parser
+from ._arrays import bytes_of, is_array
 from ._frameworks import current_stream
 from ._work import Work, prepare, watch
-from .harness import Benchmark, bytes_of, empty_call_of, is_array, refuse_what_runs_nothing, run, settled
+from .harness import Benchmark, empty_call_of, refuse_what_runs_nothing, run, settled
 from .runs import (Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, program,
                    refuse_a_fork)
 
