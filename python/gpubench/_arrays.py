@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import Any, Iterable
 
 _PIPES = {
     "float64": "fp64", "float32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "float": "fp32",
@@ -37,6 +37,11 @@ def is_array(thing: Any) -> bool:
         return hasattr(thing, "nbytes") and hasattr(thing, "shape")
     except RuntimeError:  # as PyTorch says it
         return False
+
+
+def distinct(things: Iterable[Any]) -> Iterable[Any]:
+    """Each once, however often it is given."""
+    return {id(each): each for each in things}.values()
 
 
 def bytes_of(thing: Any) -> int:

@@ -7,7 +7,7 @@ import math
 import sys
 from typing import Any, Callable, Iterable
 
-from ._arrays import pipe_of
+from ._arrays import distinct, pipe_of
 
 _NO_TRAFFIC = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "detach",
                "lift_fresh", "item", "_local_scalar_dense", "set_", "resize_", "alias", "is_same_size", "sym_size"}
@@ -226,7 +226,8 @@ def _watcher() -> Any:
             if is_view or name in _NO_TRAFFIC or not outputs:
                 return
             work.operators.append(name)
-            work.untold = work.untold or name * _is_untold(operator)
+            if not work.untold and _is_untold(operator):
+                work.untold = name
             if schema.is_mutable and not name.endswith("_out") and "out" not in keywords and not work.made_all(changed):
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
             if torch._C._current_graph_task_id() != -1:
@@ -236,7 +237,7 @@ def _watcher() -> Any:
             inputs = [each for key, value in [*enumerate(args), *keywords.items()] if key != "out"
                       for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
             written = sum(map(work.tensor_bytes, outputs))
-            read = sum(map(work.tensor_bytes, {id(each): each for each in inputs}.values()))
+            read = sum(map(work.tensor_bytes, distinct(inputs)))
             table = max((each.numel() * each.element_size() for each in inputs), default=0)
             if name in _GATHERS:
                 gathered = inputs[1].numel() * outputs[0].shape[-1] if name in _BAGS else outputs[0].numel()

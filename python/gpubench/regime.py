@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
 from ._arguments import Parser
-from ._arrays import bytes_of, is_array
+from ._arrays import bytes_of, distinct, is_array
 from ._frameworks import current_stream
 from ._work import Work, prepare, watch
 from .harness import Benchmark, empty_call_of, refuse_what_runs_nothing, run, settled
@@ -223,14 +223,16 @@ class GPUProfiler:
             work = Work()
         given, named = arguments
         read = _arrays((given, {key: value for key, value in named.items() if key != "out"}))
-        work.bytes_read = sum(map(bytes_of, {id(each): each for each in read}.values()))
+        work.bytes_read = sum(map(bytes_of, distinct(read)))
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 
     def _empty_call_of(self, work: Work, arguments: Any) -> Callable[[], Any]:
         """What calls as much and does nothing: of PyTorch an addition of no elements for each operator."""
-        if self._on_gpu() or not work.known:
-            return empty_call_of(() if self._on_gpu() else _arrays(arguments))
+        if self._on_gpu():  # of which the launch is the overhead
+            return empty_call_of(())
+        if not work.known:
+            return empty_call_of(_arrays(arguments))
         torch: Any = sys.modules["torch"]
         none = torch.empty(0, device="cpu")
 
@@ -303,9 +305,6 @@ class GPUProfiler:
         # What was not counted may be what it does all the time.
         decided = work.knows_flops or point.regime not in _LEFT_OVER or bool(point.counters)
         at_limit = point.achieved if point.regime == "memory" else None
-        evidence = point.evidence
-        if len(work.operators) > 1:
-            evidence = evidence.replace("than an empty call (", f"than empty calls of its {len(work.operators)} operators (")
         return {
             "runtime_ms": seconds * 1e3,
             "runtime_ms_interval": tuple(each * 1e3 for each in point.interval(main) or ()),
@@ -321,7 +320,7 @@ class GPUProfiler:
             "compute_intensity": flops / moved if moved and work.knows_flops else None,
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
-            "evidence": evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),
+            "evidence": point.evidence + ("" if decided else f"; {f'the FLOP of {work.untold}' if work.untold else 'its FLOP'} are not known, and may be what limits it"),
             "advice": [*(each["action"] for each in point.advice), *self._lacking(work)] if decided and (moved or flops) else [_DECLARE],
             "operators": list(work.operators),
             "method": point.method(main),
