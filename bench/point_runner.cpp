@@ -122,12 +122,12 @@ void let_other_threads_rest() {
 
 /// How many threads an operation uses, without the flushes of a cold run, which take all.
 std::optional<double> threads_between_flushes(const Declaration& declared, const Batch& batch) {
-  using Clock = std::chrono::steady_clock;
+  constexpr double enough_seconds = 20e-3;
   const auto timer = host_timer(declared, batch, nullptr);
   let_other_threads_rest();
   const LoadReading before = read_load();
-  const auto end = Clock::now() + std::chrono::milliseconds(20);
-  for (std::int64_t executions = 1; Clock::now() < end; executions = std::min(2 * executions, timer->max_executions()))
+  const double end = timer->now() + enough_seconds;
+  for (std::int64_t executions = 1; timer->now() < end; executions = std::min(2 * executions, timer->max_executions()))
     (void)timer->time(executions);
   return threads_used(before, read_load());
 }

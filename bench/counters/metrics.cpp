@@ -327,7 +327,7 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
         result.metrics.push_back(std::move(metric));
       } else
         result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});
-    } else if (const auto unit = !contains(name, '.') ? std::nullopt : unit_of(name)) {
+    } else if (const auto unit = contains(name, '.') ? unit_of(name) : std::nullopt) {
       result.metrics.push_back({name, *unit, {{1.0, name}}, std::nullopt});
     } else {
       result.absent.push_back({name, why_not_known(name, chip)});

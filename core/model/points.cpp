@@ -90,7 +90,8 @@ struct ShortName {
 std::optional<ShortName> short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
   if (contains(name, "): ")) return std::nullopt;  // Python's "adam.py(215): step"
-  ShortName result;                                // since the last blank or "::" outside of all brackets
+  // What comes after the last blank or "::" outside of all brackets.
+  ShortName result;
   int angles = 0;
   std::size_t opened = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -172,7 +173,7 @@ std::string shown_name(const KernelGroup& group) {
 }
 
 std::string kernel_arguments(std::string_view name) {
-  const auto found = !contains(name, '(') ? std::nullopt : short_name(name);
+  const auto found = contains(name, '(') ? short_name(name) : std::nullopt;
   return found ? std::string(found->arguments) : "";
 }
 
