@@ -53,10 +53,10 @@ class Headers(unittest.TestCase):
                         and not pathlib.Path(entry["file"]).is_relative_to(BUILD)}
         cls.compiler = next(word for word in shlex.split(next(iter(cls.commands.values()))) if "++" in word)
 
-    def all_compile(self, names, flags_of, *read_as):
+    def all_compile(self, names, words_of):
+        """`words_of` a name: flags, and what is compiled."""
         def compiled(name):
-            command = [self.compiler, *flags_of(name), f"-I{ROOT}", "-fsyntax-only", *read_as, str(ROOT / name), *["/dev/null"] * bool(read_as)]
-            done = subprocess.run(command, cwd=BUILD, capture_output=True, text=True)
+            done = subprocess.run([self.compiler, f"-I{ROOT}", "-fsyntax-only", *words_of(name)], cwd=BUILD, capture_output=True, text=True)
             return None if done.returncode == 0 else f"{name}:\n{done.stderr[:2000]}"
 
         self.assertTrue(names)
@@ -69,12 +69,12 @@ class Headers(unittest.TestCase):
         left = [header for header in files("*.h") if header not in known and header.removeprefix("include/") not in known]
         sources = files("*.cpp")
         left = [header for header in left if users_of(header, self.commands) or not users_of(header, sources)]  # others are of what this build leaves out
-        self.all_compile(left, lambda header: flags_near(header, self.commands), "-x", "c++", "-include")
+        self.all_compile(left, lambda header: [*flags_near(header, self.commands), "-x", "c++", "-include", str(ROOT / header), "/dev/null"])
 
     def test_what_tells_builds_with_cuda_from_others_compiles_for_the_others(self):
         told = [name for name in files("*.cpp") if "GPUBENCH_WITH_CUDA" in (ROOT / name).read_text(encoding="utf-8") or name.endswith("/no_cuda.cpp")]
         here = [name for name in told if name in self.commands or name.endswith("/no_cuda.cpp")]
-        self.all_compile(here, lambda name: [word for word in flags_near(name, self.commands) if not word.startswith("-DGPUBENCH_WITH_CUDA")])
+        self.all_compile(here, lambda name: [*(word for word in flags_near(name, self.commands) if not word.startswith("-DGPUBENCH_WITH_CUDA")), str(ROOT / name)])
 
 
 if __name__ == "__main__":
