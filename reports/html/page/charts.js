@@ -291,7 +291,8 @@ Promise.all([ready, Promise.resolve(window.libraryReady).catch(trouble)]).then((
     if (y < 60 || y > innerHeight - 20) { scrollBy({top: y - innerHeight / 2, behavior: "instant"}); }
     tip.hidden = true;
     const now = drawing.getBoundingClientRect();
-    setTimeout(() => tellPoint(now.x + at.x * scale, now.y + at.y * scale, row, at.datum), 30);  // after the event of the scrolling, which hides it
+    // A frame tells of scrolling, which hides it, before that.
+    requestAnimationFrame(() => tellPoint(now.x + at.x * scale, now.y + at.y * scale, row, at.datum));
     byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_ceiling].filter(Boolean).join(", ");
   }
   async function drawAll(scope) {
