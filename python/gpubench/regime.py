@@ -81,9 +81,12 @@ class GPUProfiler:
     """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
 
     def __init__(self, device: str | None = None, verbose: bool = True, time_budget: float = 0.05,
-                 metrics: str | None = "auto", check: str | None = None):
+                 metrics: str | None = "auto", check: str | None = None, cache: str = "warm"):
         """metrics: hardware counters to read ("core,units"; None for none). "auto" reads them where the verdict without them is not sure, and they
-        may be read. check: as gpubench.run takes it."""
+        may be read. cache: what a call finds in the caches: "warm" its data, left there by the call before; "cold" none of it, as between
+        the layers of a model. check: as gpubench.run takes it."""
+        if cache not in ("warm", "cold"):
+            raise _core.UsageError(f"cache takes 'warm' or 'cold', not {cache!r}.")
         here = devices()
         self.device = str(here[0]["id"] if device is None else device)
         if self.device == "cuda":  # as PyTorch has it
@@ -91,6 +94,7 @@ class GPUProfiler:
         self._time_budget = time_budget
         self._metrics = metrics
         self._check = check
+        self._cache = cache
         self.last_run: Run | None = None  #: of the operation profiled last
         known = calibration(self.device)
         name = next((each["name"] for each in here if each["id"] == self.device), None)
@@ -268,7 +272,7 @@ class GPUProfiler:
         torch: Any = sys.modules.get("torch")
         with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []) if work.draws_random else nullcontext():
             measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget, brief=brief,
-                           drift_check=False, progress=False, metrics=metrics, check=self._check)
+                           drift_check=False, progress=False, metrics=metrics, check=self._check, cache=self._cache)
         self.last_run = measured
         point: Point = measured[0]
         return point

@@ -38,6 +38,15 @@ def test_it_is_for_one_device(profiler, monkeypatch):
     assert regime.GPUProfiler("cuda").device == "cuda:0"
 
 
+def test_caches_are_warm_or_cold(quick, monkeypatch):
+    with pytest.raises(gpubench.UsageError, match="'warm' or 'cold', not 'hot'"):
+        regime.GPUProfiler("cpu", verbose=False, cache="hot")
+    monkeypatch.setattr(regime, "calibration", lambda device: gpubench.Calibration.load(quick["calibration"]))
+    for cache in ("warm", "cold"):
+        profile = regime.GPUProfiler("cpu", verbose=False, cache=cache).profile_operation(numpy.sum, numpy.ones(1000), repeatable=True)
+        assert ("flushed before each execution" in profile["method"]) == (cache == "cold")
+
+
 def test_an_operation_of_unknown_kind_is_called_once(profiler):
     calls = []
 
