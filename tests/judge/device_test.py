@@ -3,6 +3,7 @@
 """The way of a GPU through the judge, on a fake one: memory that is shared, outputs that are looked at in time, clocks that must agree."""
 import contextlib
 import os
+import re
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ from gpubench.judging.contest import Judge
 from gpubench.judging.device import Block, Device, asks_beyond_the_gpu, is_broken, trouble_of
 from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
+from gpubench.judging.side import Memory
 from gpubench.judging.store import Store
 
 HERE = Path(__file__).resolve().parent
@@ -109,9 +111,30 @@ class Judged(unittest.TestCase):
         self.assertGreater(result.device_seconds, result.reference_device_seconds)
         self.assertNotIn("starting kernels", " ".join(self.notes))
 
+    def test_the_harness_gets_more_inputs_in_turns_than_the_cache_holds(self):
+        reference = """    import sys
+    if "gpubench.harness" in sys.modules:
+        seen = reference.__dict__.setdefault("seen", [])
+        if x.ctypes.data in seen:
+            raise ValueError(f"the first of {len(seen)} came again" if x.ctypes.data == seen[0] else "not in turns")
+        seen.append(x.ctypes.data)
+    return x * 3"""
+        with self.recorded():
+            self.judged("def candidate(x, y):\n    return y + x * 3\n", problem=PROBLEM.replace("    return x * 3", reference))
+        bytes_of_call = 2 * 20000 * 4
+        count = re.search(r"the first of (\d+) came again", " ".join(self.notes))
+        self.assertGreaterEqual(int(count[1]) * bytes_of_call, 2 * FakeDevice.cache_bytes(None), self.notes)
+
+    def test_memory_that_is_lacking_gives_back_what_there_was(self):
+        device, inputs = mock.Mock(), mock.Mock()
+        device.block.side_effect = [inputs, accelerator.Refused("cuMemCreate says CUDA_ERROR_OUT_OF_MEMORY")]
+        with self.assertRaises(accelerator.Refused):
+            Memory.of_device(device, 1, 1)
+        inputs.close.assert_called_once_with()
+
     def test_a_reference_that_the_harness_cannot_measure(self):
         class Unmeasured(FakeDevice):
-            def harness_options(self, call_bytes):
+            def harness_options(self):
                 return {"device": "cuda:7", "time": "device"}
 
         with self.recorded():

@@ -69,8 +69,11 @@ else:
         def __init__(self):
             self.accelerator = Accelerator()
 
-        def harness_options(self, call_bytes):
+        def harness_options(self):
             return {"device": "cpu", "time": None}
+
+        def cache_bytes(self):
+            return 1 << 20
 
         def left_out(self):
             return {}

@@ -3,7 +3,7 @@
 """Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20] [--times=3]
 [--out=FILE], and figures.py table FILE...
 
-regime: the device's time of some operations beside that of gpubench.regime, which gets inputs in turns as the judge's calls do, and with the same ones. states: what changes it: inputs and outputs that change, copies after each
+regime: the device's time of some operations beside that of gpubench.regime, which gets inputs in turns as the judge's calls do, the same ones in warm caches, and in cold ones. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, 20 times. Both time as the judge does, in five processes of each
 side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
@@ -192,18 +192,6 @@ def ranking(words):
         say("ranking", step=words.step, speedups=[[each.value, each.low, each.high] for each in repetition])
 
 
-def device_seconds(operation, arguments, cache):
-    """By gpubench's own harness, and what launching an empty kernel of the same shape is of it."""
-    from gpubench.harness import Benchmark, run
-
-    def measured(state):
-        state.measure(lambda: operation(*arguments))
-
-    point = run(Benchmark(measured, "operation", {}, None), device="cuda:0", time="device,stream", cache=cache, time_budget=0.5, drift_check=False, progress=False)[0]
-    timing = point.timing("device") or {}
-    return f"{us(point.seconds('device'))} us, fixed {us((timing.get('kernel_overhead_seconds') or {}).get('value'))} us, by {timing.get('method', point.why_absent('device'))[:60]}"
-
-
 def _kernel_seconds(work, calls, name):
     """By activity records, the median of the kernels of this name."""
     import torch
@@ -259,8 +247,9 @@ _OPERATIONS = {"softmax": ([(8192, 8192)], "torch.softmax(x, dim=1)"), "softmax 
 def regime(words):
     import torch
     from gpubench.regime import GPUProfiler
-    profiler = GPUProfiler(verbose=False)
-    for name, (shapes, expression) in _OPERATIONS.items():
+    profilers = {cache: GPUProfiler(verbose=False, metrics=None, cache=cache) for cache in ("warm", "cold")}
+    for name in words.operations or _OPERATIONS:
+        shapes, expression = _OPERATIONS[name]
         names = "x, y"[:3 * len(shapes) - 2]
         made = ", ".join(f"torch.randn({shape}, generator=generator, device='cuda')" for shape in shapes)
         with tempfile.TemporaryDirectory() as folder:
@@ -282,13 +271,12 @@ def inputs(random):
         bytes_of_set = 4 * sum(map(math.prod, shapes))
         sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
         turn, given = itertools.cycle(sets), sets[0]
-        in_turns = [profiler.profile_operation(lambda: operation(*next(turn)))["device_ms"] * 1e-3 for _ in range(words.times)]
-        same = [profiler.profile_operation(operation, *given)["device_ms"] * 1e-3 for _ in range(words.times)]
         judged = [each.device_seconds for each in results]
-        off = {key: statistics.median(judged) / statistics.median(regime) - 1 for key, regime in (("in_turns", in_turns), ("same", same))}
-        say("regime", operation=name, judge=judged, in_turns=in_turns, same=same, off=off, reference=[each.reference_device_seconds for each in results],
-            excess=[each.device_excess_seconds for each in results], basis=[each.device_basis for each in results],
-            harness={cache: device_seconds(operation, given, cache) for cache in ("warm", "cold")})
+        by_regime = {"in_turns": [profilers["warm"].profile_operation(lambda: operation(*next(turn)))["device_ms"] * 1e-3 for _ in range(words.times)],
+                     **{cache: [profiler.profile_operation(operation, *given)["device_ms"] * 1e-3 for _ in range(words.times)] for cache, profiler in profilers.items()}}
+        off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
+        say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
+            excess=[each.device_excess_seconds for each in results], basis=[each.device_basis for each in results])
 
 
 def states(words):
@@ -382,6 +370,7 @@ def main():
     parser.add_argument("--step", type=float, default=0.02)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--times", type=int, default=3, help="of each judge and each regime, whose medians are compared")
+    parser.add_argument("--operations", nargs="+", choices=_OPERATIONS, metavar="NAME", help="of `regime`, in place of all")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
     OUT = words.out

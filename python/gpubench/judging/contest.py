@@ -235,7 +235,7 @@ class Judge:
             of_others = trial.gpu.taken_bytes + max(free_bytes - trial.gpu.free_bytes(), 0)
             if of_others > _NOTABLE_BYTES and not asks_beyond_the_gpu(result.text):
                 result.verdict, result.reason = REASONS["room"], "room"
-                result.text = f"Other processes hold {of_others / 2**30:.0f} GiB of the GPU's memory, and the rest did not do: {result.text}"
+                result.text = f"Other processes, or this one's other work, hold {of_others / 2**30:.0f} GiB of the GPU's memory, and the rest did not do: {result.text}"
         result.seconds_taken += time.monotonic() - start
         result.phases["wait"] = result.seconds_taken - sum(seconds for name, seconds in result.phases.items() if name != "wait")
 

@@ -52,6 +52,7 @@ class Device:
     def __init__(self) -> None:
         import torch
         self._torch: Any = torch
+        self.release_cached()  # which others cannot use, and blocks are made without PyTorch
         free, total = torch.cuda.mem_get_info()
         self.taken_bytes = int(total - free)  #: by whatever uses the GPU, before the judge did
         self.accelerator = accelerator.Accelerator()
@@ -60,10 +61,13 @@ class Device:
         self._nap_cycles = 2_000_000  # about a millisecond
         Block(self, 1).close()
 
-    def harness_options(self, call_bytes: int) -> Mapping[str, Any]:
-        """Of gpubench.run, for calls that find their inputs as the judge's do: in memory. Inputs or outputs that are larger than the cache need no flush for that."""
-        cache = self._torch.cuda.get_device_properties(0).L2_cache_size
-        return {"device": self.name, "time": "device", "cache": "warm" if call_bytes > cache else "cold"}
+    def harness_options(self) -> Mapping[str, Any]:
+        """Of gpubench.run, for the device's time of calls."""
+        return {"device": self.name, "time": "device"}
+
+    def cache_bytes(self) -> int:
+        """Of its L2."""
+        return int(self._torch.cuda.get_device_properties(0).L2_cache_size)
 
     def left_out(self) -> dict[str, str]:
         """Parts of the shutting in, without which alone CUDA starts in a candidate's process."""

@@ -136,13 +136,14 @@ class Summary:
 
 
 BATCH_SECONDS = 0.002
+MAX_CALLS = 256  #: of a batch
 
 
 def calls_of_batch(samples: Sequence[float], make_seconds: float, bytes_of_call: int, max_bytes: int, target_seconds: float = BATCH_SECONDS) -> int:
     """So many that a batch takes the target by the fastest sample, so that one slow input makes no short batches; no more than fit, nor than can be made."""
     wanted = math.ceil(target_seconds / max(min(samples), 1e-7))
     affordable = int(0.1 / max(make_seconds, 1e-7))
-    return max(1, min(wanted, 256, max(2, affordable), max_bytes // max(bytes_of_call, 1)))
+    return max(1, min(wanted, MAX_CALLS, max(2, affordable), max_bytes // max(bytes_of_call, 1)))
 
 
 def last_level_cache_bytes() -> int:

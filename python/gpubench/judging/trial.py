@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -84,6 +85,7 @@ class Trial:
         self._flush: timing.Flush | None = None
         self._nothing_kind: Any = None
         self.notes: list[str] = []
+        self.probes: list[Probe] = []
         first = self.problem.fresh(problem.cases[0])
         _, specs, _ = arrays_of(first, on_device=True)
         self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
@@ -199,6 +201,9 @@ class Trial:
             each.close()
         for memory in self._memories:
             memory.close()
+        self.probes.clear()  # as large as a third of a GPU's memory, which the next trial shares with other processes
+        if self.gpu is not None:
+            self.gpu.release_cached()
         self.starters.shutdown()
         if self._nursery is not None:
             self._nursery.close()
@@ -385,11 +390,13 @@ class Trial:
             return None
         with self.turns.alone():
             try:
-                side.place(probe.skeleton, probe.specs, probe.outputs, 1)
-                side.fill(0, self._fresh().arrays)
+                calls, arrays = self._calls_beyond_cache(probe), self._fresh().arrays
+                side.place(probe.skeleton, probe.specs, probe.outputs, calls)
+                for slot in range(calls):
+                    side.fill(slot, arrays)
                 self.gpu.synchronize()
                 found = side.process.ask("harness_seconds", path=str(Path(__file__).parents[2]),
-                                         options={"time_budget": _HARNESS_SECONDS, **self.gpu.harness_options(self._call_bytes(probe))})
+                                         options={"time_budget": _HARNESS_SECONDS, **self.gpu.harness_options()})
             except Trouble as trouble:
                 found = trouble.text
                 side.close()
@@ -488,6 +495,12 @@ class Trial:
             sides[0].earlier.add(sides[0].all_outputs()[0])
         target = _GPU_BATCH_SECONDS if self.gpu is not None else timing.BATCH_SECONDS
         return timing.calls_of_batch(samples, max(made[1:]), self._call_bytes(probe), self._batch_bytes, target)
+
+    def _calls_beyond_cache(self, probe: Probe) -> int:
+        """So many that no call finds its inputs in the cache, where they come in turns; no more than fit."""
+        assert self.gpu is not None
+        bytes_of_call = max(self._call_bytes(probe), 1)
+        return max(1, min(1 + math.ceil(2 * self.gpu.cache_bytes() / bytes_of_call), timing.MAX_CALLS, self._batch_bytes // bytes_of_call))
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
