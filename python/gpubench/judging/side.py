@@ -31,7 +31,12 @@ class Memory:
 
     @classmethod
     def of_device(cls, device: Device, input_bytes: int, output_bytes: int) -> Memory:
-        return cls(device.block(input_bytes), device.block(output_bytes + _SLACK_BYTES))
+        inputs = device.block(input_bytes)
+        try:
+            return cls(inputs, device.block(output_bytes + _SLACK_BYTES))
+        except BaseException:
+            inputs.close()
+            raise
 
     def close(self) -> None:
         self.inputs.close()
