@@ -21,14 +21,9 @@ constexpr double contradiction_cap = 0.75;
 /// What a missing ceiling may hide is unknown; never "certain" without it.
 constexpr double missing_factor = 0.8;
 
-/// Where nobody counted the bytes, a tenth of the draws move two, four or eight times what is declared, as accesses to
-/// every second, fourth or eighth float do (a sector has 32 bytes).
-constexpr double wasteful_beyond = 1.2815515655446004;  // standard deviations
-constexpr std::array wastes = {2.0, 4.0, max_waste};
-
 /// Of latency that nothing but the lack of another limit speaks for: 52 of 75 such verdicts of the suites are right
 /// without counters, 67 to 75 % when one family is left out (docs/results/h200/library.md). Bytes that were counted
-/// change little: what hides there are units, such as those for bank conflicts and atomics.
+/// change little: what hides there are units, such as those for bank conflicts and atomics, of a CPU those for integers.
 constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
@@ -239,7 +234,6 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
     if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
       pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
   RegimeCounts counts{};
-  const auto waste = normal_draws(column++);
   const auto* const start_resource = prediction.largest(ResourceKind::start);
   const Factor start =
       Factor(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0), column++);
@@ -247,8 +241,6 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
   const auto launch_parts = normal_draws(column++);  // even between 0 and 1 by their probability
   const Figures& base = it.figures;
   Figures figures = base;
-  // Only time that no ceiling accounts for asks for an explanation.
-  const bool may_waste = !prediction.counted && !base.busy && it.decision.regime == Regime::latency;
   const Interval none{0.0, 0.0};
   Reach reach{base.seconds * seconds.reach(),
               base.device_seconds.value_or(0.0) * device.reach(),
@@ -261,7 +253,6 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
     const Interval each = pipe.seconds * pipe.factor.reach();
     reach.pipe = {std::max(reach.pipe.low, each.low), std::max(reach.pipe.high, each.high)};
   }
-  if (may_waste) reach.memory.high *= max_waste;
   // Most cases are clear without a draw, and others but for the launch.
   const Always overhead = launch_binds(base, reach);
   const bool same = overhead != Always::yes && is_same_beside_launch(base, reach);
@@ -291,8 +282,7 @@ RegimeCounts draw_regimes(const PointAnalysis& it, double widening, std::size_t 
     figures.pipe_seconds = 0.0;
     for (const auto& pipe : pipes)
       figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
-    const double wasted = may_waste && waste[draw] > wasteful_beyond ? wastes[draw % wastes.size()] : 1.0;
-    figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) * wasted : 0.0;
+    figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
     const Regime regime = figures.regime_beside_launch();
     ++counts[static_cast<std::size_t>(regime)];
   }
@@ -346,7 +336,7 @@ bool rests_on_work(const PointAnalysis& it) {
 constexpr double either_way = 0.5;
 
 /// Whether memory would take as long as the blocks take to start, if twice the declared bytes moved.
-bool moves_as_long(const PointAnalysis& it) { return wastes.front() * it.memory_seconds >= it.figures.start_seconds; }
+bool moves_as_long(const PointAnalysis& it) { return 2.0 * it.memory_seconds >= it.figures.start_seconds; }
 
 /// Without counters the bytes of a verdict are a guess; the time may have another reason.
 constexpr double of_whole_sectors = 0.8;
@@ -367,7 +357,8 @@ double lowered(double probability, const PointAnalysis& it) {
   if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it))
-    probability = std::min(probability, saw_units && !may_be_arithmetic(it) ? never_certain : uncounted_latency);
+    probability =
+        std::min(probability, it.figures.busy && !may_be_arithmetic(it) ? never_certain : uncounted_latency);
   // Links are not counted.
   if (it.cause.limiter == resource::remote_memory ||
       ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))

@@ -106,7 +106,7 @@ Verdict decided(const PointAnalysis& it) {
     PointAnalysis other(it.measurement, it.machine, it.time, it.prediction, confidence.runner_up);
     other.moves_whole_sectors = it.moves_whole_sectors;
     other.stray_bytes = it.stray_bytes;
-    // Latency has draws of its own, in which more moves than is declared: each of two may find the other likelier.
+    // Updates at few addresses may show in one of the two alone: each may find the other likelier.
     if (const auto its = confidence_of(other); !is_other_likelier(its)) return decided(other, its);
   }
   return decided(it, confidence);
