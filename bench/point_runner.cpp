@@ -19,6 +19,7 @@
 
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/host_memory.h"
+#include "bench/memory/page_faults.h"
 #include "bench/timing/conditions.h"
 #include "bench/timing/host_timer.h"
 #include "core/base/load.h"
@@ -570,6 +571,7 @@ void PointRunner::time_on_host(Declaration& declared, const Batch& batch) {
   add_primary_timing(samples, *timer);
   if (!(current_.seconds()->median > 0.0))  // of operations with a reset: less than reading the clock twice
     throw std::runtime_error(no_time(TimingMode::host, "it takes no longer than reading the clock"));
+  if (!cold && !declared.reset) current_.page_faults = page_faults_of(*timer, samples.executions_per_sample);
 }
 
 void PointRunner::time_variants(const Declaration& declared) {

@@ -10,6 +10,7 @@
 #include "classifier/run/advice.h"
 #include "classifier/run/calls.h"
 #include "classifier/run/commands.h"
+#include "classifier/run/page_faults.h"
 #include "classifier/verdict/confidence.h"
 #include "classifier/verdict/cross_checks.h"
 #include "classifier/verdict/evidence.h"
@@ -320,6 +321,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
     return undecided(
         "is a collective: it takes as long as its slowest rank and the links, which ceilings of one GPU do not tell");
   if (auto of_command = verdict_of_command(measurement, machine)) return *std::move(of_command);
+  if (auto of_page_faults = verdict_of_page_faults(measurement)) return *std::move(of_page_faults);
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares too much work to compute with");
   const double stray = stray_bytes(measurement, machine);

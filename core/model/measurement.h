@@ -192,6 +192,13 @@ struct Phase {
 /// The counter of the items that one execution processes, which reports show per second.
 inline constexpr std::string_view items_counter = "items";
 
+/// Pages of memory that the system makes for a host operation when it first touches them.
+struct PageFaults {
+  double count = 0.0;  ///< in one execution
+  Estimate seconds;    ///< that one takes a thread of this process, with giving the page back
+  friend bool operator==(const PageFaults&, const PageFaults&) = default;
+};
+
 struct Launches {
   std::int64_t kernels = 0;
   std::int64_t blocks = 0;        ///< of all kernels together
@@ -251,6 +258,7 @@ struct Measurement {
   std::optional<Estimate> bare_launch_seconds;
   /// Of a host operation: what a call that does nothing takes.
   std::optional<Estimate> empty_call_seconds;
+  std::optional<PageFaults> page_faults;       ///< absent on a GPU, where there are none, and behind a reset
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
   bool verified = false;                       ///< the operation offers a check and its result passed it

@@ -84,6 +84,7 @@ const std::vector<PipeCounter>& pipe_counters();
 namespace resource {
 inline constexpr std::string_view launch = "launch";
 inline constexpr std::string_view host = "host";
+inline constexpr std::string_view page_faults = "page-faults";
 inline constexpr std::string_view launch_step = "launch-step";
 inline constexpr std::string_view block_start = "block-start";
 inline constexpr std::string_view latency = "latency";

@@ -217,6 +217,7 @@ void describe(auto& visit, is_a<Variant> auto& it) {
 PLAIN(DeviceConditions, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius),
       SHARE(core_share), OF(threads_used), SHARE(gpu_share), FILLED(gpu_share_absent_reason), FILLED(throttle_reasons),
       FILLED(absent_reason))
+PLAIN(PageFaults, OF(count), ANY(seconds))
 PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks), OF(local_bytes))
 PLAIN(Grid, OF(blocks), OF(blocks_per_multiprocessor))
 PLAIN(Counter, OF(name), ANY(value), OF(unit), FILLED(source))
@@ -264,8 +265,8 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   } else {
     visit.field(OF(timings));
   }
-  fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), ANY(empty_call_seconds), FILLED(variants),
-         OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds),
+  fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), ANY(empty_call_seconds), OF(page_faults),
+         FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz), FILLED(clock_hz_source), OF(set_up_seconds),
          OF(conditions), OF(launches), OF(grid), FILLED(counters), FILLED(absent_counters), FILLED(user_counters),
          FILLED(phases), FILLED(work_differences), OF(activity),
          field_of("kernel_groups", it.kernels, Domain::not_negative, true), FILLED(kernel_order),

@@ -322,6 +322,7 @@ Measurement measurement(Random& random) {
   result.timings = random.list(3, [&] { return timing(random); });
   if (random.flip()) result.launch_seconds = estimate(random);
   if (random.flip()) result.empty_call_seconds = estimate(random);
+  if (random.flip()) result.page_faults = PageFaults{random.not_negative(), estimate(random)};
   result.variants = random.list(2, [&] {
     Variant variant{random.of<Ablation>(ablation_names), 0.25 * static_cast<double>(random.whole(0, 3)), {}, ""};
     if (random.flip())
