@@ -43,7 +43,8 @@ inline std::string_view cuda_remedy(std::string_view name) {
       Remedy{"cudaErrorSystemDriverMismatch",
              "the driver was updated while an older one runs; reboot, or load the new kernel module"},
       Remedy{"cudaErrorInsufficientDriver",
-             "the driver is older than this program's CUDA runtime; install a newer driver"},
+             "there is no driver here, or it is older than this program's CUDA runtime; install one, or run on a machine "
+             "with a GPU"},
       Remedy{"cudaErrorLaunchTimeout",
              "a kernel ran longer than the display's watchdog allows; use a GPU that drives no display"}};
   const auto found = std::ranges::find(remedies, name, &Remedy::name);
