@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -100,12 +101,14 @@ std::optional<double> core_share(const LoadReading& before, const LoadReading& a
     longest_run = std::max(longest_run, time.ran);
   }
   if (busiest <= 0.0) return std::nullopt;
+  const double stolen = std::max(0.0, after.stolen - before.stolen), busy = std::max(0.0, after.busy - before.busy);
+  const double others =  // seconds; more than that a thread waited for those of its own process
+      busy > 0.0 ? std::max(0.0, busy / static_cast<double>(sysconf(_SC_CLK_TCK)) - (after.process - before.process))
+                 : std::numeric_limits<double>::infinity();
   double share = 1.0;
   for (const auto& [id, time] : passed)
-    if (const double ready = time.ran + time.waited;
-        ready >= 0.1 * busiest && (time.turns > turns_of_idle || time.ran >= longest_run))
-      share = std::min(share, time.ran / ready);
-  const double stolen = std::max(0.0, after.stolen - before.stolen), busy = std::max(0.0, after.busy - before.busy);
+    if (time.ran + time.waited >= 0.1 * busiest && (time.turns > turns_of_idle || time.ran >= longest_run))
+      share = std::min(share, time.ran / (time.ran + std::min(time.waited, others)));
   return stolen > 0.0 ? share * busy / (busy + stolen) : share;
 }
 

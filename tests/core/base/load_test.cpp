@@ -29,6 +29,16 @@ TEST(CoreShare, IsLessByWhatTheHostOfAVirtualMachineTook) {
   EXPECT_DOUBLE_EQ(core_share(before, {{{1, {1.0, 0.0}}}, 160.0, 30.0}).value(), 0.75);
 }
 
+TEST(CoreShare, IsNotLessByWhatItsOwnThreadsTakeFromEachOther) {
+  const LoadReading before{.threads = {{1, {}}, {2, {}}}};
+  LoadReading after{.threads = {{1, {1.0, 0.0, 10}}, {2, {0.5, 0.5, 10}}}, .busy = 150.0, .process = 1.5};
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 1.0);
+  after.busy = 160.0;  // hundredths of a second
+  EXPECT_NEAR(core_share(before, after).value(), 0.5 / 0.6, 1e-9);
+  after.busy = 400.0;
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.5);
+}
+
 TEST(CoreShare, OfAThreadThatSleptIsNotLow) {
   EXPECT_DOUBLE_EQ(core_share({{{1, {0.0, 0.0}}}, 0.0, 0.0}, {{{1, {0.001, 0.0}}}, 0.0, 0.0}).value(), 1.0);
 }
