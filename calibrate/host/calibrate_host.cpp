@@ -148,8 +148,8 @@ std::optional<std::string> load_warning(const LoadReading& before, const LoadRea
   if (others > load_worth_saying)
     text = fmt::format("other processes took {:.0f} % of the processors' time", 100.0 * others);
   if (stolen > load_worth_saying)
-    text += fmt::format("{}{:.0f} % of it was kept from this virtual machine by its host",
-                        text.empty() ? "of the processors' time, " : "; ", 100.0 * stolen);
+    text += fmt::format("{}the host of this virtual machine kept {:.0f} % of the processors' time",
+                        text.empty() ? "" : "; ", 100.0 * stolen);
   if (text.empty()) return std::nullopt;
   return text + "; ceilings may be low";
 }

@@ -154,8 +154,7 @@ TEST(OtherLoad, SaysWhoTookTheTime) {
   EXPECT_FALSE(load_warning(before, {{}, 107.0, 8.0, 109.0}, 99.0));
   EXPECT_FALSE(load_warning(before, before, 0.0));
   EXPECT_THAT(*load_warning(before, {{}, 157.0, 8.0, 59.0}, 100.0), HasSubstr("other processes took 25 %"));
-  EXPECT_THAT(*load_warning(before, {{}, 107.0, 58.0, 59.0}, 100.0),
-              HasSubstr("25 % of it was kept from this virtual"));
+  EXPECT_THAT(*load_warning(before, {{}, 107.0, 58.0, 59.0}, 100.0), HasSubstr("kept 25 % of the processors' time"));
 }
 
 TEST(HostCalibration, EveryCeilingSaysWhatItIs) {
