@@ -34,6 +34,7 @@ const std::vector<std::vector<std::string_view>> layouts = {
     {"point", "time", "since last", "as called", "rate", "regime", "limiter", "of ceiling"},
     {"point", "time", "as called", "regime", "limiter", "of ceiling"},
     {"point", "time", "regime"}};
+constexpr std::size_t layouts_for_whole_names = 5;  ///< a name is worth more than what these leave out
 
 std::string bandwidth_text(const Measurement& measurement) {
   const auto value = bytes_per_second(measurement);
@@ -154,15 +155,17 @@ Table fitting_table(const std::vector<const Point*>& timed, const Changes& chang
     if (column.header == "on device") return !has_device;
     return column.header != "point" && is_empty(column);
   });
-  const auto table_of = [&](const std::vector<std::string_view>& layout) {
+  const auto table_of = [&](std::size_t layout, std::size_t name) {
     std::vector<Column> columns;
     std::ranges::copy_if(all, std::back_inserter(columns),
-                         [&](const Column& column) { return contains(layout, column.header); });
-    return Table(std::move(columns), 0, min_name_width);
+                         [&](const Column& column) { return contains(layouts[layout], column.header); });
+    return Table(std::move(columns), 0, name);
   };
-  auto layout = layouts.begin();
-  Table table = table_of(*layout);
-  while (!table.fits(usable_width(style)) && ++layout != layouts.end()) table = table_of(*layout);
+  const std::size_t width = usable_width(style), whole_name = all.front().natural_width();
+  Table table = table_of(0, whole_name);
+  for (std::size_t i = 1; i < layouts_for_whole_names && !table.fits(width); ++i) table = table_of(i, whole_name);
+  if (!table.fits(width)) table = table_of(0, min_name_width);
+  for (std::size_t i = 1; i < layouts.size() && !table.fits(width); ++i) table = table_of(i, min_name_width);
   table.fit(style);
   return table;
 }

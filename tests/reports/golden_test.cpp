@@ -220,6 +220,13 @@ TEST(Console, ShortenedNamesOfPointsDiffer) {
   }
 }
 
+TEST(Console, NamesAreWholeWhereFewerColumnsMakeRoom) {
+  gpubench::Run run = sample_run();
+  run.points[0].measurement.name = "sum_huge/n:16777216/huge:0";
+  for (int width = 80; width < 160; ++width)
+    EXPECT_NE(console(run, {false, width}).find("sum_huge/n:16777216/huge:0 "), std::string::npos) << width;
+}
+
 TEST(Console, ColumnsWithoutAValueAreLeftOut) {
   gpubench::Run run = sample_run();
   EXPECT_NE(console(run, {false, 160}).find("FLOP rate"), std::string::npos);
