@@ -73,8 +73,8 @@ Json axis(const Json& value) {
     labels = {{"labelOverlap", false}, {"labelFlush", 14}};
     const auto span = fmt::format("domain('{0}')[1] / domain('{0}')[0]", value.value("scale", "y"));
     text = fmt::format(
-        "indexof({0} > 300 ? [1] : {0} > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], round(100 * datum.value / "
-        "pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 100) >= 0 ? {1} : ''",
+        "{0} < 1.5 || indexof({0} > 300 ? [1] : {0} > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], "
+        "round(100 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 100) >= 0 ? {1} : ''",
         span, text);
   }
   labels["labelExpr"] = text;
