@@ -33,8 +33,8 @@ bool parse_processor_times(std::string_view line, LoadReading& reading);
 
 /// The share of the time in which it was ready to run that the worst-off thread ran, 0 to 1. Threads that did less than
 /// a tenth of what the busiest did do not count. Nor do those that had a core three times at most, but for the one that
-/// ran longest: threads of OpenMP spin for some milliseconds after their work. A wait for threads of its own process does
-/// not count: others make it wait no longer than they ran. Absent where the system does not tell.
+/// ran longest: threads of OpenMP spin for some milliseconds after their work. A wait for threads of its own process
+/// does not count: others make it wait no longer than they ran. Absent where the system does not tell.
 std::optional<double> core_share(const LoadReading& before, const LoadReading& after);
 
 /// Whether another thread of this process has a core, or waits for one.
