@@ -99,7 +99,15 @@ class FittedSweep {
   }
   /// Where boundaries have a figure: up to half and twice the sizes, and without a fit no further than they go.
   [[nodiscard]] double first_place() const { return fit_ == nullptr ? 0.0 : place_beyond(false, farthest_figure); }
-  [[nodiscard]] double last_place() const { return fit_ == nullptr ? last() : place_beyond(true, farthest_figure); }
+  [[nodiscard]] double last_place() const {
+    const double place = fit_ == nullptr ? last() : place_beyond(true, farthest_figure);
+    return grows_to(place) ? place : last();
+  }
+  /// Whether the model has the time grow from the last size to a place beyond. Where it falls, too little is known of
+  /// the resource that takes over.
+  [[nodiscard]] bool grows_to(double place) const {
+    return time_at(at(place), own_).seconds >= time_at(at(last()), own_).seconds;
+  }
 
   [[nodiscard]] PlaceInSweep at(double place) const {
     Work work = work_at(place);
@@ -345,7 +353,7 @@ std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
     const double place = fitted.place_beyond(above, std::ldexp(farthest_figure, doublings));
     const Decision there = fitted.decision_at(place);
     if (there == here) continue;
-    if (!is_crossing(fitted, place, here, there)) return std::nullopt;
+    if (!is_crossing(fitted, place, here, there) || (above && !fitted.grows_to(place))) return std::nullopt;
     auto boundary = boundary_of(fitted.sweep(), above ? here : there, above ? there : here, fitted.argument_at(edge));
     boundary.placement = above ? Placement::above : Placement::below;
     return boundary;

@@ -272,6 +272,23 @@ TEST(Boundaries, TheNextOneBeyondTheSweepIsABound) {
   EXPECT_NEAR(large.boundaries[0].at, std::ldexp(1.0, 23), 1e-3);
 }
 
+TEST(Boundaries, NoneLiesWhereTheModelSaysThatMoreWorkTakesLessTime) {
+  std::mt19937_64 random(26);
+  auto calibration = cpu();
+  find(calibration, "launch") = ceiling("launch", 2.5e-10);
+  auto run = simulated(
+      calibration, {1 << 10, 1 << 12, 1 << 16, 1 << 20, 1 << 24}, [](double n) { return streaming(n, 0.0); }, 0.01,
+      random);
+  for (Point& point : run.points) {  // a parser: each byte takes as long, wherever it comes from
+    const Measurement& simulated = point.measurement;
+    auto measurement = measured(0.56e-9 * simulated.work.bytes_read, simulated.work, "cpu", 0.005);
+    measurement.arguments = simulated.arguments;
+    point.measurement = measurement;
+  }
+  classify(run);
+  EXPECT_EQ(chain(run), "");
+}
+
 TEST(Boundaries, UpToTwiceTheSweepThereIsAFigure) {
   std::mt19937_64 random(25);
   auto run = simulated(gpu(), powers_of_two(10, 20), copy_of, 0.01, random);
