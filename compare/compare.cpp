@@ -189,7 +189,7 @@ class Comparing {
 
   /// Where one side was measured before the other, the machine may have changed meanwhile.
   void note_order() {
-    if (!one_after_the_other() || !alike_.empty() || base_.runs.size() + next_.runs.size() < 3) return;
+    if (!one_after_the_other_ || base_.runs.size() + next_.runs.size() < 3) return;
     const bool on_cpu = !options_.process_deviation && std::ranges::any_of(comparable_, [&](const auto& each) {
       return kind_of(each.first) == DeviceKind::cpu;
     });

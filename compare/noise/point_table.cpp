@@ -27,6 +27,20 @@ double standard_error_of(const Summary& seconds) {
   return std::log(interval.high / interval.low) / (2.0 * statistics::normal_975);
 }
 
+/// By what load may have lengthened a time (logarithm). It may be as short as the part in which it had its cores. A
+/// sample shorter than a turn of the scheduler was interrupted or not: then the fastest one had its cores all the time.
+double load_error_of(const Measurement& measurement, const Timing& timing) {
+  const auto share = share_under_load(measurement);
+  if (!share) return 0.0;
+  constexpr double turn_seconds = 0.7e-3;  // Linux gives 0.75 ms and more
+  const double lost = -std::log(std::max(*share, 1e-6));
+  const Summary& seconds = *timing.seconds;
+  const double sample_seconds = seconds.median * static_cast<double>(timing.executions_per_sample);
+  const bool on_gpu = measurement.conditions->gpu_share.has_value();  // others may run beside it, not in turns
+  if (on_gpu || sample_seconds <= 0.0 || sample_seconds > turn_seconds || seconds.minimum <= 0.0) return lost;
+  return std::min(lost, std::log(std::max(1.0, seconds.median / seconds.minimum)));
+}
+
 /// Of several repetitions the median of their medians: each is one look at the same process.
 void sum_up(const std::vector<const Measurement*>& measurements, std::optional<TimingMode> clock, ProcessPoint& point) {
   point.cache_state = measurements.front()->cache_state;
@@ -43,9 +57,7 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<T
     fastest.push_back(seconds->minimum);
     // Of one process, so not independent: several repetitions are known no better than the worst of them.
     point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
-    // Under load the true time may be as short as the part in which it had its cores.
-    if (const auto share = share_under_load(measurement))
-      point.load_error = std::max(point.load_error, -std::log(std::max(*share, 1e-6)));
+    point.load_error = std::max(point.load_error, load_error_of(measurement, *timing));
     point.samples =
         std::max({point.samples, seconds->count, static_cast<std::int64_t>(timing->samples_seconds.size())});
   }
@@ -109,14 +121,15 @@ ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector
 
 namespace {
 
-/// Mean of the processes' medians by one clock, and its interval within the samples; absent when none has any.
+/// Mean of the processes' medians and fastest samples by one clock, and its interval; absent when none has any.
 std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::size_t point, const Summary& like) {
-  double sum = 0.0, variance = 0.0;
+  double sum = 0.0, fastest = 0.0, variance = 0.0;
   int count = 0;
   for (const ProcessTable& table : tables) {
     const ProcessPoint& entry = table[point];
     if (!entry.log_seconds) continue;
     sum += *entry.log_seconds;
+    fastest += entry.log_fastest.value_or(*entry.log_seconds);
     variance += entry.standard_error * entry.standard_error;
     ++count;
   }
@@ -125,8 +138,24 @@ std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::siz
   const double half = statistics::normal_975 * std::sqrt(variance) / count;
   Summary result = like;
   result.median = std::exp(mean);
+  result.minimum = std::exp(fastest / count);
   result.median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
   return result;
+}
+
+/// The mean over all processes that tell their share of the cores or the GPU.
+void take_mean_share(const std::vector<ProcessTable>& tables, std::size_t point, Measurement& update,
+                     std::optional<double> DeviceConditions::*share) {
+  double sum = 0.0;
+  int count = 0;
+  for (const ProcessTable& table : tables) {
+    if (table[point].shown == nullptr) continue;
+    const auto& conditions = table[point].shown->measurement.conditions;
+    if (!conditions || !((*conditions).*share)) continue;
+    sum += *((*conditions).*share);
+    ++count;
+  }
+  if (count > 0 && update.conditions) (*update.conditions).*share = sum / count;
 }
 
 }  // namespace
@@ -158,6 +187,8 @@ Run mean_run(const std::vector<Run>& runs) {
     Measurement& measurement = update.points.back().measurement;
     const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
     if (failed || !measurement.seconds()) continue;
+    take_mean_share(own, i, measurement, &DeviceConditions::core_share);
+    take_mean_share(own, i, measurement, &DeviceConditions::gpu_share);
     for (Timing& timing : measurement.timings) {
       timing.samples_seconds.clear();
       if (!timing.seconds) continue;

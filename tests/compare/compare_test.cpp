@@ -82,6 +82,19 @@ TEST(Compare, LoadWidensAnInterval) {
   EXPECT_EQ(compare(base, next, quiet()).points.at(0).change, Change::inconclusive);
 }
 
+TEST(Compare, LoadLengthensShortSamplesByNoMoreThanTheFastestOneTells) {
+  const auto change = [](double seconds) {
+    gpubench::Run base = run_with(around(seconds)), next = run_with(around(1.2 * seconds));
+    for (gpubench::Run* run : {&base, &next}) {
+      run->points[0].measurement.make_primary().executions_per_sample = 10;
+      run->points[0].measurement.conditions.emplace().core_share = 0.5;
+    }
+    return compare(base, next, quiet()).points.at(0).change;
+  };
+  EXPECT_EQ(change(1e-5), Change::slower) << "samples of 0.1 ms lie between the turns of others";
+  EXPECT_EQ(change(1e-3), Change::inconclusive) << "samples of 10 ms are lengthened alike";
+}
+
 TEST(Compare, SidesThatRanOneAfterTheOtherAreKnownLessWell) {
   std::vector<gpubench::Run> base, next;
   for (int i = 0; i < 6; ++i) {
