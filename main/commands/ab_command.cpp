@@ -63,9 +63,9 @@ class Alternation {
     if (Interruption::noted() != 0) return stopped();
     if (!comparison)
       throw UsageError(
-          fmt::format("Fewer than two pairs of processes finished within {} s. Give more time with --total-budget, "
+          fmt::format("Fewer than two pairs of processes finished within {} s{}. Give more time with --total-budget, "
                       "or measure fewer points with -- --filter=REGEX.",
-                      format_number(options_.total_budget_seconds)));
+                      format_number(options_.total_budget_seconds), cut_off_));
     progress_.clear();
     if (!options_.quiet)
       say(fmt::format("{} pairs of processes in {} s: {}", pairs(), format_number(elapsed()), why_stopped_));
@@ -176,8 +176,13 @@ class Alternation {
     how.max_seconds = left;
     how.keep_output = false;
     how.stop = [] { return Interruption::noted() != 0; };
+    const double began = elapsed();
     const ProgramResult result = run_program(words, how);
-    if (result.timed_out) why_stopped_ = "the time budget is used up";
+    if (result.timed_out) {
+      why_stopped_ = "the time budget is used up";
+      cut_off_ = fmt::format("; {} was stopped after {} s of its run {}", program, format_number(elapsed() - began),
+                             runs_[side].size() + 1);
+    }
     if (result.timed_out || result.stopped) {
       std::filesystem::remove(file, none);
       return std::nullopt;
@@ -201,6 +206,7 @@ class Alternation {
   bool stopped_ = false;
   std::optional<std::size_t> open_;
   std::string why_stopped_ = "as many as requested";
+  std::string cut_off_;  ///< the process that the end of the time met
 };
 
 int run_ab(const AbOptions& options) {

@@ -59,6 +59,12 @@ void require_finished(const std::vector<Run>& runs) {
                       printable(run.context.created_utc), run.unfinished->finished, run.unfinished->planned));
 }
 
+void require_times(const std::vector<Run>& runs) {
+  const auto is_timed = [](const Point& point) { return point.measurement.seconds().has_value(); };
+  if (std::ranges::none_of(runs, [&](const Run& run) { return std::ranges::any_of(run.points, is_timed); }))
+    throw UsageError("No point of these runs has a time, so they are no baseline. Give runs that measured something.");
+}
+
 /// Names the points that later checks by this clock will leave out.
 void say_without_clock(const Run& run, std::optional<TimingMode> clock) {
   std::vector<std::string> names;
@@ -161,6 +167,7 @@ int gate_update(const GateOptions& options) {
   const std::vector<Run> runs = read_runs(options.inputs);
   require_alike(runs);
   require_finished(runs);
+  require_times(runs);
   const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
       runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
   storage::BaselineEntry entry;

@@ -84,7 +84,7 @@ class Commands(FolderTest):
         result = self.gpubench("ab", PLANTED, PLANTED, "--total-budget=6", "--precision=0.001", "--fail-on=never", *self.AB)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("the time budget is used up", result.stderr)
-        self.assert_refused(self.gpubench("ab", SLOW, SLOW, "--total-budget=0.3", "--", "--device=cpu"), "--total-budget")
+        self.assert_refused(self.gpubench("ab", SLOW, SLOW, "--total-budget=0.3", "--", "--device=cpu"), "--total-budget", f"{SLOW} was stopped after 0.3")
 
     def test_ab_says_which_program_failed(self):
         crash = self.gpubench("ab", PLANTED, CRASHING, "--", "--device=cpu", "--drift-check=off", "--time-budget=0.01")
@@ -288,6 +288,12 @@ class Commands(FolderTest):
         self.assert_refused(self.gpubench("gate", "update", stopped, store), "is unfinished", "--resume")
         report = self.gpubench("report", stopped / "run-0.json")
         self.assertIn("(unfinished run)", report.stdout)
+
+    def test_gate_takes_no_baseline_without_times(self):
+        store = self.folder / "timeless"
+        empty = self.processes("without-times", change=lambda run: run.update(points=[]))
+        self.assert_refused(self.gpubench("gate", "update", empty, f"--store={store}"), "No point of these runs has a time")
+        self.assertFalse(store.exists())
 
     def test_gate_refuses_a_damaged_store_and_keeps_it(self):
         folder = self.folder / "damaged"
