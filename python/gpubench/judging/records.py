@@ -144,12 +144,15 @@ def _median(values: Any) -> tuple[float, float]:
     return middle, 1.25 * 1.4826 * float(np.median(np.abs(values - middle))) / math.sqrt(len(values))
 
 
+_STANDARD_ERRORS = 3.36  #: beyond which one in a hundred differences of two sides of five batches lies by noise alone: Student's t of eight degrees
+
+
 def gap_of(candidate: Recorded, reference: Recorded, empty_seconds: float) -> float | None:
     """How long the GPU rests in a call of the candidate: as long as in one of the reference, where they differ by no more than noise."""
     own, usual = candidate.gap(empty_seconds), reference.gap(empty_seconds)
     if own is None:
         return None
-    return usual[0] if usual is not None and abs(own[0] - usual[0]) <= 2.0 * math.hypot(own[1], usual[1]) else own[0]
+    return usual[0] if usual is not None and abs(own[0] - usual[0]) <= _STANDARD_ERRORS * math.hypot(own[1], usual[1]) else own[0]
 
 
 _KERNEL_SECONDS = 2e-6  #: what records of a kernel may be longer than it, its start and end included, on any machine
