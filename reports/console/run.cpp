@@ -34,7 +34,6 @@ const std::vector<std::vector<std::string_view>> layouts = {
     {"point", "time", "since last", "as called", "rate", "regime", "limiter", "of ceiling"},
     {"point", "time", "as called", "regime", "limiter", "of ceiling"},
     {"point", "time", "regime"}};
-constexpr std::size_t layouts_for_whole_names = 5;  ///< a name is worth more than what these leave out
 
 std::string bandwidth_text(const Measurement& measurement) {
   const auto value = bytes_per_second(measurement);
@@ -162,8 +161,9 @@ Table fitting_table(const std::vector<const Point*>& timed, const Changes& chang
     return Table(std::move(columns), 0, name);
   };
   const std::size_t width = usable_width(style), whole_name = all.front().natural_width();
+  const std::size_t with_whole_names = has_device ? 3 : 5;  // which are worth more than what later layouts leave out
   Table table = table_of(0, whole_name);
-  for (std::size_t i = 1; i < layouts_for_whole_names && !table.fits(width); ++i) table = table_of(i, whole_name);
+  for (std::size_t i = 1; i < with_whole_names && !table.fits(width); ++i) table = table_of(i, whole_name);
   if (!table.fits(width)) table = table_of(0, min_name_width);
   for (std::size_t i = 1; i < layouts.size() && !table.fits(width); ++i) table = table_of(i, min_name_width);
   table.fit(style);
