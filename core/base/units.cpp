@@ -119,7 +119,7 @@ std::string format_value(double value, std::string_view unit, int digits) {
   if (unit == "s") return format_seconds(value, digits);
   if (unit == "B/s") return format_bytes_per_second(value, digits);
   if (unit == "FLOP/s") return format_flops_per_second(value, digits);
-  if (unit == "op/s") return scaled(value, digits, unit);
+  if (unit == "op/s" || unit == "items/s") return scaled(value, digits, unit);
   if (unit == "Hz") return format_hertz(value, digits);
   if (!std::isfinite(value)) return std::string(not_a_number);
   return fmt::format("{} {}", format_number(value, digits), unit);

@@ -36,6 +36,7 @@ TEST(Units, RatesAreDecimal) {
 TEST(Units, AmountsOfWorkAreDecimal) {
   EXPECT_EQ(format_value(805.3e6, "B"), "805 MB");
   EXPECT_EQ(format_value(999.6e6, "B"), "1.00 GB");
+  EXPECT_EQ(format_value(1.69e10, "items/s"), "16.9 Gitems/s");
   EXPECT_EQ(format_value(4e9, "op"), "4.00 Gop");
   EXPECT_EQ(format_value(1.6e12, "FLOP"), "1.60 TFLOP");
   EXPECT_EQ(format_value(0.0, "B"), "0 B");
