@@ -75,6 +75,7 @@ int run_bisect(const BisectOptions& options) {
   });
   for (const std::string& sentence : search.end())
     if (!options.quiet) say(sentence);
+  if (!result.stopped.empty() && !options.quiet) say("The same command goes on where it was, for as long again.");
   return result.exit_code();
 }
 

@@ -205,6 +205,8 @@ class Run(Sequence[Point]):
     """What was measured in one go, with the ceilings it is judged by. A sequence of points."""
 
     def __init__(self, core: _core.Run):
+        if not isinstance(core, _core.Run):
+            raise TypeError("gpubench.run makes a Run, and Run.load(file) reads one")
         self._core = core
 
     @classmethod

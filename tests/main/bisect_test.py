@@ -312,6 +312,7 @@ class Bisect(CommandLineTest):
                                 env={**self.environment, "SLOW_RUNS": "0.4"}, capture_output=True, text=True, timeout=120)
         self.assertEqual(result.returncode, 4, result.stderr + result.stdout)
         self.assertIn("time budget is used up", " ".join(result.stdout.split()))
+        self.assertIn("The same command goes on where it was", result.stderr)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ def test_saved_and_loaded_it_is_the_same(run, tmp_path):
     assert pickle.loads(pickle.dumps(run)).data == run.data and pickle.loads(pickle.dumps(run[0])).name == run[0].name
 
 
+def test_a_file_is_loaded_by_load():
+    with pytest.raises(TypeError, match="Run.load"):
+        gpubench.Run("run.json")
+
+
 def test_it_has_points_and_their_names(run):
     assert run[0] in run and run[0].name in run and "no-such" not in run
 
