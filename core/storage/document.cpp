@@ -252,6 +252,8 @@ Document document_of(nlohmann::json json, std::string_view origin, std::string_v
   const auto place = json.find("schema");
   if (json.contains("traceEvents"))
     throw ReadError(fmt::format("{}: this is a trace: gpubench trace {}", origin, origin));
+  if (json.contains("benchmarks") && json.contains("context") && json["context"].contains("gpubench_version"))
+    refuse_foreign(origin, schema, "but what one writes for Google Benchmark's tools");
   if (place == json.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
   const Node named = Node(json, origin, version).at("schema");
   const auto name = named.find("name");

@@ -118,6 +118,9 @@ TEST(Json, TellsForeignFilesApart) {
             "run.json: not a gpubench run (schema name 'x'). Give a file written by gpubench --out=FILE.json");
   EXPECT_THAT(run_error("[]"), HasSubstr("not a gpubench run (no object)"));
   EXPECT_THAT(run_error("{}"), HasSubstr("not a gpubench run (it names no schema)"));
+  EXPECT_THAT(run_error(R"({"context":{"gpubench_version":"0.2.0"},"benchmarks":[]})"),
+              HasSubstr("for Google Benchmark's tools"));
+  EXPECT_THAT(run_error(R"({"context":3,"benchmarks":[]})"), HasSubstr("it names no schema"));
   EXPECT_THAT(run_error(R"({"context": {}, "benchmarks": []})"), HasSubstr("not a gpubench run"));
   EXPECT_THAT(run_error(to_json(Calibration{})), HasSubstr("schema name 'gpubench-calibration'"));
   EXPECT_THROW(calibration_from_json(to_json(gpubench::Run{}), "c.json"), ReadError);
