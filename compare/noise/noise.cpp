@@ -245,7 +245,7 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   const bool apart = source == NoiseSource::assumed || source == NoiseSource::given;
   variance = apart ? variance + sides.within_variance : std::max(variance, sides.within_variance);
   const double share = variance / (spread.variance * parts);
-  const Spread own{variance, spread.degrees * share * share};
+  const Spread own{variance, apart ? spread.degrees * share * share : spread.degrees};
   const bool drifts = sides.one_after_the_other && !apart && kind == DeviceKind::cpu;
   Spread all = drifts ? sum_of(own, host_drift) : own;
   if (sides.other_card && source != NoiseSource::given)
