@@ -22,7 +22,8 @@ double faults_so_far() {
   return static_cast<double>(usage.ru_minflt);
 }
 
-/// What a page takes that is mapped, touched and given back, in a block of a few hundred; none where there is no memory.
+/// What a page takes that is mapped, touched and given back, in a block of a few hundred; none where there is no
+/// memory.
 std::optional<double> seconds_of_a_page() {
   constexpr std::size_t pages = 512;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -35,9 +35,9 @@ std::optional<Verdict> verdict_of_page_faults(const Measurement& measurement) {
   verdict.runner_up_probability = 1.0 - verdict.confidence;
   verdict.shares = {{std::string(resource::page_faults), share}};
   if (share < 1.0) verdict.shares.push_back({std::string(resource::unexplained), 1.0 - share});
-  verdict.evidence = fmt::format(
-      "touches memory that the system makes for it: {:.0f} page faults of {} take {} of {}", faults->count,
-      format_seconds(faults->seconds.value), format_seconds(share * time.seconds), format_seconds(time.seconds));
+  verdict.evidence = fmt::format("touches memory that the system makes for it: {:.0f} page faults of {} take {} of {}",
+                                 faults->count, format_seconds(faults->seconds.value),
+                                 format_seconds(share * time.seconds), format_seconds(time.seconds));
   verdict.advice = {{"allocate once and write into that: a buffer that is kept, out=, or a pool",
                      "memory that is freed goes back to the system, which makes it anew",
                      share < 0.9 ? std::optional(1.0 / (1.0 - share)) : std::nullopt, AdviceCode::reuse_memory}};

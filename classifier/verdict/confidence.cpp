@@ -23,7 +23,8 @@ constexpr double missing_factor = 0.8;
 
 /// Of latency that nothing but the lack of another limit speaks for: 52 of 75 such verdicts of the suites are right
 /// without counters, 67 to 75 % when one family is left out (docs/results/h200/library.md). Bytes that were counted
-/// change little: what hides there are units, such as those for bank conflicts and atomics, of a CPU those for integers.
+/// change little: what hides there are units, such as those for bank conflicts and atomics, of a CPU those for
+/// integers.
 constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
@@ -357,8 +358,7 @@ double lowered(double probability, const PointAnalysis& it) {
   if (it.lacks_atomics_rate) probability = std::min(probability, missing_factor);
   if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it))
-    probability =
-        std::min(probability, it.figures.busy && !may_be_arithmetic(it) ? never_certain : uncounted_latency);
+    probability = std::min(probability, it.figures.busy && !may_be_arithmetic(it) ? never_certain : uncounted_latency);
   // Links are not counted.
   if (it.cause.limiter == resource::remote_memory ||
       ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it)))

@@ -42,9 +42,10 @@ inline std::string_view cuda_remedy(std::string_view name) {
              "the system is not ready for CUDA; on a board with NVSwitch start nvidia-fabricmanager"},
       Remedy{"cudaErrorSystemDriverMismatch",
              "the driver was updated while an older one runs; reboot, or load the new kernel module"},
-      Remedy{"cudaErrorInsufficientDriver",
-             "there is no driver here, or it is older than this program's CUDA runtime; install one, or run on a machine "
-             "with a GPU"},
+      Remedy{
+          "cudaErrorInsufficientDriver",
+          "there is no driver here, or it is older than this program's CUDA runtime; install one, or run on a machine "
+          "with a GPU"},
       Remedy{"cudaErrorLaunchTimeout",
              "a kernel ran longer than the display's watchdog allows; use a GPU that drives no display"}};
   const auto found = std::ranges::find(remedies, name, &Remedy::name);

@@ -97,7 +97,8 @@ class Device:
         return int(self._torch.cuda.mem_get_info()[0])
 
     def release_cached(self) -> None:
-        self._torch.cuda.empty_cache()
+        with contextlib.suppress(RuntimeError):  # of a context that has failed
+            self._torch.cuda.empty_cache()
 
     def wait_seconds(self, times: int = 5) -> float:
         """How long the smallest of works takes, from launch to end, when this process has nothing else to do: long where other processes work on the GPU.

@@ -62,8 +62,8 @@ TEST(Confidence, UnitsThatNobodyCountedMayBeWhatLimits) {
     for (const auto kind : {DeviceKind::cpu, DeviceKind::gpu}) {
       Machine machine;
       machine.kind = kind;
-      EXPECT_DOUBLE_EQ(
-          confidence_of({measurement, machine, at(9.0, 0.0), prediction, Regime::latency}).probability, 0.7);
+      EXPECT_DOUBLE_EQ(confidence_of({measurement, machine, at(9.0, 0.0), prediction, Regime::latency}).probability,
+                       0.7);
     }
   }
 }
