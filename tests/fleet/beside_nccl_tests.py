@@ -64,7 +64,7 @@ def of_nccl_tests(options, collective, low, high, iterations):
 
 def measured(options):
     low, high, iterations, _ = MESSAGES[options.messages]
-    low = options.min_bytes or low
+    low, high = options.min_bytes or low, options.max_bytes or high
     begin = time.monotonic()
     found, took = {}, 0.0
     for turn in range(options.turns):
@@ -112,7 +112,8 @@ def main():
     parser.add_argument("nccl_tests", type=pathlib.Path, nargs="?")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--messages", choices=MESSAGES, default="short")
-    parser.add_argument("--min-bytes", type=int, help="of the smallest message, in place of 8 B or 64 MiB")
+    parser.add_argument("--min-bytes", type=int, help="of the smallest message, in place of 8 B, 128 KiB or 64 MiB")
+    parser.add_argument("--max-bytes", type=int, help="of the largest message, in place of 64 KiB, 32 MiB or 4 GiB")
     parser.add_argument("--graph", action="store_true", help="rows are replays of a CUDA graph, so that no host launches their iterations")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--max-seconds", type=float, default=1e5, help="what would take longer by what came before is not begun")
