@@ -264,16 +264,19 @@ def inputs(random):
     return {made},
 """)
             judge = Judge(problem_of(Path(folder) / "problem.py"), Settings(time_budget=0.5))
-            results = [each for _ in range(words.times) for each in judge.results([Path(folder) / "same.py"])]
-        for each in results:
-            print(f"{name}: {line(each)} {judge.notes}", flush=True)
-        operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
-        bytes_of_set = 4 * sum(map(math.prod, shapes))
-        sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
-        turn, given = itertools.cycle(sets), sets[0]
+            operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
+            bytes_of_set = 4 * sum(map(math.prod, shapes))
+            sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
+            turn, given = itertools.cycle(sets), sets[0]
+            calls = {"in_turns": ("warm", lambda: operation(*next(turn)), ()), "warm": ("warm", operation, given), "cold": ("cold", operation, given)}
+            results, by_regime = [], {state: [] for state in calls}
+            for _ in range(words.times):  # in turns: a GPU's clock drifts
+                for each in judge.results([Path(folder) / "same.py"]):
+                    print(f"{name}: {line(each)} {judge.notes}", flush=True)
+                    results.append(each)
+                for state, (cache, call, arguments) in itertools.chain(*(calls.items() for _ in range(3))):
+                    by_regime[state].append(profilers[cache].profile_operation(call, *arguments)["device_ms"] * 1e-3)
         judged = [each.device_seconds for each in results]
-        by_regime = {"in_turns": [profilers["warm"].profile_operation(lambda: operation(*next(turn)))["device_ms"] * 1e-3 for _ in range(words.times)],
-                     **{cache: [profiler.profile_operation(operation, *given)["device_ms"] * 1e-3 for _ in range(words.times)] for cache, profiler in profilers.items()}}
         off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
         say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
             excess=[each.device_excess_seconds for each in results], basis=[each.device_basis for each in results])
@@ -369,7 +372,7 @@ def main():
     parser.add_argument("--max-seconds", type=float, default=240.0)
     parser.add_argument("--step", type=float, default=0.02)
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--times", type=int, default=3, help="of each judge and each regime, whose medians are compared")
+    parser.add_argument("--times", type=int, default=3, help="of the judge, each with three of each regime; medians are compared")
     parser.add_argument("--operations", nargs="+", choices=_OPERATIONS, metavar="NAME", help="of `regime`, in place of all")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()

@@ -94,6 +94,18 @@ class Layout(unittest.TestCase):
         self.assertGreaterEqual(end, second + 56 + layout.GUARD_BYTES)
         self.assertEqual(first % layout.ALIGNMENT, 0)
 
+    def test_large_arrays_of_a_gpu_begin_on_a_page(self):
+        large = {"dtype": "float32", "shape": [512, 513], "framework": "torch", "device": "cuda"}
+        small = {**large, "shape": [3]}
+        slots, at, to = slots_of({}, [small, large], [small, large], 3)
+        for name in ("inputs", "outputs"):
+            self.assertEqual([each["offset"] % layout.PAGE_BYTES for slot in slots for each in slot[name]], 6 * [0])
+        firsts = [slot["outputs"][0]["offset"] for slot in slots]
+        self.assertEqual([b - a for a, b in zip(firsts, firsts[1:])], 2 * [stride_of([small, large])])
+        self.assertGreaterEqual(to, firsts[0] - layout.GUARD_BYTES + 3 * stride_of([small, large]))  # rows of outputs lie within
+        for spec in (small, {key: value for key, value in large.items() if key != "device"}):
+            self.assertEqual(layout.place([spec], 0)[0][0]["offset"], layout.GUARD_BYTES)
+
     def test_views_with_holes(self):
         x = np.arange(12, dtype=np.float32).reshape(3, 4)
         wide = Strided()(x)

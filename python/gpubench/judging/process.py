@@ -420,7 +420,7 @@ def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int)
         placed_inputs, at = layout.place(inputs, at)
         placed_outputs, to = layout.place(outputs, to)
         slots.append({"skeleton": skeleton, "inputs": placed_inputs, "outputs": placed_outputs})
-    return slots, at, to
+    return slots, at, int(layout.place(outputs, to)[0][0]["offset"]) if outputs else to
 
 
 def stride_of(outputs: list[Spec]) -> int:

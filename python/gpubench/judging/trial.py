@@ -504,7 +504,7 @@ class Trial:
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""
-        sizes = [sum(layout.extent_bytes(spec) + 2 * layout.GUARD_BYTES for spec in specs) for specs in (probe.specs, probe.outputs)]
+        sizes = [layout.place(specs, 0)[1] for specs in (probe.specs, probe.outputs)]
         return sum(sizes) if self.gpu is None else max(sizes)
 
     def _round(self, side: Side, reference: Side, plan: timing.Plan, result: Result, times: timing.Times) -> None:
