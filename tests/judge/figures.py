@@ -3,7 +3,8 @@
 """Figures of the judge on a GPU, for docs/results: figures.py regime | states | stages | found | ranking [--max-seconds=S] [--step=0.02] [--count=20] [--times=3]
 [--out=FILE], and figures.py table FILE...
 
-regime: the device's time of some operations beside that of gpubench.regime, which gets inputs in turns as the judge's calls do, the same ones in warm caches, and in cold ones. states: what changes it: inputs and outputs that change, copies after each
+regime: the device's time of some operations beside that of gpubench.regime in a process of its own (`alone`), which gets inputs in turns as the judge's calls do,
+the same ones in warm caches, and in cold ones. states: what changes it: inputs and outputs that change, copies after each
 call, whose memory it is. stages: where the seconds of a candidate go. found: how often a candidate that is longer by a STEP is told from the reference, and how
 often the reference itself. ranking: COUNT candidates that are longer by a STEP each, 20 times. Both time as the judge does, in five processes of each
 side, but with inputs that were made before and without a look at outputs, the ranking by shorter batches and fewer blocks; processes of `found` start anew
@@ -17,6 +18,7 @@ import math
 import os
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -242,15 +244,28 @@ _OPERATIONS = {"softmax": ([(8192, 8192)], "torch.softmax(x, dim=1)"), "softmax 
                "two steps": ([(4096, 8192)], "torch.exp(torch.sin(x))"), "sum of columns": ([(16384, 2048)], "x.sum(0)"),
                "matmul of 1024": ([(1024, 1024)] * 2, "x @ y"), "matmul of 2048": ([(2048, 2048)] * 2, "x @ y"), "matmul": ([(4096, 4096)] * 2, "x @ y"),
                "convolution": ([(32, 64, 56, 56), (64, 64, 3, 3)], "torch.nn.functional.conv2d(x, y, padding=1)")}
+_NAMES = {1: "x", 2: "x, y"}  #: of so many arguments
 
 
-def regime(words):
+def alone(words):
+    """The times of operations by gpubench.regime, in a process without a judge."""
     import torch
     from gpubench.regime import GPUProfiler
     profilers = {cache: GPUProfiler(verbose=False, metrics=None, cache=cache) for cache in ("warm", "cold")}
+    for name in words.operations:
+        shapes, expression = _OPERATIONS[name]
+        operation = eval(f"lambda {_NAMES[len(shapes)]}: {expression}", {"torch": torch})  # noqa: S307: of the table above
+        bytes_of_set = 4 * sum(map(math.prod, shapes))
+        sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
+        turn, given = itertools.cycle(sets), sets[0]
+        calls = {"in_turns": ("warm", lambda: operation(*next(turn)), ()), "warm": ("warm", operation, given), "cold": ("cold", operation, given)}
+        say("alone", operation=name, **{state: profilers[cache].profile_operation(call, *arguments)["device_ms"] * 1e-3 for state, (cache, call, arguments) in calls.items()})
+
+
+def regime(words):
     for name in words.operations or _OPERATIONS:
         shapes, expression = _OPERATIONS[name]
-        names = "x, y"[:3 * len(shapes) - 2]
+        names = _NAMES[len(shapes)]
         made = ", ".join(f"torch.randn({shape}, generator=generator, device='cuda')" for shape in shapes)
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "same.py").write_text(f"import torch\n\ndef candidate({names}):\n    return {expression}\n")
@@ -264,18 +279,14 @@ def inputs(random):
     return {made},
 """)
             judge = Judge(problem_of(Path(folder) / "problem.py"), Settings(time_budget=0.5))
-            operation = eval(f"lambda {names}: {expression}", {"torch": torch})  # noqa: S307: of the table above
-            bytes_of_set = 4 * sum(map(math.prod, shapes))
-            sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
-            turn, given = itertools.cycle(sets), sets[0]
-            calls = {"in_turns": ("warm", lambda: operation(*next(turn)), ()), "warm": ("warm", operation, given), "cold": ("cold", operation, given)}
-            results, by_regime = [], {state: [] for state in calls}
-            for _ in range(words.times):  # in turns: a GPU's clock drifts
+            results, by_regime = [], {"in_turns": [], "warm": [], "cold": []}
+            for _ in range(words.times):  # in turns: a GPU's clock drifts, and where memory lies differs
                 for each in judge.results([Path(folder) / "same.py"]):
                     print(f"{name}: {line(each)} {judge.notes}", flush=True)
                     results.append(each)
-                for state, (cache, call, arguments) in itertools.chain(*(calls.items() for _ in range(3))):
-                    by_regime[state].append(profilers[cache].profile_operation(call, *arguments)["device_ms"] * 1e-3)
+                done = subprocess.run([sys.executable, __file__, "alone", "--operations", name], stdout=subprocess.PIPE, text=True, check=True)
+                for state, times in by_regime.items():
+                    times.append(json.loads(done.stdout)[state])
         judged = [each.device_seconds for each in results]
         off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
         say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
@@ -366,13 +377,13 @@ def main():
     if sys.argv[1:2] == ["table"]:
         table(*sys.argv[2:])
         return
-    parts = {"found": found, "states": states, "regime": regime, "stages": stages, "ranking": ranking}
+    parts = {"found": found, "states": states, "regime": regime, "alone": alone, "stages": stages, "ranking": ranking}
     parser = argparse.ArgumentParser()
     parser.add_argument("part", choices=parts)
     parser.add_argument("--max-seconds", type=float, default=240.0)
     parser.add_argument("--step", type=float, default=0.02)
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--times", type=int, default=3, help="of the judge, each with three of each regime; medians are compared")
+    parser.add_argument("--times", type=int, default=3, help="of the judge and of each regime, whose medians are compared")
     parser.add_argument("--operations", nargs="+", choices=_OPERATIONS, metavar="NAME", help="of `regime`, in place of all")
     parser.add_argument("--out", type=Path)
     words = parser.parse_args()
