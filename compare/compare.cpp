@@ -54,7 +54,7 @@ struct Side {
 };
 
 /// What is said of points together, and of which.
-enum class Remark { unlike, without_ratio, unpaired, other_clock, duplicate, loaded, by_fastest, gap };
+enum class Remark { unlike, without_ratio, unpaired, other_clock, duplicate, loaded, without_loaded, by_fastest, gap };
 constexpr std::string_view remarks[] = {
     "left out, because another run used another cache state",
     "left out, because a time is not positive",
@@ -62,6 +62,7 @@ constexpr std::string_view remarks[] = {
     "timed in different ways: compared by a time that both sides have",
     "more than once in one run file: taken as repetitions",
     "measured under load, when others ran on the cores or the GPU: ",
+    "compared without the processes that ran under load, which are left out of a point where more ran without",
     "told by the fastest sample of each process, because work of others disturbed the medians more",
     "not in all runs: compared in the runs that have it"};
 
@@ -93,6 +94,11 @@ class Comparing {
 
   Comparison run() {
     sort_points();
+    if (!options_.paired) leave_loaded_out();
+    for (const auto& [device, points] : comparable_)
+      for (const std::size_t point : points)
+        if (has_any(point, [](const ProcessPoint& entry) { return entry.log_seconds && entry.load_error > 0.0; }))
+          remark(Remark::loaded, point);
     std::vector<Judged> judged;
     one_after_the_other_ = one_after_the_other() && !options_.updates;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
@@ -266,12 +272,36 @@ class Comparing {
     } else {
       comparable_[device].push_back(point);
       if (has_any(point, [](const ProcessPoint& entry) { return entry.duplicate; })) remark(Remark::duplicate, point);
-      if (has_any(point, [](const ProcessPoint& entry) { return entry.load_error > 0.0; }))
-        remark(Remark::loaded, point);
       if (clocks_[point].of_necessity) remark(Remark::other_clock, point);
       const int processes = base_.count(point, &ProcessPoint::by_clock) + next_.count(point, &ProcessPoint::by_clock);
       if (processes < result_.base_processes + result_.new_processes) remark(Remark::gap, point);
     }
+  }
+
+  /// Load lengthens a time by as much as nobody knows. Of each side the processes without it say more than all of them,
+  /// where they are the more; pairs met it in turn.
+  void leave_loaded_out() {
+    const auto leave_out_of = [](std::vector<ProcessTable>& tables, std::size_t point) {
+      std::vector<ProcessPoint*> loaded;
+      std::size_t others = 0;
+      for (ProcessTable& table : tables) {
+        ProcessPoint& entry = table[point];
+        if (!entry.log_seconds) continue;
+        if (entry.load_error > 0.0)
+          loaded.push_back(&entry);
+        else
+          ++others;
+      }
+      if (loaded.empty() || others <= loaded.size()) return false;
+      for (ProcessPoint* entry : loaded) entry->log_seconds = entry->log_fastest = std::nullopt;
+      return true;
+    };
+    for (const auto& [device, points] : comparable_)
+      for (const std::size_t point : points) {
+        const bool of_base = leave_out_of(base_.tables, point), of_new = leave_out_of(next_.tables, point);
+        if (of_base || of_new) remark(Remark::without_loaded, point);
+        for (auto& tables : alike_) leave_out_of(tables, point);
+      }
   }
 
   void remark(Remark what, std::size_t point) { remarks_[what].push_back(shown(point)); }

@@ -82,6 +82,34 @@ TEST(Compare, LoadWidensAnInterval) {
   EXPECT_EQ(compare(base, next, quiet()).points.at(0).change, Change::inconclusive);
 }
 
+TEST(Compare, AProcessUnderLoadAmongMoreWithoutIsLeftOut) {
+  std::vector<gpubench::Run> base, next;
+  for (int i = 0; i < 3; ++i) {
+    base.push_back(run_with(around(1.0 + 0.001 * i)));
+    next.push_back(run_with(around(1.1 + 0.001 * i)));
+    base.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i);
+    next.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i) + "+";
+  }
+  const auto put_under_load = [&](std::size_t process) {
+    gpubench::Run& run = next[process];
+    run = run_with(around(1.5));
+    run.context.created_utc = "2026-01-01T00:0" + std::to_string(process) + "+";
+    run.points[0].measurement.conditions.emplace().core_share = 0.6;
+  };
+  put_under_load(2);
+  const auto one = compare(base, next, CompareOptions{});
+  EXPECT_EQ(one.points.at(0).change, Change::slower);
+  EXPECT_NEAR(one.points.at(0).ratio.value, 1.1, 0.005);
+  EXPECT_EQ(one.points.at(0).new_processes, 2);
+  EXPECT_THAT(one.points.at(0).interval_contains, Not(Contains("load of the machine")));
+  EXPECT_THAT(one.notes, Contains(HasSubstr("left out of a point")));
+  put_under_load(1);
+  const auto two = compare(base, next, CompareOptions{});
+  EXPECT_EQ(two.points.at(0).change, Change::inconclusive);
+  EXPECT_EQ(two.points.at(0).new_processes, 3) << "one alone would be little";
+  EXPECT_THAT(two.notes, Contains(HasSubstr("the intervals are widened")));
+}
+
 TEST(Compare, LoadLengthensShortSamplesByNoMoreThanTheFastestOneTells) {
   const auto change = [](double seconds) {
     gpubench::Run base = run_with(around(seconds)), next = run_with(around(1.2 * seconds));
