@@ -346,7 +346,8 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   measurement.label = declared.label;
   measurement.user_counters = std::move(declared.counters);
   measurement.phases = std::move(declared.phases);
-  measurement.unoptimized_code = call.unoptimized_code;
+  measurement.unoptimized_code = !call.code.optimized;
+  if (call.kind == DeviceKind::cpu) measurement.compiled_vectors = call.code.vectors;
 }
 
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name, int executions) {

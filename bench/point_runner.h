@@ -16,6 +16,7 @@
 #include "bench/timing/sampler.h"
 #include "core/model/device.h"
 #include "gpu/devices.h"
+#include "gpubench/benchmark.h"
 
 namespace gpubench::bench {
 
@@ -30,7 +31,7 @@ struct PointCall {
   std::int64_t iterations = 1;
   double min_seconds = 0.0;          ///< sampling takes at least this long
   double min_warm_up_seconds = 0.0;  ///< so does what comes before it
-  bool unoptimized_code = false;
+  Code code = {};
   std::string refused = {};  ///< why this point cannot be measured, as it was registered
 };
 

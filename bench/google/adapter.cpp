@@ -33,7 +33,7 @@ std::vector<std::unique_ptr<bench::Registration>>& kept_registrations() {
 
 GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
                                     Code code) {
-  return bench::add_registration({name, kind, std::move(operation), {}, code == Code::unoptimized});
+  return bench::add_registration({name, kind, std::move(operation), {}, code});
 }
 
 Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
@@ -42,7 +42,7 @@ Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::st
   registered.reserve(values.size());
   for (const AxisValue& value : values)
     registered.push_back(bench::add_registration(
-        {name, kind, value.operation, {Argument{argument, 0, value.text}}, code == Code::unoptimized}));
+        {name, kind, value.operation, {Argument{argument, 0, value.text}}, code}));
   return Benchmarks(std::move(registered));
 }
 
@@ -142,7 +142,7 @@ std::vector<std::int64_t> numbers_of(const benchmark::State& google, const Regis
 PointCall call_of(benchmark::State& google, const Registration& registration) {
   PointCall call{google, registration.function, registration.texts};
   call.kind = registration.kind;
-  call.unoptimized_code = registration.unoptimized_code;
+  call.code = registration.code;
   call.min_seconds = registration.min_time_seconds;
   call.min_warm_up_seconds = registration.min_warm_up_seconds;
   call.refused = registration.refused;

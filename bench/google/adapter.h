@@ -19,7 +19,7 @@ struct Registration {
   DeviceKind kind = DeviceKind::cpu;
   std::function<void(State&)> function;
   std::vector<Argument> texts;  ///< that its name holds: {"type", 0, "float"}
-  bool unoptimized_code = false;
+  Code code = {};
   GoogleBenchmark* google = nullptr;
   /// Of the numbers that Google Benchmark keeps, some perhaps empty; absent before anything was discovered.
   std::optional<std::vector<std::string>> number_names = {};

@@ -100,6 +100,7 @@ Machine machine_of(const Calibration& calibration) {
   Machine machine;
   machine.kind = calibration.device.kind;
   machine.units = calibration.device.units;
+  if (machine.kind == DeviceKind::cpu) machine.vectors = calibration.device.architecture;
   if (const auto launch = rate_of(calibration, resource::launch))
     machine.launch = Launch{launch->per_second, launch->sigma};
   if (const auto step = rate_of(calibration, resource::launch_step)) machine.launch_step_seconds = step->per_second;

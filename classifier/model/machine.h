@@ -88,6 +88,7 @@ struct Machine {
   int cores = 0;                         ///< that the CPU of `one_core` has
   std::optional<double> region_seconds;  ///< what it takes to start a parallel region on them
   int units = 0;                         ///< multiprocessors; 0 when not known
+  std::string vectors = {};              ///< of a CPU, its widest vector extension
   std::optional<Launch> launch;
   double launch_step_seconds = 0.0;  ///< in which the times of launches in a stream climb; 0 where not measured
   std::optional<Rate> block_start;   ///< blocks a second

@@ -109,6 +109,25 @@ void advise_on_threads(const PointAnalysis& it, List& list) {
                         fmt::format("one thread does it, and there are {} cores", it.machine.cores));
 }
 
+/// Bits of a vector extension, as Device::architecture names it; 0 where it has none of these names.
+int bits_of_vectors(std::string_view extension) {
+  return extension == "avx512" ? 512 : extension == "avx2" ? 256 : extension == "baseline" ? 128 : 0;
+}
+
+/// Arithmetic that was compiled for narrower vectors than the ceiling's. Not where it is faster than these could be, as
+/// in a library that chooses its code at run time, nor where so little of it is done that one after the other would do.
+void advise_on_vectors(const PointAnalysis& it, List& list) {
+  constexpr double worth_vectors = 0.04, accuracy = 1.1;
+  const int own = bits_of_vectors(it.measurement.compiled_vectors), widest = bits_of_vectors(it.machine.vectors);
+  const ResourceTime* const pipe = it.prediction.largest(ResourceKind::pipe);
+  if (own == 0 || own >= widest || pipe == nullptr || it.measurement.unoptimized_code.value_or(false)) return;
+  const double reached = pipe->seconds / it.beside_launch;
+  if (reached < worth_vectors || reached > accuracy * own / widest) return;
+  list.add_without_gain(AdviceCode::wider_vectors, "compile it for this processor's vectors, with -march=native",
+                        fmt::format("its source is compiled for vectors of {} bits, and the {} ceiling is of {}", own,
+                                    label_of(pipe->resource), widest));
+}
+
 void advise_on_grid(const PointAnalysis& it, List& list) {
   const double factor = it.prediction.wave_factor;
   const auto waves = waves_of(it.measurement.grid, it.machine.units);
@@ -347,6 +366,7 @@ std::vector<Advice> advice_for(const PointAnalysis& it) {
   }
   if (it.decision.regime == Regime::unknown) return {};
   advise_on_grid(it, list);
+  if (it.decision.regime != Regime::memory) advise_on_vectors(it, list);
   advise_on_threads(it, list);
   if (!is_matrix_product(it)) advise_on_waste(it, list);
   if (it.clock_under_power) advise_on_power(it, list);

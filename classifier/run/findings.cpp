@@ -110,7 +110,10 @@ void add_limit(const Group& group, const Times& times, std::vector<Ranked>& foun
   for (const Point* const point : group.points)
     if (status_of(point->measurement) == Status::timed) all += times.of(*point);
   const auto limits = limits_of(group, times);
-  const auto rank = [](const Limit& limit) { return std::pair(limit.score, limit.unknown); };
+  // Of equals what the point's own list has first.
+  const auto rank = [](const Limit& limit) {
+    return std::tuple(limit.score, limit.unknown, limit.point->verdict->advice.data() - limit.advice);
+  };
   const auto best = std::ranges::max_element(limits, {}, rank);
   if (best == limits.end() || !(all > 0.0)) return;
   const bool known = best->score >= min_saved * all;

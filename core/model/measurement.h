@@ -286,6 +286,9 @@ struct Measurement {
   std::string label;                       ///< the operation's own, as printed beside the point; mostly empty
   /// Whether the operation's translation unit was compiled without optimisation. Absent in older runs.
   std::optional<bool> unoptimized_code;
+  /// The widest vector extension that it was compiled for, as Device::architecture; empty where that is not known, and
+  /// of a GPU's operation.
+  std::string compiled_vectors;
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 

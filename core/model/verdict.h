@@ -50,12 +50,13 @@ enum class AdviceCode {
   fewer_spills,
   combine_updates,
   look_at_kernels,
-  reuse_memory
+  reuse_memory,
+  wider_vectors
 };
 inline constexpr auto advice_code_names = std::to_array<std::string_view>(
     {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "more_threads", "even_last_wave", "more_bytes_in_flight",
      "more_independent_work", "coalesce", "smaller_format", "tensor_cores", "relieve_unit", "fewer_barriers",
-     "less_power", "fewer_spills", "combine_updates", "look_at_kernels", "reuse_memory"});
+     "less_power", "fewer_spills", "combine_updates", "look_at_kernels", "reuse_memory", "wider_vectors"});
 constexpr const auto& names_of(AdviceCode) { return advice_code_names; }
 
 /// What could be done about the limit, why, and what that could gain.

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,12 +30,16 @@ namespace gpubench {
 using GoogleBenchmark = std::remove_pointer_t<decltype(benchmark::RegisterBenchmark(
     std::declval<const char*>(), std::declval<void (*)(benchmark::State&)>()))>;
 
-/// How the code that registers an operation was compiled. Reports say so where it was without optimisation.
-enum class Code { optimized, unoptimized };
+/// How the code that registers an operation was compiled. Reports say where that is without optimisation, or for other
+/// vectors than the processor has.
+struct Code {
+  bool optimized = true;
+  std::string_view vectors = {};  ///< of the host's code: "avx512", "avx2", "baseline"; empty: not known
+};
 
 /// Registers an operation for a kind of device.
 GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
-                                    Code code = Code::optimized);
+                                    Code code = {});
 
 /// One value of a text argument, and what runs for it.
 struct AxisValue {
@@ -95,7 +100,7 @@ class Benchmarks {
 
 /// Registers one operation with a text argument: each value is a point of its own, named "copy/layout:row".
 Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
-                         const std::vector<AxisValue>& values, Code code = Code::optimized);
+                         const std::vector<AxisValue>& values, Code code = {});
 
 namespace detail {
 /// "float, pair<int, int>" is "float" and "pair<int, int>".
@@ -120,10 +125,19 @@ std::vector<AxisValue> axis_of_texts(const char* names, Function function) {
 
 // -O, and for CUDA no -G: both are of this translation unit alone.
 #if defined(__OPTIMIZE__) && !defined(__CUDACC_DEBUG__)
-#define GPUBENCH_CODE ::gpubench::Code::optimized
+#define GPUBENCH_IS_OPTIMIZED true
 #else
-#define GPUBENCH_CODE ::gpubench::Code::unoptimized
+#define GPUBENCH_IS_OPTIMIZED false
 #endif
+// -march, as gpubench names what a CPU has.
+#if defined(__AVX512F__)
+#define GPUBENCH_VECTORS "avx512"
+#elif defined(__AVX2__) && defined(__FMA__)
+#define GPUBENCH_VECTORS "avx2"
+#else
+#define GPUBENCH_VECTORS "baseline"
+#endif
+#define GPUBENCH_CODE (::gpubench::Code{GPUBENCH_IS_OPTIMIZED, GPUBENCH_VECTORS})
 #define GPUBENCH_CONCATENATE_(a, b) a##b
 #define GPUBENCH_CONCATENATE(a, b) GPUBENCH_CONCATENATE_(a, b)
 #define GPUBENCH_REGISTERED [[maybe_unused]] static const auto GPUBENCH_CONCATENATE(gpubench_registered_, __COUNTER__)

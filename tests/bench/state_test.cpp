@@ -378,6 +378,7 @@ TEST(Refusals, WhatIsDeclaredIsReadBack) {
 }
 
 TEST(Registration, KnowsHowItsCodeWasCompiled) {
+  EXPECT_EQ(measure("^by_name").at(0).compiled_vectors, GPUBENCH_VECTORS);
 #ifdef __OPTIMIZE__
   EXPECT_EQ(measure("^by_name").at(0).unoptimized_code, false);
 #else

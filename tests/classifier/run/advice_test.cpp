@@ -42,6 +42,31 @@ TEST(Advice, ACpuHasNoTensorCores) {
   EXPECT_EQ(half.advice.front().action, "compute in FP32 where its precision suffices");
 }
 
+TEST(Advice, CodeForNarrowVectorsIsToBeCompiledForTheProcessor) {
+  auto calibration = cpu();
+  calibration.device.architecture = "avx512";
+  auto measurement = measured(1e-3, streaming(0.0, 0.0, 0.15e9), "cpu");  // 15 % of FP32
+  const auto is_told = [&](double flops) {
+    measurement.work = streaming(0.0, 0.0, flops);
+    const auto verdict = classify(measurement, calibration);
+    return find_advice(verdict, "-march") != nullptr;
+  };
+  EXPECT_FALSE(is_told(0.15e9)) << "not known";
+  measurement.compiled_vectors = "avx512";
+  EXPECT_FALSE(is_told(0.15e9));
+  measurement.compiled_vectors = "baseline";
+  EXPECT_TRUE(is_told(0.15e9));
+  EXPECT_FALSE(is_told(0.5e9)) << "faster than 128 bits could be: a library chose its code at run time";
+  EXPECT_FALSE(is_told(0.01e9)) << "it waits for something else";
+  measurement.work = streaming(0.0, 0.0, 0.15e9);
+  const auto verdict = classify(measurement, calibration);
+  const auto* const advice = find_advice(verdict, "-march");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->code, AdviceCode::wider_vectors);
+  EXPECT_FALSE(advice->gain);
+  EXPECT_EQ(advice->evidence, "its source is compiled for vectors of 128 bits, and the FP32 ceiling is of 512");
+}
+
 TEST(Advice, NothingIsGainedThatNobodyDeclared) {
   // As sum(range(100)): what is left without a launch that it has none of.
   for (const auto& advice : classify(measured(1.2e-6, Work{}, "cpu"), cpu()).advice)

@@ -143,6 +143,13 @@ TEST(Findings, PutUnknownGainsLastAndSmallOnesNowhere) {
   EXPECT_FALSE(findings[1].saved);
 }
 
+TEST(Findings, OfUnknownGainsTheFirstOfItsListStands) {
+  gpubench::Run run;
+  add_point(run, "one", 1, 1.0,
+            {advice(AdviceCode::wider_vectors, {}, "vectors"), advice(AdviceCode::more_threads, {}, "threads")});
+  EXPECT_EQ(findings_of(run).at(0).code, AdviceCode::wider_vectors);
+}
+
 TEST(Findings, StandInAClassifiedRun) {
   gpubench::Run run;
   run.calibrations = {gpu()};

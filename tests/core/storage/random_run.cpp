@@ -358,6 +358,7 @@ Measurement measurement(Random& random) {
   });
   result.label = random.text();
   if (random.flip()) result.unoptimized_code = random.flip();
+  result.compiled_vectors = random.text();
   if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
   if (random.flip()) result.skipped = random.text();
   return result;
