@@ -115,14 +115,15 @@ int bits_of_vectors(std::string_view extension) {
 }
 
 /// Arithmetic that was compiled for narrower vectors than the ceiling's. Not where it is faster than these could be, as
-/// in a library that chooses its code at run time, nor where so little of it is done that one after the other would do.
+/// in a library that chooses its code at run time, nor where memory takes longer than they need, or so little of it is
+/// done that one after the other would do.
 void advise_on_vectors(const PointAnalysis& it, List& list) {
   constexpr double worth_vectors = 0.04, accuracy = 1.1;
   const int own = bits_of_vectors(it.measurement.compiled_vectors), widest = bits_of_vectors(it.machine.vectors);
   const ResourceTime* const pipe = it.prediction.largest(ResourceKind::pipe);
   if (own == 0 || own >= widest || pipe == nullptr || it.measurement.unoptimized_code.value_or(false)) return;
-  const double reached = pipe->seconds / it.beside_launch;
-  if (reached < worth_vectors || reached > accuracy * own / widest) return;
+  const double reached = pipe->seconds / it.beside_launch, narrower = static_cast<double>(own) / widest;
+  if (reached < worth_vectors || reached > accuracy * narrower || pipe->seconds < narrower * it.memory_seconds) return;
   list.add_without_gain(AdviceCode::wider_vectors, "compile it for this processor's vectors, with -march=native",
                         fmt::format("its source is compiled for vectors of {} bits, and the {} ceiling is of {}", own,
                                     label_of(pipe->resource), widest));

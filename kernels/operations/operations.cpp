@@ -541,7 +541,7 @@ constexpr Operation common[] = {{"copy", copy<Side>, vector_sizes},
 template <DeviceKind kind>
 bool registered(std::initializer_list<Operation> more) {
   const auto add = [](const Operation& each) {
-    register_operation(each.name, kind, each.run, GPUBENCH_CODE)->Apply(each.sizes);
+    register_operation(each.name, kind, each.run, {GPUBENCH_CODE.optimized})->Apply(each.sizes);
   };
   std::ranges::for_each(common<On<kind>>, add);
   std::ranges::for_each(more, add);

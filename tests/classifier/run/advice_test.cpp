@@ -46,8 +46,8 @@ TEST(Advice, CodeForNarrowVectorsIsToBeCompiledForTheProcessor) {
   auto calibration = cpu();
   calibration.device.architecture = "avx512";
   auto measurement = measured(1e-3, streaming(0.0, 0.0, 0.15e9), "cpu");  // 15 % of FP32
-  const auto is_told = [&](double flops) {
-    measurement.work = streaming(0.0, 0.0, flops);
+  const auto is_told = [&](double flops, double bytes = 0.0) {
+    measurement.work = streaming(bytes, 0.0, flops);
     const auto verdict = classify(measurement, calibration);
     return find_advice(verdict, "-march") != nullptr;
   };
@@ -58,6 +58,8 @@ TEST(Advice, CodeForNarrowVectorsIsToBeCompiledForTheProcessor) {
   EXPECT_TRUE(is_told(0.15e9));
   EXPECT_FALSE(is_told(0.5e9)) << "faster than 128 bits could be: a library chose its code at run time";
   EXPECT_FALSE(is_told(0.01e9)) << "it waits for something else";
+  EXPECT_TRUE(is_told(0.05e9, 1e6));
+  EXPECT_FALSE(is_told(0.05e9, 24e6)) << "memory takes longer";
   measurement.work = streaming(0.0, 0.0, 0.15e9);
   const auto verdict = classify(measurement, calibration);
   const auto* const advice = find_advice(verdict, "-march");
