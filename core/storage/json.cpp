@@ -266,9 +266,9 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
     visit.field(OF(timings));
   }
   fields(visit, ANY(launch_seconds), ANY(bare_launch_seconds), ANY(empty_call_seconds), OF(page_faults),
-         FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code), FILLED(compiled_vectors), OF(clock_hz), FILLED(clock_hz_source),
-         OF(set_up_seconds), OF(conditions), OF(launches), OF(grid), FILLED(counters), FILLED(absent_counters),
-         FILLED(user_counters), FILLED(phases), FILLED(work_differences), OF(activity),
+         FILLED(variants), OF(cache_state), OF(verified), OF(unoptimized_code), FILLED(compiled_vectors), OF(clock_hz),
+         FILLED(clock_hz_source), OF(set_up_seconds), OF(conditions), OF(launches), OF(grid), FILLED(counters),
+         FILLED(absent_counters), FILLED(user_counters), FILLED(phases), FILLED(work_differences), OF(activity),
          field_of("kernel_groups", it.kernels, Domain::not_negative, true), FILLED(kernel_order),
          FILLED(kernel_order_reason), FILLED(kernel_counters_reason));
   visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",

@@ -40,8 +40,7 @@ BENCHMARK(plain);
 
 double longest(const std::vector<double>& times) { return *std::ranges::max_element(times); }
 
-#define OPTION(method, function) \
-  gpubench::register_operation(#method, gpubench::DeviceKind::cpu, function)
+#define OPTION(method, function) gpubench::register_operation(#method, gpubench::DeviceKind::cpu, function)
 
 [[maybe_unused]] const bool registered = [] {
   OPTION(Name, operation)->Name("Renamed");
