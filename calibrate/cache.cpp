@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -98,10 +100,11 @@ std::optional<std::string> why_not_fitting(const Calibration& calibration, const
   return changed("gpubench", calibration.gpubench_version, std::string(version));
 }
 
-Cached load_cached(const Device& device) {
-  const auto directory = cache_directory();
-  if (!directory) return {std::nullopt, "neither XDG_CACHE_HOME nor HOME names a folder"};
-  const auto file = cache_file(*directory, device);
+namespace {
+
+constexpr const char* loaded_folder = "under-load";
+
+Cached load_from(const std::filesystem::path& file, const Device& device) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return {std::nullopt, "none is stored yet"};
   try {
@@ -115,15 +118,45 @@ Cached load_cached(const Device& device) {
   }
 }
 
-std::filesystem::path store(const Calibration& calibration) {
-  const auto directory = cache_directory();
-  if (!directory)
-    throw storage::WriteError("The calibration cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder.");
-  auto file = cache_file(*directory, calibration.device);
+std::filesystem::path store_in(const std::filesystem::path& directory, const Calibration& calibration) {
+  auto file = cache_file(directory, calibration.device);
   Calibration kept = calibration;
   kept.drift.reset();  // of the run that checked it
   storage::write_file(file, storage::to_json(kept));
   return file;
+}
+
+}  // namespace
+
+Cached load_cached(const Device& device) {
+  const auto directory = cache_directory();
+  if (!directory) return {std::nullopt, "neither XDG_CACHE_HOME nor HOME names a folder"};
+  return load_from(cache_file(*directory, device), device);
+}
+
+std::filesystem::path store(const Calibration& calibration) {
+  const auto directory = cache_directory();
+  if (!directory)
+    throw storage::WriteError("The calibration cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder.");
+  return store_in(*directory, calibration);
+}
+
+void keep_loaded(const Calibration& calibration) noexcept {
+  try {
+    if (const auto directory = cache_directory()) store_in(*directory / loaded_folder, calibration);
+  } catch (const std::exception&) {  // the next process measures again
+  }
+}
+
+std::optional<Calibration> load_loaded(const Device& device) {
+  const auto directory = cache_directory();
+  if (!directory) return std::nullopt;
+  const auto file = cache_file(*directory / loaded_folder, device);
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file, error);
+  const auto age = std::filesystem::file_time_type::clock::now() - written;
+  if (error || age > std::chrono::minutes(loaded_minutes) || age < std::chrono::minutes(-1)) return std::nullopt;
+  return load_from(file, device).calibration;
 }
 
 std::vector<Stored> stored_calibrations() {

@@ -65,6 +65,14 @@ struct Cached {
 /// The stored calibration of this device if it fits. A damaged file counts as none, with the reason.
 Cached load_cached(const Device& device);
 
+/// What was measured under load is no calibration to keep, but processes that follow each other need not each measure
+/// again what load would disturb again: it serves this device for so long.
+inline constexpr int loaded_minutes = 10;
+/// Keeps it for that. What cannot be written is lost.
+void keep_loaded(const Calibration& calibration) noexcept;
+/// The one that was kept, if it fits and is not older.
+std::optional<Calibration> load_loaded(const Device& device);
+
 /// A file of the cache directory.
 struct Stored {
   std::string name;  ///< without folder and extension

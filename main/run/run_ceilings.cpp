@@ -37,8 +37,11 @@ bool is_under_load(const Calibration& calibration) { return calibration.core_sha
 /// One measured under load only where the user wants it. Returns the exit code: a failure is said.
 int keep_in_cache(const Calibration& calibration, const CeilingOptions& options) {
   if (is_under_load(calibration) && !options.accept_load) {
+    calibrate::keep_loaded(calibration);
     say(load_text(calibration) +
-        " It is not stored. Measure again on a quiet machine, or store it with --accept-load.");
+        fmt::format(" It is not stored, and serves for {} minutes. Measure again on a quiet machine, or store it with "
+                    "--accept-load.",
+                    calibrate::loaded_minutes));
     return exit_codes::inconclusive;
   }
   try {
@@ -64,6 +67,10 @@ struct CeilingFinder {
       return kept(*then, drift_of(*then), " It was used anyway.");  // one run, one calibration
     auto cached = calibrate::load_cached(device);
     if (cached.calibration) return from_cache(*std::move(cached.calibration));
+    if (auto loaded = calibrate::load_loaded(device)) {  // that says itself what it is
+      loaded->device.id = device.id;
+      return assessed(*std::move(loaded));
+    }
     say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device.id, cached.reason));
     return measure_quick();
   }

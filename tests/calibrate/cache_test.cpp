@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -150,6 +151,20 @@ TEST_F(Cache, SetsAsideWhatIsReplaced) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].name, "GPU-1234");
   EXPECT_EQ(all[1].name, "GPU-1234.drifted");
+}
+
+TEST_F(Cache, WhatWasMeasuredUnderLoadServesForSomeMinutes) {
+  EXPECT_FALSE(load_loaded(a_gpu()));
+  keep_loaded(a_calibration());
+  EXPECT_FALSE(load_cached(a_gpu()).calibration);
+  EXPECT_TRUE(stored_calibrations().empty());
+  EXPECT_TRUE(load_loaded(a_gpu()));
+  Device other = a_gpu();
+  other.properties["driver"] = "590.2";
+  EXPECT_FALSE(load_loaded(other));
+  const auto file = cache_file(folder_ / "gpubench" / "under-load", a_gpu());
+  std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(11));
+  EXPECT_FALSE(load_loaded(a_gpu()));
 }
 
 TEST_F(Cache, WithoutAFolderNothingIsStored) {

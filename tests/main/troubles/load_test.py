@@ -71,8 +71,12 @@ class Load(FolderTest):
         quick = ("--device=cpu", "--calibrate", "--quiet")
         result = self.gpubench(*quick)
         self.assertEqual(result.returncode, 4, result.stderr)
-        self.assertIn("It is not stored.", result.stderr)
+        self.assertIn("It is not stored, and serves for 10 minutes.", result.stderr)
         self.assertEqual(self.stored(), [])
+        served = self.folder / "served.json"
+        serves = self.gpubench("--device=cpu", FILTER, f"--out={served}")
+        self.assertNotIn("measuring a quick one", serves.stderr)
+        self.assertIn("was measured under load: its threads had", " ".join(json.loads(served.read_text())["warnings"]))
         self.assertEqual(self.gpubench(*quick, "--accept-load").returncode, 0)
         self.assertEqual(len(self.stored()), 1)
         # Its caveat stands in a run that uses it.
