@@ -78,7 +78,11 @@ struct CeilingFinder {
   [[nodiscard]] Calibration measure_quick() const {
     Calibration calibration =
         in_worker ? calibrate_in_worker(device) : measure_ceilings(device, calibrate::Mode::quick, quiet);
-    if (Interruption::noted() == 0) (void)keep_in_cache(calibration, options);
+    if (Interruption::noted() != 0) return calibration;
+    if (is_under_load(calibration) && !options.accept_load)
+      calibrate::keep_loaded(calibration);  // of which the run warns
+    else
+      (void)keep_in_cache(calibration, options);
     return calibration;
   }
 
@@ -264,7 +268,8 @@ void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, con
     run.calibrations.push_back(
         CeilingFinder{device, options, quiet, isolated || is_gpu(device), run.warnings}.find(earlier));
     if (is_under_load(run.calibrations.back()))
-      run.warnings.push_back(load_text(run.calibrations.back()) + " Verdicts may mislead.");
+      run.warnings.push_back(load_text(run.calibrations.back()) +
+                             " Verdicts may mislead: measure again on a quiet machine.");
   }
   if (interruption && Interruption::noted() != 0) Interruption::end();
 }
