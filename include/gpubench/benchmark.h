@@ -33,7 +33,7 @@ using GoogleBenchmark = std::remove_pointer_t<decltype(benchmark::RegisterBenchm
 /// How the code that registers an operation was compiled. Reports say where that is without optimisation, or for other
 /// vectors than the processor has.
 struct Code {
-  bool optimized = true;
+  bool optimized = true;          ///< with -O, and for CUDA without -G
   std::string_view vectors = {};  ///< of the host's code: "avx512", "avx2", "baseline"; empty: not known
 };
 
