@@ -41,8 +41,8 @@ Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::st
   std::vector<GoogleBenchmark*> registered;
   registered.reserve(values.size());
   for (const AxisValue& value : values)
-    registered.push_back(bench::add_registration(
-        {name, kind, value.operation, {Argument{argument, 0, value.text}}, code}));
+    registered.push_back(
+        bench::add_registration({name, kind, value.operation, {Argument{argument, 0, value.text}}, code}));
   return Benchmarks(std::move(registered));
 }
 
