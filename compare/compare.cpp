@@ -94,11 +94,8 @@ class Comparing {
 
   Comparison run() {
     sort_points();
-    if (!options_.paired) leave_loaded_out();
     for (const auto& [device, points] : comparable_)
-      for (const std::size_t point : points)
-        if (has_any(point, [](const ProcessPoint& entry) { return entry.log_seconds && entry.load_error > 0.0; }))
-          remark(Remark::loaded, point);
+      for (const std::size_t point : points) look_at_load(point);
     std::vector<Judged> judged;
     one_after_the_other_ = one_after_the_other() && !options_.updates;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
@@ -278,30 +275,14 @@ class Comparing {
     }
   }
 
-  /// Load lengthens a time by as much as nobody knows. Of each side the processes without it say more than all of them,
-  /// where they are the more; pairs met it in turn.
-  void leave_loaded_out() {
-    const auto leave_out_of = [](std::vector<ProcessTable>& tables, std::size_t point) {
-      std::vector<ProcessPoint*> loaded;
-      std::size_t others = 0;
-      for (ProcessTable& table : tables) {
-        ProcessPoint& entry = table[point];
-        if (!entry.log_seconds) continue;
-        if (entry.load_error > 0.0)
-          loaded.push_back(&entry);
-        else
-          ++others;
-      }
-      if (loaded.empty() || others <= loaded.size()) return false;
-      for (ProcessPoint* entry : loaded) entry->log_seconds = entry->log_fastest = std::nullopt;
-      return true;
-    };
-    for (const auto& [device, points] : comparable_)
-      for (const std::size_t point : points) {
-        const bool of_base = leave_out_of(base_.tables, point), of_new = leave_out_of(next_.tables, point);
-        if (of_base || of_new) remark(Remark::without_loaded, point);
-        for (auto& tables : alike_) leave_out_of(tables, point);
-      }
+  /// Pairs met it in turn.
+  void look_at_load(std::size_t point) {
+    if (!options_.paired) {
+      const bool of_base = leave_loaded_out(base_.tables, point), of_new = leave_loaded_out(next_.tables, point);
+      if (of_base || of_new) remark(Remark::without_loaded, point);
+      for (auto& tables : alike_) leave_loaded_out(tables, point);
+    }
+    if (has_any(point, is_loaded)) remark(Remark::loaded, point);
   }
 
   void remark(Remark what, std::size_t point) { remarks_[what].push_back(shown(point)); }

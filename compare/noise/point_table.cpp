@@ -109,6 +109,18 @@ ProcessTable PointIndex::table_of(const Run& run, const PointClocks& clocks) con
   return table;
 }
 
+bool is_loaded(const ProcessPoint& entry) { return entry.log_seconds && entry.load_error > 0.0; }
+
+bool leave_loaded_out(std::vector<ProcessTable>& tables, std::size_t point) {
+  const auto loaded = std::ranges::count_if(tables, [&](const ProcessTable& table) { return is_loaded(table[point]); });
+  const auto timed =
+      std::ranges::count_if(tables, [&](const ProcessTable& table) { return table[point].log_seconds.has_value(); });
+  if (loaded == 0 || 2 * loaded >= timed) return false;
+  for (ProcessTable& table : tables)
+    if (ProcessPoint& entry = table[point]; is_loaded(entry)) entry.log_seconds = entry.log_fastest = std::nullopt;
+  return true;
+}
+
 ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points, LogTime time) {
   ProcessGroup group;
   for (const ProcessTable& table : tables) {
@@ -143,13 +155,13 @@ std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::siz
   return result;
 }
 
-/// The mean over all processes that tell their share of the cores or the GPU.
+/// The mean over all processes with a time that tell their share of the cores or the GPU.
 void take_mean_share(const std::vector<ProcessTable>& tables, std::size_t point, Measurement& update,
                      std::optional<double> DeviceConditions::*share) {
   double sum = 0.0;
   int count = 0;
   for (const ProcessTable& table : tables) {
-    if (table[point].shown == nullptr) continue;
+    if (table[point].shown == nullptr || !table[point].log_seconds) continue;
     const auto& conditions = table[point].shown->measurement.conditions;
     if (!conditions || !((*conditions).*share)) continue;
     sum += *((*conditions).*share);
@@ -187,14 +199,17 @@ Run mean_run(const std::vector<Run>& runs) {
     Measurement& measurement = update.points.back().measurement;
     const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
     if (failed || !measurement.seconds()) continue;
-    take_mean_share(own, i, measurement, &DeviceConditions::core_share);
-    take_mean_share(own, i, measurement, &DeviceConditions::gpu_share);
+    const TimingMode primary = measurement.primary().clock;
     for (Timing& timing : measurement.timings) {
       timing.samples_seconds.clear();
       if (!timing.seconds) continue;
       const auto [place, is_new] = by_clock.try_emplace(timing.clock);
       if (is_new) place->second = tables_by(PointClocks(count, timing.clock));
+      leave_loaded_out(place->second, i);
       if (const auto mean = mean_of(place->second, i, *timing.seconds)) timing.seconds = mean;
+      if (timing.clock != primary) continue;
+      take_mean_share(place->second, i, measurement, &DeviceConditions::core_share);
+      take_mean_share(place->second, i, measurement, &DeviceConditions::gpu_share);
     }
   }
   return update;

@@ -66,14 +66,20 @@ class PointIndex {
   std::unordered_map<RowKey, std::size_t, Hash> places_;
 };
 
+/// Whether its time was measured under load.
+bool is_loaded(const ProcessPoint& entry);
+/// Leaves the processes under load out of a point, where more of them ran without: load lengthens a time by as much as
+/// nobody knows, so that these say more than all of them. Returns whether there are any.
+bool leave_loaded_out(std::vector<ProcessTable>& tables, std::size_t point);
+
 /// One time of a point in a process, as a logarithm.
 using LogTime = std::optional<double> ProcessPoint::*;
 /// The logarithms of some points' times in each of the processes.
 ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points,
                       LogTime time = &ProcessPoint::log_seconds);
 
-/// One run for several of one code and machine: geometric means of their medians. What failed in one of them has
-/// failed.
+/// One run for several of one code and machine: geometric means of their medians, without the few under load. What
+/// failed in one of them has failed.
 Run mean_run(const std::vector<Run>& runs);
 
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.

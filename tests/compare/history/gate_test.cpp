@@ -107,6 +107,19 @@ TEST(Gate, WithThreeUpdatesOfOneCodeTheUpdateIsTheUnit) {
   EXPECT_LE(alarms_by_process, 20 * points / 50);
 }
 
+TEST(Gate, OneProcessUnderLoadDoesNotHideASlowDown) {
+  Machine machine(0.002, 0.003, 6);
+  std::vector<storage::BaselineEntry> entries;
+  for (int e = 1; e <= 3; ++e) entries.push_back(machine.entry(e, 3, 1.0, "a"));
+  auto runs = machine.update(3, 2.0, "a");
+  for (gpubench::Run& run : runs)
+    for (Point& point : run.points) point.measurement.conditions.emplace().core_share = 1.0;
+  runs[0].points[0].measurement.conditions->core_share = 0.6;
+  const auto comparison = check_against(entries, runs, {});
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_THAT(comparison.notes, Not(Contains(HasSubstr("is added to the noise")))) << "it is in what updates differ by";
+}
+
 TEST(Gate, EntriesThatDoNotTellTheirCodeTeachTheNoiseUntilAStep) {
   Machine machine(0.04, 0.0, 5);
   std::vector<storage::BaselineEntry> entries;
