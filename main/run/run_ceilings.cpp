@@ -34,8 +34,8 @@ std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "
 
 bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
 
-/// Whether it serves for some minutes, and is not stored: the user does not want one that was measured under load.
-bool is_for_now(const Calibration& calibration, const CeilingOptions& options) {
+/// Keeps for some minutes one that was measured under load, unless the user wants it stored. Returns whether it did.
+bool kept_for_now(const Calibration& calibration, const CeilingOptions& options) {
   if (!is_under_load(calibration) || options.accept_load) return false;
   calibrate::keep_loaded(calibration);
   return true;
@@ -43,7 +43,7 @@ bool is_for_now(const Calibration& calibration, const CeilingOptions& options) {
 
 /// Returns the exit code: a failure is said.
 int keep_in_cache(const Calibration& calibration, const CeilingOptions& options) {
-  if (is_for_now(calibration, options)) {
+  if (kept_for_now(calibration, options)) {
     say(load_text(calibration) +
         fmt::format(" It is not stored, and serves for {} minutes. Measure again on a quiet machine, or store it with "
                     "--accept-load.",
@@ -84,7 +84,7 @@ struct CeilingFinder {
   [[nodiscard]] Calibration measure_quick() const {
     Calibration calibration =
         in_worker ? calibrate_in_worker(device) : measure_ceilings(device, calibrate::Mode::quick, quiet);
-    if (Interruption::noted() == 0 && !is_for_now(calibration, options)) (void)keep_in_cache(calibration, options);
+    if (Interruption::noted() == 0 && !kept_for_now(calibration, options)) (void)keep_in_cache(calibration, options);
     return calibration;  // of load the run warns
   }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,14 +83,21 @@ TEST(Compare, LoadWidensAnInterval) {
   EXPECT_EQ(compare(base, next, quiet()).points.at(0).change, Change::inconclusive);
 }
 
-TEST(Compare, AProcessUnderLoadAmongMoreWithoutIsLeftOut) {
+/// So many runs a side of 1 and 1.1 s, in turns.
+std::pair<std::vector<gpubench::Run>, std::vector<gpubench::Run>> runs_in_turns(int count) {
   std::vector<gpubench::Run> base, next;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < count; ++i) {
     base.push_back(run_with(around(1.0 + 0.001 * i)));
     next.push_back(run_with(around(1.1 + 0.001 * i)));
     base.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i);
     next.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i) + "+";
   }
+  return {base, next};
+}
+
+TEST(Compare, AProcessUnderLoadAmongMoreWithoutIsLeftOut) {
+  std::vector<gpubench::Run> base, next;
+  std::tie(base, next) = runs_in_turns(3);
   const auto put_under_load = [&](std::size_t process) {
     gpubench::Run& run = next[process];
     run = run_with(around(1.5));
@@ -124,13 +132,7 @@ TEST(Compare, LoadLengthensShortSamplesByNoMoreThanTheFastestOneTells) {
 }
 
 TEST(Compare, SidesThatRanOneAfterTheOtherAreKnownLessWell) {
-  std::vector<gpubench::Run> base, next;
-  for (int i = 0; i < 6; ++i) {
-    base.push_back(run_with(around(1.0 + 0.001 * i)));
-    next.push_back(run_with(around(1.1 + 0.001 * i)));
-    base.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i);
-    next.back().context.created_utc = "2026-01-01T00:0" + std::to_string(i) + "+";
-  }
+  auto [base, next] = runs_in_turns(6);
   EXPECT_EQ(compare(base, next, CompareOptions{}).points.at(0).change, Change::slower);
   for (gpubench::Run& run : next) run.context.created_utc[11] = '1';
   const auto comparison = compare(base, next, CompareOptions{});

@@ -414,7 +414,8 @@ class CellProcess:
 
 
 def slots_of(skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int) -> tuple[list[dict[str, Any]], int, int]:
-    """Places for `count` calls, and the bytes that their inputs and outputs take. The outputs of each call lie as those of the one before."""
+    """Places for `count` calls, and the bytes that their inputs and outputs take. The outputs of each call lie as those of the one before, and take what lies
+    between them and the next ones."""
     slots, at, to = [], 0, 0
     for _ in range(count):
         placed_inputs, at = layout.place(inputs, at)

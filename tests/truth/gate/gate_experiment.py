@@ -84,8 +84,8 @@ def pool_table(gpubench, folder, options):
              ("one run against one", "gate", [gated([a[i]], [a[i + 1]]) for i in starts]),
              ("three runs against three", "gate", [gated(a[i:i + 3], a[i + 3:i + 6]) for i in starts])]
     count, same_code = sum(len(each) for _, _, each in kinds), len(kinds)
-    kinds += [("three runs a side, in turn", "compare", [compared(a[i:i + 3], b[i:i + 3]) for i in range(0, len(a) - 8, 2)]),
-              ("three runs against three", "gate", [gated(a[i:i + 3], b[i + 3:i + 6]) for i in range(0, len(a) - 8, 2)])]
+    kinds += [("three runs a side, in turn", "compare", [compared(a[i:i + 3], b[i:i + 3]) for i in starts]),
+              ("three runs against three", "gate", [gated(a[i:i + 3], b[i + 3:i + 6]) for i in starts])]
     for pairs in (5, 10, 12, 20, 30):
         if pairs <= len(a):
             starts = range(len(a) - pairs + 1)
