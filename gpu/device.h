@@ -39,6 +39,9 @@ class Gpu {
   [[nodiscard]] virtual bool resume() { return !lost(); }
   /// Until then its stream is no thread's working one.
   virtual void rest() {}
+  /// Brings this process to where a program with several streams comes to after some launches: each of its kernels
+  /// takes 0.2 us more from then on (docs/results/h200/README.md), so times before and after that would differ.
+  virtual void use_several_streams() {}
   [[nodiscard]] virtual Stream stream() const = 0;
   /// Waits for the stream.
   virtual void wait() = 0;

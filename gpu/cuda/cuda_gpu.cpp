@@ -48,6 +48,11 @@ class CudaGpu final : public Gpu {
     return true;
   }
   void rest() override { working_.reset(); }
+  void use_several_streams() override {
+    constexpr int changes = 32;  // twelve do (driver 580)
+    for (int i = 0; i < changes; ++i) launch_nothing(i % 2 == 0 ? nullptr : stream_.get());
+    wait_for_all();
+  }
   [[nodiscard]] Stream stream() const override { return stream_.get(); }
   void wait_for_all() override { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); }
   void settle() override {

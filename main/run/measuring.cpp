@@ -60,14 +60,21 @@ std::jthread hang_notice(const std::string& name, double seconds, ProgressLine& 
   });
 }
 
+/// Of an embedding, whose program has streams of its own: before its first point as it is after many.
+std::shared_ptr<bench::OpenDevice> opened_beside_streams(const Device& device, bool cold) {
+  auto open = std::make_shared<bench::OpenDevice>(device, cold);
+  open->gpu()->use_several_streams();
+  return open;
+}
+
 /// In an embedding a GPU stays open for the next run: its stream, memory, events and what launches on it cost.
 std::shared_ptr<bench::OpenDevice> open_device(const Device& device, bool cold) {
-  if (!embedding().finished || cold || device.kind == DeviceKind::cpu)
-    return std::make_shared<bench::OpenDevice>(device, cold);
+  if (!embedding().finished || device.kind == DeviceKind::cpu) return std::make_shared<bench::OpenDevice>(device, cold);
+  if (cold) return opened_beside_streams(device, cold);
   auto& kept = embedding().known.open[device.id];
   if (!kept || kept->device() != device || !kept->resume()) {
     kept.reset();  // before another takes its place
-    kept = std::make_shared<bench::OpenDevice>(device, cold);
+    kept = opened_beside_streams(device, cold);
   }
   return {kept.get(), [kept](bench::OpenDevice* open) { open->rest(); }};
 }
