@@ -47,7 +47,7 @@ def say(part, **what):
 
 
 def us(seconds):
-    return "-" if seconds is None else f"{seconds * 1e6:.1f}"
+    return "-" if seconds is None else f"{seconds * 1e6:.4g}"
 
 
 def line(result):
@@ -285,6 +285,7 @@ def inputs(random):
                     print(f"{name}: {line(each)} {judge.notes}", flush=True)
                     results.append(each)
                 done = subprocess.run([sys.executable, __file__, "alone", "--operations", name], stdout=subprocess.PIPE, text=True, check=True)
+                print(done.stdout, end="", flush=True)
                 for state, times in by_regime.items():
                     times.append(json.loads(done.stdout)[state])
         judged = [each.device_seconds for each in results]
