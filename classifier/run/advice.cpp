@@ -44,8 +44,9 @@ class List {
 
  private:
   /// Relative standard deviation of a gain: of the two clocks, or of the time and the ceiling that it would come near.
+  /// No more than 1: samples under load may have any.
   static double sigma_of(const PointAnalysis& it) {
-    if (is_launch(it.decision)) return std::hypot(it.time.sigma, it.time.device_sigma);
+    if (is_launch(it.decision)) return std::min(std::hypot(it.time.sigma, it.time.device_sigma), 1.0);
     const auto& resources = it.prediction.resources;
     const auto nearest = std::ranges::find(resources, it.binding.decision.limiter, &ResourceTime::resource);
     const double ceiling = nearest == resources.end() ? 0.0 : nearest->sigma;

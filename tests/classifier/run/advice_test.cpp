@@ -185,6 +185,16 @@ TEST(Advice, AGainHasAnIntervalAboutIt) {
   for (const Advice& each : verdict.advice) EXPECT_GE(each.gain_ci95.value_or(Interval{1.0, 1.0}).low, 1.0);
 }
 
+TEST(Advice, TheIntervalOfAGainIsFiniteWhateverTheSamples) {
+  auto measurement = measured(2.5e-6, streaming(1e6, 1e6));
+  measurement.timings.front().seconds->median_ci95 = {1e-9, 1.0};  // as under load
+  const auto verdict = classify(measurement, gpu());
+  ASSERT_FALSE(verdict.advice.empty());
+  ASSERT_TRUE(verdict.advice.front().gain_ci95);
+  for (const Advice& each : verdict.advice)
+    if (each.gain_ci95) EXPECT_TRUE(std::isfinite(each.gain_ci95->high));
+}
+
 TEST(Advice, ByFallingGainAndNeverBelowFivePerCent) {
   for (const double seconds : {2.5e-6, 5e-6, 20e-6, 1.1e-3}) {
     const auto verdict = classify(measured(seconds, streaming(seconds * 2e12, seconds * 1e12)), gpu());
