@@ -63,7 +63,7 @@ Device host_device() {
   device.kind = DeviceKind::cpu;
   device.name = processor_name();
   device.architecture = widest_vector_extension();
-  device.units = omp_get_max_threads();
+  device.units = std::min(omp_get_max_threads(), omp_get_num_procs());  // more take turns
   device.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   device.last_level_cache_bytes = last_level_cache();
   const std::string frequency = "/sys/devices/system/cpu/cpu0/cpufreq/";

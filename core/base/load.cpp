@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/load.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,6 +83,7 @@ bool parse_processor_times(std::string_view line, LoadReading& reading) {
 LoadReading read_load() {
   LoadReading reading;
   reading.own = this_thread();
+  if (cpu_set_t cores = {}; ::sched_getaffinity(0, sizeof cores, &cores) == 0) reading.cores = CPU_COUNT(&cores);
   for (const int id : own_threads()) {
     double ran = 0.0, waited = 0.0, turns = 0.0;  // times in nanoseconds
     if (std::ifstream file = file_of(id, "schedstat"); file >> ran >> waited >> turns)
@@ -101,14 +103,19 @@ std::optional<double> core_share(const LoadReading& before, const LoadReading& a
     longest_run = std::max(longest_run, time.ran);
   }
   if (busiest <= 0.0) return std::nullopt;
-  const double stolen = std::max(0.0, after.stolen - before.stolen), busy = std::max(0.0, after.busy - before.busy);
-  const double others =  // seconds; more than that a thread waited for those of its own process
-      busy > 0.0 ? std::max(0.0, busy / static_cast<double>(sysconf(_SC_CLK_TCK)) - (after.process - before.process))
-                 : std::numeric_limits<double>::infinity();
-  double share = 1.0;
+  std::vector<ThreadTime> working;
   for (const auto& [id, time] : passed)
     if (time.ran + time.waited >= 0.1 * busiest && (time.turns > turns_of_idle || time.ran >= longest_run))
-      share = std::min(share, time.ran / (time.ran + std::min(time.waited, others)));
+      working.push_back(time);
+  const double stolen = std::max(0.0, after.stolen - before.stolen), busy = std::max(0.0, after.busy - before.busy);
+  const bool take_turns = after.cores > 0 && working.size() > static_cast<std::size_t>(after.cores);
+  const double unsure_ticks = take_turns ? after.cores : 0;
+  const double others =  // seconds; more than that a thread waited for those of its own process
+      busy > 0.0 ? std::max(0.0, (busy - unsure_ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)) -
+                                     (after.process - before.process))
+                 : std::numeric_limits<double>::infinity();
+  double share = 1.0;
+  for (const ThreadTime& time : working) share = std::min(share, time.ran / (time.ran + std::min(time.waited, others)));
   return stolen > 0.0 ? share * busy / (busy + stolen) : share;
 }
 

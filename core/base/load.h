@@ -24,6 +24,7 @@ struct LoadReading {
   double idle = 0.0;                  ///< likewise
   int own = 0;                        ///< id of the thread that reads
   double process = 0.0;               ///< seconds that all threads of this process ran, those that ended included
+  int cores = 0;                      ///< that this process may run on; 0 where the system does not tell
 };
 
 LoadReading read_load();
@@ -34,7 +35,8 @@ bool parse_processor_times(std::string_view line, LoadReading& reading);
 /// The share of the time in which it was ready to run that the worst-off thread ran, 0 to 1. Threads that did less than
 /// a tenth of what the busiest did do not count. Nor do those that had a core three times at most, but for the one that
 /// ran longest: threads of OpenMP spin for some milliseconds after their work. A wait for threads of its own process
-/// does not count: others make it wait no longer than they ran. Absent where the system does not tell.
+/// does not count: others make it wait no longer than they ran. Where more threads than cores work, that is not counted
+/// up to a clock tick of each core, as the system counts in ticks. Absent where the system does not tell.
 std::optional<double> core_share(const LoadReading& before, const LoadReading& after);
 
 /// Whether another thread of this process has a core, or waits for one.

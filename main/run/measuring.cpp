@@ -2,6 +2,7 @@
 #include "main/run/measuring.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -211,6 +212,21 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), found.begin(), found.end());
 }
 
+/// Threads that take turns on cores wait for each other, and a team of OpenMP for its last one.
+void add_thread_warnings(Run& run) {
+  const int threads = omp_get_max_threads(), cores = omp_get_num_procs();
+  if (threads <= cores) return;
+  const auto points = std::ranges::count_if(run.points, [](const Point& point) {
+    const auto& conditions = point.measurement.conditions;
+    return conditions && conditions->threads_used.value_or(1.0) > 1.2;
+  });
+  if (points == 0) return;
+  run.warnings.push_back(fmt::format(
+      "{} on cpu ran with several threads, of which OpenMP starts {}: they take turns on {}. Set OMP_NUM_THREADS={}, "
+      "in PyTorch torch.set_num_threads({}).",
+      plural(points, "point"), threads, plural(cores, "core"), cores, cores));
+}
+
 /// What is faster than any ceiling of its device was not done.
 void fail_the_impossible(Run& run) {
   for (Point& point : run.points)
@@ -269,6 +285,7 @@ void measure_all(const RunOptions& options, std::vector<Plan> plans, GoogleOutpu
     if (!options.quiet) say(run.context.environment["adaptive"]);
   }
   add_condition_warnings(run);
+  add_thread_warnings(run);
   add_compiler_warnings(run);
   for (const auto& found : {reports::activity_warnings(run), reports::clock_warnings(run)})
     run.warnings.insert(run.warnings.end(), found.begin(), found.end());

@@ -344,6 +344,16 @@ class CommandLine(CommandLineTest):
         self.assertGreaterEqual(len(result.stdout.splitlines()), 12)
         self.assertEqual(self.gpubench("--benchmark_list_tests", "--benchmark_filter=^saxpy").stdout, result.stdout)
 
+    def test_says_where_threads_take_turns(self):
+        cores = len(os.sched_getaffinity(0))
+        environment = {**self.environment, "OMP_NUM_THREADS": str(4 * cores)}
+        command = [str(GPUBENCH), "--device=cpu", "--filter=^saxpy/n:262144$", "--time-budget=0.1"]
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        words = " ".join((found.stdout + found.stderr).split())
+        self.assertIn(f"OpenMP starts {4 * cores}: they take turns on {cores} core", words)
+        self.assertRegex(words, f"cpu: .*, {cores} thread")
+
     def test_help_and_version(self):
         commands = ([], ["compare"], ["ab"], ["gate"], ["gate", "check"], ["report"], ["doctor"], ["calibration"], ["calibration", "show"])
         for arguments in [[*command, "--help"] for command in commands] + [["help", *command] for command in commands] + [["--help=all"], ["--version"]]:

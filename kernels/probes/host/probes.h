@@ -4,6 +4,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace gpubench::probes {
 
-inline int team_size() { return omp_get_max_threads(); }
+/// As many threads as OpenMP starts, and no more than there are cores: more would take turns, and reach no ceiling.
+inline int team_size() { return std::min(omp_get_max_threads(), omp_get_num_procs()); }
 
 /// While it lives, the teams that this thread starts have so many threads.
 class TeamOf {

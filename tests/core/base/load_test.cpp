@@ -39,6 +39,18 @@ TEST(CoreShare, IsNotLessByWhatItsOwnThreadsTakeFromEachOther) {
   EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.5);
 }
 
+TEST(CoreShare, OfMoreThreadsThanCoresIsNotLessByATickOfEachCore) {
+  const LoadReading before{.threads = {{1, {}}, {2, {}}, {3, {}}}};
+  const ThreadTime turns{0.03, 0.015, 10};
+  LoadReading after{.threads = {{1, turns}, {2, turns}, {3, turns}}, .busy = 11.0, .process = 0.09, .cores = 2};
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 1.0);
+  after.cores = 3;
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.03 / 0.045) << "nothing but others makes it wait";
+  after.cores = 2;
+  after.busy = 14.0;
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.03 / 0.045);
+}
+
 TEST(CoreShare, OfAThreadThatSleptIsNotLow) {
   EXPECT_DOUBLE_EQ(core_share({{{1, {0.0, 0.0}}}, 0.0, 0.0}, {{{1, {0.001, 0.0}}}, 0.0, 0.0}).value(), 1.0);
 }
