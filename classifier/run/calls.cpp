@@ -100,8 +100,9 @@ void become_overhead(const Measurement& measurement, double call_seconds, double
       graph != nullptr && graph->median > 0.0 && graph->median < call->median) {
     advice.action = "capture it in a CUDA graph (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)";
     advice.gain = call->median / graph->median;
-    advice.gain_ci95 = {call->median_ci95.low / graph->median_ci95.high,
-                        call->median_ci95.high / graph->median_ci95.low};
+    if (call->median_ci95.low > 0.0 && graph->median_ci95.low > 0.0)  // else the waits differ by more than they take
+      advice.gain_ci95 = {call->median_ci95.low / graph->median_ci95.high,
+                          call->median_ci95.high / graph->median_ci95.low};
     advice.evidence = fmt::format("measured: captured it takes {} instead of {}", format_seconds(graph->median),
                                   format_seconds(call->median));
   } else {

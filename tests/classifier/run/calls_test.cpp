@@ -41,6 +41,16 @@ Verdict of_gpu(Regime regime, double confidence) {
   return verdict;
 }
 
+TEST(JudgeCall, AGraphThatTakesNothingKnownHasAGainWithoutAnInterval) {
+  Measurement measurement = called(30e-6, 10e-6, 8e-6);
+  for (Timing& timing : measurement.timings)
+    if (timing.clock == TimingMode::graph) timing.seconds->median_ci95.low = 0.0;
+  Verdict verdict = of_gpu(Regime::memory, 0.9);
+  judge_call(measurement, verdict);
+  EXPECT_TRUE(verdict.advice.front().gain);
+  EXPECT_FALSE(verdict.advice.front().gain_ci95);
+}
+
 TEST(JudgeCall, ACallThatTheGpuWaitsForIsOverheadOfTheHost) {
   Verdict verdict = of_gpu(Regime::memory, 0.9);
   judge_call(called(30e-6, 10e-6, 8e-6), verdict);
