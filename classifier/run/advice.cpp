@@ -23,7 +23,7 @@ constexpr double min_gain = 1.05;
 /// The advice on one point.
 class List {
  public:
-  explicit List(const PointAnalysis& it) : seconds_(it.time.seconds), sigma_(sigma_of(it)) {}
+  explicit List(const PointAnalysis& it) : seconds_(it.time.seconds), sigma_(std::min(sigma_of(it), 1.0)) {}
   /// `seconds_left`: what the point would take.
   void add(AdviceCode code, std::string action, std::string evidence, double seconds_left) {
     const double gain = seconds_ / seconds_left;
@@ -44,13 +44,13 @@ class List {
 
  private:
   /// Relative standard deviation of a gain: of the two clocks, or of the time and the ceiling that it would come near.
-  /// No more than 1: samples under load may have any.
+  /// Samples under load may have any.
   static double sigma_of(const PointAnalysis& it) {
-    if (is_launch(it.decision)) return std::min(std::hypot(it.time.sigma, it.time.device_sigma), 1.0);
+    if (is_launch(it.decision)) return std::hypot(it.time.sigma, it.time.device_sigma);
     const auto& resources = it.prediction.resources;
     const auto nearest = std::ranges::find(resources, it.binding.decision.limiter, &ResourceTime::resource);
     const double ceiling = nearest == resources.end() ? 0.0 : nearest->sigma;
-    return std::min(std::hypot(it.time.sigma, ceiling, model_sigma), 1.0);
+    return std::hypot(it.time.sigma, ceiling, model_sigma);
   }
 
   double seconds_;
