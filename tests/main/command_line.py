@@ -92,11 +92,11 @@ class CommandLineTest(FolderTest):
         cls.measured = cls.gpubench("--filter=^copy/n:(1024|4096)/", *[f"--out={cls.folder}/run{e}" for e in (".json", ".csv", ".md", ".html")])
 
     @classmethod
-    def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
+    def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True, **environment):
         # A busy machine may well drift between two tests.
         given = any(argument.startswith("--drift-check") for argument in arguments)
         command = [str(program), *(["--device=cpu"] if on_cpu else []), *(["--drift-check=off"] if on_cpu and not given else []), *arguments]
-        return subprocess.run(command, env=cls.environment, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, env=dict(cls.environment, **environment), capture_output=True, text=True, timeout=300)
 
-    def stored(self, *arguments):
-        return self.gpubench(*arguments, on_cpu=False)
+    def stored(self, *arguments, **environment):
+        return self.gpubench(*arguments, on_cpu=False, **environment)

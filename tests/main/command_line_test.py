@@ -329,9 +329,7 @@ class CommandLine(CommandLineTest):
         self.assertIn("\x1b[", self.stored("report", f"{self.folder}/run.json", "--color=always").stdout)
 
         def has_color(**variables):
-            result = subprocess.run([str(GPUBENCH), "report", f"{self.folder}/run.json"], env={**self.environment, **variables},
-                                    capture_output=True, text=True, timeout=300)
-            return "\x1b[" in result.stdout
+            return "\x1b[" in self.stored("report", f"{self.folder}/run.json", **variables).stdout
 
         self.assertFalse(has_color())
         self.assertTrue(has_color(CLICOLOR_FORCE="1"))
@@ -346,9 +344,7 @@ class CommandLine(CommandLineTest):
 
     def test_says_where_threads_take_turns(self):
         cores = len(os.sched_getaffinity(0))
-        environment = {**self.environment, "OMP_NUM_THREADS": str(4 * cores)}
-        command = [str(GPUBENCH), "--device=cpu", "--filter=^saxpy/n:262144$", "--time-budget=0.1"]
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        found = self.gpubench("--filter=^saxpy/n:262144$", "--time-budget=0.1", OMP_NUM_THREADS=str(4 * cores))
         self.assertEqual(found.returncode, 0, found.stderr)
         words = " ".join((found.stdout + found.stderr).split())
         self.assertIn(f"OpenMP starts {4 * cores}: they take turns on {cores} core", words)
