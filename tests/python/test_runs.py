@@ -2,6 +2,7 @@
 """Runs in Python: kept, shown, compared."""
 import ctypes
 import json
+import os
 import pathlib
 import pickle
 import subprocess
@@ -145,8 +146,8 @@ def test_calibrations_are_kept(tmp_path):
 
 def test_ceilings_are_those_of_as_many_threads_as_this_process_uses(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    threads = gpubench.devices()[-1]["units"]
-    fewer = max(threads - 1, 1)
+    threads, cores = gpubench.devices()[-1]["units"], len(os.sched_getaffinity(0))
+    wanted = [1, 4 * cores]
     openmp = ctypes.CDLL("libgomp.so.1")
     asked = []
 
@@ -156,12 +157,13 @@ def test_ceilings_are_those_of_as_many_threads_as_this_process_uses(tmp_path, mo
 
     monkeypatch.setattr(subprocess, "run", ran)
     try:
-        openmp.omp_set_num_threads(fewer)  # as torch.set_num_threads does
-        with pytest.raises(gpubench.Error, match="none is stored"):
-            gpubench.calibrate("cpu")
+        for each in wanted:
+            openmp.omp_set_num_threads(each)  # as torch.set_num_threads does
+            with pytest.raises(gpubench.Error, match="none is stored"):
+                gpubench.calibrate("cpu")
     finally:
         openmp.omp_set_num_threads(threads)
-    assert asked == [str(fewer)]
+    assert asked == ["1", str(cores)], "as many as take turns reach no ceiling"
 
 
 def test_devices_and_doctor():
