@@ -286,8 +286,9 @@ def inputs(random):
                     results.append(each)
                 done = subprocess.run([sys.executable, __file__, "alone", "--operations", name], stdout=subprocess.PIPE, text=True, check=True)
                 print(done.stdout, end="", flush=True)
+                by_state = json.loads(done.stdout)
                 for state, times in by_regime.items():
-                    times.append(json.loads(done.stdout)[state])
+                    times.append(by_state[state])
         judged = [each.device_seconds for each in results]
         off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
         say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
