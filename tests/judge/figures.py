@@ -238,12 +238,19 @@ def _states(device):
             "one input, one output, after a read of 256 MiB": call(0, 0, before=lambda: scratch.view(torch.int32).max())}
 
 
-#: Shapes of the arguments, and what is called.
+_GELU_STEPS = "0.5 * x * (1 + torch.erf(x * 0.7071067811865476))"
+#: Shapes of the arguments, what is called, and where the candidate is other code than that, it.
 _OPERATIONS = {"softmax": ([(8192, 8192)], "torch.softmax(x, dim=1)"), "softmax of 1024": ([(1024, 1024)], "torch.softmax(x, dim=1)"),
                "gelu": ([(16 << 20,)], "torch.nn.functional.gelu(x)"), "layer norm": ([(8192, 4096)], "torch.nn.functional.layer_norm(x, (4096,))"),
                "two steps": ([(4096, 8192)], "torch.exp(torch.sin(x))"), "sum of columns": ([(16384, 2048)], "x.sum(0)"),
                "matmul of 1024": ([(1024, 1024)] * 2, "x @ y"), "matmul of 2048": ([(2048, 2048)] * 2, "x @ y"), "matmul": ([(4096, 4096)] * 2, "x @ y"),
-               "convolution": ([(32, 64, 56, 56), (64, 64, 3, 3)], "torch.nn.functional.conv2d(x, y, padding=1)")}
+               "convolution": ([(32, 64, 56, 56), (64, 64, 3, 3)], "torch.nn.functional.conv2d(x, y, padding=1)"),
+               "gelu for its steps": ([(16 << 20,)], _GELU_STEPS, "torch.nn.functional.gelu(x)"),
+               "gelu for its steps, 1 M": ([(1 << 20,)], _GELU_STEPS, "torch.nn.functional.gelu(x)"),
+               "steps for gelu": ([(16 << 20,)], "torch.nn.functional.gelu(x)", _GELU_STEPS),
+               "softmax for its steps": ([(8192, 4096)], "torch.exp(x) / torch.exp(x).sum(1, keepdim=True)", "torch.softmax(x, dim=1)"),
+               "layer norm for its steps": ([(8192, 4096)], "(x - x.mean(1, keepdim=True)) * torch.rsqrt(x.var(1, unbiased=False, keepdim=True) + 1e-5)",
+                                            "torch.nn.functional.layer_norm(x, (4096,))")}
 _NAMES = {1: "x", 2: "x, y"}  #: of so many arguments
 
 
@@ -253,7 +260,7 @@ def alone(words):
     from gpubench.regime import GPUProfiler
     profilers = {cache: GPUProfiler(verbose=False, metrics=None, cache=cache) for cache in ("warm", "cold")}
     for name in words.operations:
-        shapes, expression = _OPERATIONS[name]
+        shapes, *_, expression = _OPERATIONS[name]
         operation = eval(f"lambda {_NAMES[len(shapes)]}: {expression}", {"torch": torch})  # noqa: S307: of the table above
         bytes_of_set = 4 * sum(map(math.prod, shapes))
         sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
@@ -264,11 +271,11 @@ def alone(words):
 
 def regime(words):
     for name in words.operations or _OPERATIONS:
-        shapes, expression = _OPERATIONS[name]
+        shapes, expression, *other = _OPERATIONS[name]
         names = _NAMES[len(shapes)]
         made = ", ".join(f"torch.randn({shape}, generator=generator, device='cuda')" for shape in shapes)
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "same.py").write_text(f"import torch\n\ndef candidate({names}):\n    return {expression}\n")
+            (Path(folder) / "same.py").write_text(f"import torch\n\ndef candidate({names}):\n    return {(other or [expression])[0]}\n")
             (Path(folder) / "problem.py").write_text(f"""import torch
 
 def reference({names}):
@@ -292,7 +299,7 @@ def inputs(random):
         judged = [each.device_seconds for each in results]
         off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
         say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
-            excess=[each.device_excess_seconds for each in results], basis=[each.device_basis for each in results])
+            excess=[each.device_excess_seconds for each in results])
 
 
 def states(words):

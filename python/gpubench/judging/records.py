@@ -3,21 +3,17 @@
 batches that are run once more, apart from the timed ones, since recording slows launches and makes kernels longer."""
 from __future__ import annotations
 
-import math
 import os
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
-
-import numpy as np
+from typing import Sequence
 
 from .. import _core
 from .verdict import Trouble
 
 _LIBRARY = "libgpubench_injection.so"
 _EDGE_NS = 100_000  #: CUPTI's clock and the host's agree within this
-_KEPT_BUSY = 0.9  #: of a window, in which the GPU works: launches hold up the rest
 Window = tuple[int, int]
 
 
@@ -79,20 +75,13 @@ class Recorded:
     outside: float  #: the same between them, and after the last
     found: int  #: works in the windows
     copies: int  #: of outputs, among them
-    batches: int = 0
     whole: float = 0.0  #: as `busy`, with the copies of outputs
     least: float = 0.0  #: the same, were all as the window with the least of it
-    idle: float | None = None  #: seconds of the judge's clock around a window in which the GPU did not work
-    idle_error: float = 0.0  #: its standard error
 
     @property
     def kernels(self) -> float:
         """Of one call, and what else it does on the GPU."""
         return (self.found - self.copies) / self.calls
-
-    def gap(self, empty_seconds: float) -> tuple[float, float] | None:
-        """How long the GPU rests in a call, and the standard error of that; `empty_seconds`: around a batch without calls."""
-        return None if self.idle is None else ((self.idle - empty_seconds) * self.batches / self.calls, self.idle_error * self.batches / self.calls)
 
     @property
     def device_seconds(self) -> float | None:
@@ -100,10 +89,8 @@ class Recorded:
         return self.alone / self.calls if self.found > self.copies and self.alone > 0.0 else None
 
 
-def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool,
-              taken: Sequence[float] = ()) -> Recorded:
-    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls. `taken`: seconds of
-    the windows by the judge's events."""
+def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool) -> Recorded:
+    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls."""
     def within(each: Work) -> int | None:
         return next((i for i, (start, end) in enumerate(windows) if start - _EDGE_NS <= each.start and each.end <= end + _EDGE_NS), None)
 
@@ -133,26 +120,8 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
         alone.append(whole[-1] - busy_seconds(copied, span))
     after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
     all_busy, all_alone, all_whole = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone, whole))
-    idle, idle_error = _median(np.subtract(taken, whole)) if len(taken) == len(whole) > 0 else (None, 0.0)
-    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, len(windows), all_whole,
-                    len(windows) * min(whole, default=0.0), idle, idle_error)
-
-
-def _median(values: Any) -> tuple[float, float]:
-    """With its standard error, as of normal noise: from the median deviation, and 1.25 times a mean's."""
-    middle = float(np.median(values))
-    return middle, 1.25 * 1.4826 * float(np.median(np.abs(values - middle))) / math.sqrt(len(values))
-
-
-_STANDARD_ERRORS = 3.36  #: beyond which one in a hundred differences of two sides of five batches lies by noise alone: Student's t of eight degrees
-
-
-def gap_of(candidate: Recorded, reference: Recorded, empty_seconds: float) -> float | None:
-    """How long the GPU rests in a call of the candidate: as long as in one of the reference, where they differ by no more than noise."""
-    own, usual = candidate.gap(empty_seconds), reference.gap(empty_seconds)
-    if own is None:
-        return None
-    return usual[0] if usual is not None and abs(own[0] - usual[0]) <= _STANDARD_ERRORS * math.hypot(own[1], usual[1]) else own[0]
+    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, all_whole,
+                    len(windows) * min(whole, default=0.0))
 
 
 _KERNEL_SECONDS = 2e-6  #: what records of a kernel may be longer than it, its start and end included, on any machine
@@ -163,30 +132,17 @@ def recording_cost(reference: Recorded, call_seconds: float) -> float:
     return max(_KERNEL_SECONDS, (reference.whole / reference.calls - call_seconds) * reference.calls / max(reference.found, 1))
 
 
-def device_seconds(recorded: Recorded, gap_seconds: float | None, call_seconds: float, empty_seconds: float, copy_seconds: float,
-                   kernel_seconds: float) -> tuple[float | None, str]:
-    """In which the GPU works for one call, and by which clock. Records make what they measure longer, so they only say how long the GPU rests in a batch: where
-    calls keep it busy, the rest of a batch that is not recorded is their work. No less than the records without their cost, `kernel_seconds`: who rests only
-    while it is recorded gains nothing. `gap_seconds`: how long it rests in a call, `call_seconds`: of a call by the judge's events around such a batch,
-    `empty_seconds`: of that without calls; `copy_seconds`: of copying a call's outputs."""
-    if gap_seconds is not None and recorded.device_seconds is not None:
-        call = call_seconds - empty_seconds
-        if min(recorded.whole / recorded.calls, call - gap_seconds) > _KEPT_BUSY * call and call - gap_seconds > copy_seconds:
-            return max(call - gap_seconds - copy_seconds, recorded.device_seconds - kernel_seconds * recorded.found / recorded.calls), "events"
-    return recorded.device_seconds, "records"
-
-
 @dataclass
 class Harness:
-    """The reference by gpubench's own harness. Clocks of calls in a row show more, as they hold what starting a kernel takes; or less, as the copy of a result
-    leaves the cache in another state."""
+    """The reference by gpubench's own harness. Records show more, as they make kernels longer; or less, as the copy of a result leaves the cache in another
+    state."""
 
     device_seconds: float  #: of a call
     kernels: float  #: in such a call
 
     def beyond(self, reference_seconds: float, kernels: float) -> float:
-        """What a clock by which the reference takes so long shows too much of a call with so many kernels. No more than of the reference: what other kernels would
-        take is not known."""
+        """What records by which the reference takes so long show too much of a call with so many kernels. No more than of the reference: what they add to other
+        kernels is not known."""
         found = reference_seconds - self.device_seconds
         return found * min(1.0, kernels / self.kernels) if found > 0.0 else found
 

@@ -86,12 +86,6 @@ class Summary:
         """The same by the judge's events."""
         return float(np.quantile(np.concatenate([each.on_gpu[side] for each in self.rounds]), quantile))
 
-    def beside_reference_on_gpu(self) -> float:
-        """The candidate's by the judge's events: as far from the reference's as in the median pair of batches, of the same inputs and one after the other, so that
-        what slows both is no difference."""
-        apart = [np.median(np.subtract(each.on_gpu["candidate"], each.on_gpu["reference"])) for each in self.rounds]
-        return self.on_gpu("reference") + float(np.median(apart))
-
     def seconds(self, side: str) -> float | None:
         """The same less the call that does nothing; None where that is not told from nothing. While the host asks for copies of results the GPU works, so no less
         than it works: that has one process of a side, so it is no part of speed-ups."""

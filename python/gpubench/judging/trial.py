@@ -266,7 +266,8 @@ class Trial:
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
             if self._injection is not None:
                 last = again()
-                batches, copy = self._recorded_batches(last, plan.calls), self._copy_seconds(plan)
+                batches = self._recorded_batches(last, plan.calls, lambda slot, inputs: self._check_recorded(last, slot, inputs, result))
+                copy = self._copy_seconds(plan)
             elif self.device == "cpu":
                 self._refuse_work_at_rest(side)
                 if self.settings.cold:
@@ -406,18 +407,38 @@ class Trial:
                 self.reference = self.references[0]
         if not isinstance(found, str):
             return records.Harness(float(found), recorded.kernels)
-        self.notes.append(f"Times on the device hold what starting kernels takes, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
+        self.notes.append(f"Times on the device hold what recording adds to kernels, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
         return None
 
-    def _recorded_batches(self, side: Side, calls: int) -> list[Timed]:
-        """Of a recorded process."""
+    def _recorded_batches(self, side: Side, calls: int, check: Callable[[int, timing.Inputs], None] = lambda *_: None) -> list[Timed]:
+        """Of a recorded process. `check` gets a call of each, which nobody knows before."""
         probe, batches = self.probes[0], []
         side.place(probe.skeleton, probe.specs, probe.outputs, calls)
-        for _ in range(1 + _RECORDED_BATCHES):  # the first one warms up
+        for which in np.random.default_rng().integers(calls, size=1 + _RECORDED_BATCHES):  # the first one warms up
             for slot in range(calls):
-                side.fill(slot, self._fresh().arrays)
+                inputs = self._fresh()
+                side.fill(slot, inputs.arrays)
+                if slot == which:
+                    checked = inputs
             batches.append(side.run())
+            check(int(which), checked)
         return batches[1:]
+
+    def _check_recorded(self, side: Side, slot: int, inputs: timing.Inputs, result: Result) -> None:
+        """Who does less while it is recorded would seem to be fast. Throws Trouble."""
+        with result.phase("compare"):
+            self.reference.fill(slot, inputs.arrays)
+            timing.run_reference(self.reference)
+            self._compare(side, slot, inputs, side.outputs(slot), self.reference.outputs(slot), "while its work on the GPU is recorded", result)
+
+    def _compare(self, side: Side, slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any], when: str, result: Result) -> None:
+        """A call that is not one of the probes'. Throws Trouble."""
+        probe = self.probes[0]
+        try:
+            self.checker.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, probe.own_error)
+        except Trouble as trouble:
+            raise Trouble(trouble.code, f"Right when it was checked, wrong {when}: {trouble.text}") from None
+        result.calls_checked += 1
 
     def _records_of(self, side: Side, batches: Sequence[Timed], calls: int, others: Sequence[Side] = ()) -> records.Recorded:
         """What a recorded process leaves, which is ended by that, and `others` with it, as each takes its time."""
@@ -429,8 +450,7 @@ class Trial:
         work = records.read(f"{side.process.folder}/records")
         side.close()
         sizes = [layout.extent_bytes(spec) for spec in self.probes[0].outputs]
-        taken = [each.gpu for each in batches if each.gpu is not None]
-        return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into, taken)
+        return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into)
 
     def _hold_against_records(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
         """Seconds of work in a call, by activity records. Throws Trouble."""
@@ -443,22 +463,15 @@ class Trial:
         for name, one in (("candidate", found), ("reference", self._recorded)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
-        self._tell_device_seconds(found, copy, plan, times, result, records.recording_cost(self._recorded, usual))
+        self._tell_device_seconds(found, times, result)
         return found.busy / found.calls if result.device_seconds is not None else None
 
-    def _tell_device_seconds(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result, cost: float) -> None:
-        """Of both sides, by one clock, as gpubench's own harness means it. `cost`: of recording a kernel."""
+    def _tell_device_seconds(self, found: records.Recorded, times: timing.Summary, result: Result) -> None:
+        """Of both sides, by activity records, as gpubench's own harness means it."""
         assert self._recorded is not None
-        empty = times.on_gpu("empty")
-        told = {name: records.device_seconds(one, records.gap_of(one, self._recorded, empty * plan.calls), call, empty,
-                                             0.0 if name in times.in_place else copy, cost)
-                for name, one, call in (("candidate", found, times.beside_reference_on_gpu()), ("reference", self._recorded, times.on_gpu("reference")))}
-        if told["candidate"][1] != told["reference"][1]:
-            told = {"candidate": (found.device_seconds, "records"), "reference": (self._recorded.device_seconds, "records")}
-        (result.device_seconds, result.device_basis), (usual, _) = told["candidate"], told["reference"]
-        result.reference_device_seconds = usual
-        if self._harness is not None and result.device_seconds is not None and usual is not None:
-            beyond = self._harness.beyond(usual, found.kernels)
+        result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
+        if self._harness is not None and result.device_seconds is not None and result.reference_device_seconds is not None:
+            beyond = self._harness.beyond(result.reference_device_seconds, found.kernels)
             if beyond < result.device_seconds:
                 result.device_excess_seconds = beyond
                 result.device_seconds -= beyond
@@ -521,11 +534,7 @@ class Trial:
 
         def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
             if share == 1.0 or random.random() < share:
-                try:
-                    self.checker.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, probe.own_error)
-                except Trouble as trouble:
-                    raise Trouble(trouble.code, f"Right when it was checked, wrong in timed call {result.calls_timed + 1}: {trouble.text}") from None
-                result.calls_checked += 1
+                self._compare(side, slot, inputs, outputs, expected, f"in timed call {result.calls_timed + 1}", result)
             result.calls_timed += 1
             side.earlier.add(outputs)
 

@@ -75,8 +75,7 @@ class Result:
     reference_seconds: float | None = None
     device_seconds: float | None = None  #: in which the GPU works for one call
     reference_device_seconds: float | None = None
-    device_basis: str = ""  #: "events" around calls that are not recorded, or "records" where these do not keep the GPU busy
-    device_excess_seconds: float | None = None  #: taken off it: what the judge's clock shows of the reference beyond gpubench's own harness; None: not known
+    device_excess_seconds: float | None = None  #: taken off it: what activity records show of the reference beyond gpubench's own harness; None: not known
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
     limiter: str | None = None
