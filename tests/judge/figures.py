@@ -34,7 +34,6 @@ from gpubench.judging.verdict import Interval, Result
 
 OUT = None
 _REPETITIONS = 20  #: of a ranking
-_L2_BYTES = 50 << 20  #: of an H100 or H200
 
 
 def say(part, **what):
@@ -259,11 +258,12 @@ def alone(words):
     import torch
     from gpubench.regime import GPUProfiler
     profilers = {cache: GPUProfiler(verbose=False, metrics=None, cache=cache) for cache in ("warm", "cold")}
+    cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     for name in words.operations:
         shapes, *_, expression = _OPERATIONS[name]
         operation = eval(f"lambda {_NAMES[len(shapes)]}: {expression}", {"torch": torch})  # noqa: S307: of the table above
         bytes_of_set = 4 * sum(map(math.prod, shapes))
-        sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * _L2_BYTES / bytes_of_set)))]
+        sets = [[torch.randn(shape, device="cuda") for shape in shapes] for _ in range(max(5, 1 + math.ceil(2 * cache_bytes / bytes_of_set)))]
         turn, given = itertools.cycle(sets), sets[0]
         calls = {"in_turns": ("warm", lambda: operation(*next(turn)), ()), "warm": ("warm", operation, given), "cold": ("cold", operation, given)}
         say("alone", operation=name, **{state: profilers[cache].profile_operation(call, *arguments)["device_ms"] * 1e-3 for state, (cache, call, arguments) in calls.items()})
