@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "bench/timing/host_timer.h"
+#include "core/base/cores.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -52,46 +53,6 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, error);
 }
 
-/// Cores that a quota of microseconds allows in each period: 150000 of 100000 is 1.5; "max" and -1 are no limit.
-std::optional<double> cores_of(const std::string& quota_and_period) {
-  const auto words = words_of(quota_and_period);
-  if (words.size() != 2) return std::nullopt;
-  const auto microseconds = number_in<std::int64_t>(words[0]), of = number_in<std::int64_t>(words[1]);
-  if (!microseconds || !of || *microseconds <= 0 || *of <= 0) return std::nullopt;
-  return static_cast<double>(*microseconds) / static_cast<double>(*of);
-}
-
-/// The path of this process's control group: of the unified hierarchy (version 2) for an empty `controller`, else of
-/// that controller's. Empty when it has none.
-std::string cgroup_path(const fs::path& file, const std::string& controller) {
-  std::ifstream stream(file);
-  for (std::string number, names, path;
-       std::getline(stream, number, ':') && std::getline(stream, names, ':') && std::getline(stream, path);)
-    if (controller.empty() ? names.empty() : ("," + names + ",").find("," + controller + ",") != std::string::npos)
-      return path;
-  return {};
-}
-
-/// What the control groups of this process allow, in cores. Each bounds all below it, so the narrowest limit counts.
-std::optional<double> core_limit(const fs::path& root) {
-  const fs::path folder = root / "sys/fs/cgroup";
-  const bool unified = is_there(folder / "cgroup.controllers");  // version 2
-  const auto limit_in = [&](const fs::path& group) {
-    return cores_of(unified ? line_of(group / "cpu.max")
-                            : line_of(group / "cpu.cfs_quota_us") + " " + line_of(group / "cpu.cfs_period_us"));
-  };
-  std::string path = cgroup_path(root / "proc/self/cgroup", unified ? "" : "cpu");
-  std::optional<double> narrowest;
-  for (;;) {
-    const std::string relative = path.empty() || path.front() != '/' ? path : path.substr(1);
-    if (const auto limit = limit_in((unified ? folder : folder / "cpu") / relative))
-      narrowest = std::min(narrowest.value_or(*limit), *limit);
-    const auto slash = path.rfind('/');
-    if (path.empty() || slash == std::string::npos) return narrowest;
-    path.resize(slash);
-  }
-}
-
 /// Whether a process of this name (from /proc/N/comm) is a profiler or a monitor that takes GPU counters.
 bool takes_counters(std::string_view process_name) {
   // The kernel cuts names off after 15 characters.
@@ -105,14 +66,6 @@ double clock_cost() {
   const double start = steady_seconds();
   for (int i = 0; i < reads; ++i) (void)std::chrono::steady_clock::now();
   return (steady_seconds() - start) / reads;
-}
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  // More than 1024 cores do not fit a cpu_set_t; then the online ones are all there is to say.
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return CPU_COUNT(&cores);
 }
 
 std::string path_of(void* handle) {
@@ -231,7 +184,7 @@ Facts gather() {
   // First, before our own work adds to the load.
   facts.host = gather_host_files(root);
   facts.host.online_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  facts.host.usable_cores = usable_cores();
+  facts.host.usable_cores = affinity_cores();
   facts.host.clock_step_seconds = bench::steady_quantum_seconds();
   facts.host.clock_cost_seconds = clock_cost();
   facts.driver.version = gather_driver_version(root);

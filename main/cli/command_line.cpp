@@ -3,8 +3,10 @@
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -16,11 +18,13 @@
 #include "bench/counters/metrics.h"
 #include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
+#include "core/base/cores.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
 #include "gpubench/gpubench.h"
 #include "main/cli/output.h"
 #include "main/cli/parse.h"
+#include "main/embedding.h"
 #include "main/worker/job.h"
 #include "profile/run_recorded.h"
 #include "reports/charts/picture.h"
@@ -53,6 +57,13 @@ void prepare_process() {
   if (terminated == nullptr) terminated = std::set_terminate(end_for_lack_of_memory);
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(number, F_GETFD) < 0) (void)!::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/// OpenMP counts the cores of the affinity, and not those that a container may use: more threads would be paused many
+/// times a second. Another program's threads are its own.
+void keep_openmp_to_usable_cores() {
+  if (!embedding().finished && std::getenv("OMP_NUM_THREADS") == nullptr)
+    omp_set_num_threads(std::min(omp_get_max_threads(), usable_cores()));
 }
 
 /// While it lives, exit() ends the process with a code that says it was not wanted, and never with "fine" or
@@ -100,6 +111,7 @@ bool is_any_of(const std::exception& error) {
 
 int run_command_line(int argc, char** argv) {
   prepare_process();
+  keep_openmp_to_usable_cores();
   int code = exit_codes::operation_failed;
   bool wrote_files = false;
   const CommandInProgress here;

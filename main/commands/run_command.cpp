@@ -7,8 +7,10 @@
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
 #include "classifier/verdict/cross_checks.h"
+#include "core/base/cores.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "gpu/devices.h"
@@ -90,7 +92,11 @@ int run_operations(const RunOptions& options) {
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
                                 ? fmt::format(" ({}: measuring the CPU)", bench::why_no_gpu())
                                 : std::string();
-    say(fmt::format("device {}: {}{}", device.id, device.name, why));
+    const std::string limit = device.kind == DeviceKind::cpu && usable_cores() < affinity_cores()
+                                  ? fmt::format(", with {}: a control group allows {} of {} cores",
+                                                plural(device.units, "thread"), usable_cores(), affinity_cores())
+                                  : std::string();
+    say(fmt::format("device {}: {}{}{}", device.id, device.name, why, limit));
   }
   Run run;
   run.context = gather_context(options.program, options.words);

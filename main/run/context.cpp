@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/cores.h"
 #include "core/base/elf_image.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -112,6 +113,8 @@ Context gather_context(const std::string& program, const std::vector<std::string
   static const std::string system = operating_system(), processor = bench::host_device().name;
   context.environment["os"] = system;
   context.environment["cpu"] = processor;
+  if (usable_cores() < affinity_cores())
+    context.environment["core_limit"] = fmt::format("{} of {}", usable_cores(), affinity_cores());
   context.environment["compiler"] = GPUBENCH_COMPILER;
   context.environment["google_benchmark"] = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
   static const std::map<std::string, std::string> identity = code_identity("/proc/self/exe");

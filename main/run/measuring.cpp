@@ -17,6 +17,7 @@
 #include "bench/timing/conditions.h"
 #include "classifier/classifier.h"
 #include "classifier/run/too_fast.h"
+#include "core/base/cores.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
@@ -214,7 +215,7 @@ void add_condition_warnings(Run& run) {
 
 /// Threads that take turns on cores wait for each other, and a team of OpenMP for its last one.
 void add_thread_warnings(Run& run) {
-  const int threads = omp_get_max_threads(), cores = omp_get_num_procs();
+  const int threads = omp_get_max_threads(), cores = usable_cores();
   if (threads <= cores) return;
   const auto points = std::ranges::count_if(run.points, [](const Point& point) {
     const auto& conditions = point.measurement.conditions;
@@ -222,9 +223,11 @@ void add_thread_warnings(Run& run) {
   });
   if (points == 0) return;
   run.warnings.push_back(fmt::format(
-      "{} on cpu ran with several threads, of which OpenMP starts {}: they take turns on {}. Set OMP_NUM_THREADS={}, "
+      "{} on cpu ran with several threads, of which OpenMP starts {}: they {} {}. Set OMP_NUM_THREADS={}, "
       "in PyTorch torch.set_num_threads({}).",
-      plural(points, "point"), threads, plural(cores, "core"), cores, cores));
+      plural(points, "point"), threads,
+      threads > affinity_cores() ? "take turns on" : "are paused, as a control group limits this process to",
+      plural(cores, "core"), cores, cores));
 }
 
 /// What is faster than any ceiling of its device was not done.

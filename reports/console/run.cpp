@@ -181,7 +181,7 @@ std::string calibration_text(const Run& run, const Device& device) {
 std::string device_text(const Device& device) {
   std::string text = fmt::format("{}, {}", printable(device.name), printable(device.architecture));
   if (device.units > 0)  // other tools do not tell
-    text += fmt::format(", {} {}", device.units, device.kind == DeviceKind::gpu ? "multiprocessors" : "threads");
+    text += ", " + plural(device.units, device.kind == DeviceKind::gpu ? "multiprocessor" : "thread");
   if (device.memory_bytes > 0) text += ", " + format_bytes(static_cast<double>(device.memory_bytes));
   return text;
 }
