@@ -190,9 +190,17 @@ void HostCalibrationContext::sample_all() {
   for (int round = 0; round < plan.rounds; ++round) {
     const double begin = probes::now_seconds();
     if (round >= plan.min_rounds && begin - start_ + longest > plan.round_seconds) break;
-    step("ceilings", static_cast<double>(round) / plan.rounds);
-    for (auto& probe : probes) sample(probe);
-    for (const auto& sweep : sweeps) sweep();
+    const auto parts = static_cast<double>(plan.rounds) * static_cast<double>(probes.size() + sweeps.size());
+    std::size_t part = static_cast<std::size_t>(round) * (probes.size() + sweeps.size());
+    const auto next = [&] { step("ceilings", static_cast<double>(part++) / parts); };
+    for (auto& probe : probes) {
+      next();
+      sample(probe);
+    }
+    for (const auto& sweep : sweeps) {
+      next();
+      sweep();
+    }
     longest = std::max(longest, probes::now_seconds() - begin);
   }
   for (const auto& probe : probes)

@@ -206,6 +206,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   options.mode = mode;
   options.progress = [&](std::string_view step, double done) {
     progress.step(fmt::format("calibrating {}: {}", device.id, step), done);
+    if (embedding().finished && Interruption::noted() != 0) Interruption::end();
   };
   const double start = steady_seconds();
   std::vector<std::string> warnings;
@@ -263,9 +264,8 @@ void find_ceilings(const CeilingOptions& options, bool quiet, bool isolated, con
   std::optional<Interruption> interruption;
   const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::gpu; };
   // A worker is not to be left behind. A program that this is embedded in is not to be ended.
-  const bool has_worker = std::ranges::any_of(run.devices, is_gpu);
-  if (!isolated && (has_worker || !embedding().finished))
-    interruption.emplace("\ngpubench: stopped; of a calibration half done nothing is kept\n", !has_worker);
+  const bool ends = !embedding().finished && std::ranges::none_of(run.devices, is_gpu);
+  if (!isolated) interruption.emplace("\ngpubench: stopped; of a calibration half done nothing is kept\n", ends);
   for (const Device& device : run.devices) {
     run.calibrations.push_back(
         CeilingFinder{device, options, quiet, isolated || is_gpu(device), run.warnings}.find(earlier));

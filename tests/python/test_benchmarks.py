@@ -3,6 +3,8 @@
 import functools
 import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -384,6 +386,26 @@ print(len(gpubench.run(fine, **OPTIONS)))
 def test_ctrl_c_is_an_exception_and_the_process_goes_on(quick):
     done = subprocess.run([sys.executable, "-c", OPTIONS % str(quick["calibration"]) + STOPPED], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.split() == ["interrupted", "1"], done.stderr
+
+
+CALIBRATES = """
+import gpubench
+try:
+    gpubench.run(gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None)), device="cpu")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_calibration(tmp_path):
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    run = subprocess.Popen([sys.executable, "-c", CALIBRATES], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "measuring a quick one" in run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    out, rest = run.communicate(timeout=120)
+    assert out.split() == ["interrupted"]
+    assert "of a calibration half done nothing is kept" in rest
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_ctrl_c_in_a_message_of_the_engine_is_not_lost(quick, monkeypatch, tmp_path):
