@@ -146,8 +146,30 @@ def check_implementation(data, output):
                 self.assertEqual([kernelbench.may_convolve_in_tf32(each) for each in (convolves, multiplies)], [allowed, False])
 
     def test_a_reference_that_returns_no_array(self):
-        problem = self.put("problem.py", "def reference(x):\n    return [1.0]\n\ndef inputs(random):\n    return random.random(5)\n")
+        problem = self.put("problem.py", "def reference(x):\n    return [None]\n\ndef inputs(random):\n    return random.random(5)\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")
+
+    def test_a_reference_that_ends_for_hidden_contents(self):
+        problem = self.put("problem.py", "import os\n\ndef reference(x):\n    if not x.any():\n        os._exit(3)\n    return x * 2\n\n"
+                                         "def inputs(random):\n    return random.random(50)\n\ncontents = ['zeros']\n")
+        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: for hidden contents 'zeros': It ended its process with exit code 3.")
+
+    def test_inputs_that_are_always_the_same(self):
+        problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x * 2\n\ndef inputs(random):\n    return numpy.arange(50.0)\n")
+        self.refused(judge(problem, SAME, *QUICK), "`inputs` of problem gives the same inputs every time")
+
+    def test_a_check_that_returns_no_text(self):
+        problem = self.put("problem.py", "def reference(x):\n    return x * 2\n\ndef inputs(random):\n    return random.random(50)\n\n"
+                                         "def compare(inputs, outputs):\n    return True\n")
+        self.refused(judge(problem, SAME, *QUICK), "`compare` of problem is to return what is wrong as a text, or an empty one, and returns 'True'")
+
+    def test_random_results_are_checked_by_hidden_cases_too(self):
+        problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x + numpy.random.random(x.shape)\n\ndef inputs(random, n=50):\n    return random.random(n)\n\n"
+                                         "def compare(inputs, outputs):\n    x, = inputs\n    return '' if ((outputs >= x) & (outputs <= x + 1)).all() else 'out of bounds'\n\n"
+                                         "hidden_cases = [{'n': 20}]\n")
+        wrong = self.put("wrong.py", "import numpy\n\ndef candidate(x):\n    return x + numpy.random.random(x.shape) if len(x) == 50 else x * 0 - 5\n")
+        result = json.loads(judge(problem, wrong, *QUICK, "--json").stdout)
+        self.assertEqual((result["verdict"], result["reason"]), ("wrong", "hidden-case"), result["text"])
 
     def test_a_reference_whose_shapes_depend_on_contents(self):
         problem = self.put("problem.py", "def reference(x):\n    return x[x > 0.5]\n\ndef inputs(random):\n    return random.random(1000)\n")
@@ -248,6 +270,11 @@ def get_inputs():
         again = judge(MATMUL, mine, "--json", f"--resume={store}", *QUICK)
         self.assertNotEqual(first.stdout, again.stdout)
         self.assertEqual(len(list(store.iterdir())), 2)
+        kept = json.loads(first.stdout)
+        self.assertEqual(Result.from_dict(kept).verdict, "right")
+        for changed in ({"verdict": None}, {"seconds": "fast"}, {"isolation_missing": 5}, {"speedup": {"value": "x", "low": 1.0, "high": 1.0}}):
+            with self.assertRaises((TypeError, ValueError), msg=changed):
+                Result.from_dict({**kept, **changed})
 
     def test_a_folder_is_a_page(self):
         (self.folder / "all").mkdir()

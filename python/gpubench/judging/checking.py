@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from . import checks
+from . import arrays, checks
 from .cell import layout
 from .memory import NANS, Spec
 from .probes import SHOWN_PROBES, Probe
@@ -17,7 +17,7 @@ from .verdict import Result, Trouble
 _SHORT_NAMES = {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}
 _OF_CASES = ("values", "nan", "error", "check", "shape", "crash", "unwritten", "stale", "input")
 #: What goes wrong for hidden inputs alone is said of them. Whether an output is written, or new, is no matter of its contents.
-_OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
+OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
 
 
 def refuse_changes(side: Side) -> None:
@@ -28,6 +28,21 @@ def refuse_changes(side: Side) -> None:
     changes = side.changes()
     if changes:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
+
+
+_SAMPLED = 1 << 16  #: elements of a timed call's output
+#: How much further off the reference a timed call may be than the calls by which it was checked, than rounding of results, and than what the reference itself is off.
+#: Errors of one formula differ by a few times.
+_FURTHER = 100.0
+
+
+def _apart(output: Any, right: Any, spec: Spec, most: int | None = None) -> tuple[float, float]:
+    """The root mean square of the difference, and of what is right: of all elements, or of so many of them. 0 where that says nothing."""
+    if not checks.is_float(spec["dtype"]):
+        return 0.0, 0.0
+    step = max(1, arrays.count_of(output) // most) if most else 1
+    values, exact = (checks.as_float(each.reshape(-1)[::step], spec["dtype"]) for each in (output, right))
+    return checks.root_mean_square(values - exact), checks.root_mean_square(exact)
 
 
 def _precision_words(worst: dict[str, Any]) -> str:
@@ -45,6 +60,7 @@ class Checker:
     def check(self, side: Side, result: Result) -> None:
         """All probes, one call each. Throws Trouble."""
         worst: dict[str, Any] = {}
+        apart: list[float] = []
         # In an order of its own each time: what is shown is not always tried first
         order = [*range(SHOWN_PROBES), *(np.random.default_rng().permutation(len(self._probes) - SHOWN_PROBES) + SHOWN_PROBES)]
         for probe in (self._probes[each] for each in order):
@@ -58,7 +74,7 @@ class Checker:
                     raise Trouble("guard", f"It wrote into its input {changed}, which the problem does not allow.")
                 self.compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
             except Trouble as trouble:
-                if trouble.code in _OF_HIDDEN[probe.kind]:
+                if trouble.code in OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
                     hint = " If no input is like that, say with `contents` in the problem which to try." if probe.kind == "hidden-contents" else ""
                     raise Trouble(probe.kind, f"{words}: {trouble.text}{hint}") from None
@@ -68,14 +84,27 @@ class Checker:
             side.earlier.add(outputs)
             if not probe.kind:
                 self._note_precision(probe, outputs, worst)
-        result.precision = worst
+                found = [_apart(*each) for each in zip(outputs, probe.expected, probe.outputs)]
+                apart = [max(known, off, 0.1 * own, checks.unit_of(spec["dtype"], self.problem.precision) * size)
+                         for known, (off, size), own, spec in zip(apart or [0.0] * len(found), found, probe.own_error, probe.outputs)]
+        result.precision = {**worst, "apart": apart}
         if "inside" in worst:
             raise Trouble("precision", _precision_words(worst))
         refuse_changes(side)
 
+    def hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any]) -> None:
+        """A timed call is as near the reference's as those were by which it was checked. Throws Trouble."""
+        if self.problem.compare is not None:  # that says what will do, and may take results that differ much
+            return
+        for output, right, spec, before in zip(outputs, expected, specs, precision.get("apart", ())):
+            now, _ = _apart(output, right, spec, _SAMPLED)
+            if now > _FURTHER * before:
+                raise Trouble("precision", f"It is {now:.2g} off the reference's result (root mean square), where rounding and what it was off before explain {before:.2g}: less "
+                                           "precision, or another formula.")
+
     def _note_precision(self, probe: Probe, outputs: list[Any], worst: dict[str, Any]) -> None:
         for which, (output, expected, spec) in enumerate(zip(outputs, probe.expected, probe.outputs)):
-            if not checks.is_float(spec["dtype"]) or (probe.exact is None and spec["dtype"] != "float64"):
+            if not checks.is_float(spec["dtype"]) or (probe.exact is None and spec["dtype"] not in ("float64", "complex128")):
                 continue
             values, own_values = checks.as_float(output, spec["dtype"]), checks.as_float(expected, spec["dtype"])
             exact = own_values if probe.exact is None else probe.exact[which]  # nothing is more precise than the reference itself

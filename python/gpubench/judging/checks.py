@@ -16,7 +16,7 @@ from .verdict import Trouble
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-9}
 #: And where a problem allows a narrower type inside.
 _TOLERANCE_OF_ALLOWED = {"tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2, "fp8": 0.1}
-_MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "fp8": 3}
+_MANTISSA_BITS = {"float64": 52, "complex128": 52, "float32": 23, "complex64": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "fp8": 3}
 _SMALLEST_NORMAL = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6.2e-5, "bfloat16": 1.2e-38}
 
 
@@ -105,6 +105,14 @@ def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute:
         return bool(0.0 < allowed < math.inf and float(abs(actual - expected).max()) <= 0.99 * allowed)
 
 
+def root_mean_square(values: Any) -> float:
+    """Of those that are finite; 0 of none."""
+    xp = arrays.namespace_of(values)
+    with np.errstate(all="ignore"):
+        usable = abs(values[xp.isfinite(values)])
+        return math.sqrt(float(xp.mean(usable**2))) if arrays.count_of(usable) else 0.0
+
+
 def largest_error(actual: Any, exact: Any, dtype: str) -> float:
     """Of all elements that are finite; 0 where elements are compared without a tolerance."""
     if not is_float(dtype):
@@ -143,6 +151,12 @@ def ulp_error(actual: Any, exact: Any, dtype: str) -> float | None:
 _BITS_OF_ALLOWED = {"fp32": 23, "tf32": 10, "fp16": 10, "bf16": 7, "fp8": 3}
 
 
+def unit_of(dtype: str, allowed: str | None) -> float:
+    """Half a unit in the last place, relative, of a type, or of a narrower one that is allowed inside."""
+    bits = _MANTISSA_BITS.get(dtype, 3)
+    return 2.0 ** -(min(bits, _BITS_OF_ALLOWED.get(allowed or "", bits)) + 1)
+
+
 def rounding_of(precision: str | None) -> float:
     """Half a unit in the last place of what is allowed, relative; 0 where that is the inputs' type."""
     return 2.0 ** -(_BITS_OF_ALLOWED[precision] + 1) if precision else 0.0
@@ -157,7 +171,7 @@ _FEWEST = 32  #: elements by which roundings are told from other errors
 def less_precise(error: float | None, own: float | None, dtype: str, allowed: str | None) -> str | None:
     """The precision that an error speaks of, where it is less than what was asked. `own` is the reference's error of the same inputs: an honest result
     may be 30 times worse, for it may add in another order."""
-    if error is None or own is None or dtype not in ("float64", "float32"):
+    if error is None or own is None or _MANTISSA_BITS.get(dtype, 0) < 23:
         return None
     bits = _BITS_OF_ALLOWED.get(allowed or "", _MANTISSA_BITS[dtype])
     if error <= max(30.0 * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):

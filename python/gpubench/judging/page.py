@@ -11,6 +11,7 @@ from .. import _core
 from .floor import share_text
 from .verdict import Interval, Result
 
+_TEXT_LIMIT = 400  #: characters of what is said of a candidate on a terminal
 _COLORS = {"right": "#2E7D32", "wrong": "#B3261E", "refused": "#B26A00"}
 
 
@@ -26,7 +27,7 @@ def time_of(seconds: float | None) -> str:
 def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
     if speedup is None:
         return ""
-    value, low, high = (f"{each:.2f}" if each < 100 else f"{each:.4g}" for each in (speedup.value, speedup.low, speedup.high))
+    value, low, high = (f"{each:.2f}" if 0.1 <= each < 100 else f"{each:.{4 if each >= 100 else 2}g}" for each in (speedup.value, speedup.low, speedup.high))
     return f"{value}x [{low}, {high}]" + (" tie" if tie else "")
 
 
@@ -51,7 +52,7 @@ def lines_of(results: Sequence[Result], width: int = 100) -> str:
         share = share_text(each.floor_share)
         rows.append(f"{rank_of(each):>7}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
-        text = f"{each.reason}: {_core.printable(each.text)}" if each.reason else each.next_step
+        text = f"{each.reason}: {_core.printable(each.text[:_TEXT_LIMIT])}{'...' * (len(each.text) > _TEXT_LIMIT)}" if each.reason else each.next_step
         rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
     return "\n".join(rows) + "\n"
 

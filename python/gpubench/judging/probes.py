@@ -10,7 +10,7 @@ from . import arrays, checks
 from .cell import layout
 from .contents import nudged
 from .memory import Spec
-from .problem import Case, Problem, upcast
+from .problem import Case, Problem, ProblemError, upcast
 from .process import slots_of
 from .side import Side
 from .verdict import Trouble
@@ -51,6 +51,15 @@ class Probe:
                    for each, spec in zip(self.expected, self.outputs) if checks.is_float(spec["dtype"]))
 
 
+_FEWEST_ELEMENTS = 16  #: of inputs that do not come again by chance
+
+
+def _are_alike(one: Probe, other: Probe) -> bool:
+    """Whether their inputs are the same."""
+    return (sum(map(arrays.count_of, one.arrays)) >= _FEWEST_ELEMENTS and one.skeleton == other.skeleton
+            and all(arrays.are_same(*pair) for pair in zip(one.arrays, other.arrays)))
+
+
 class ProbeMaker:
     """Makes them by the reference's process; `notes` say which it could not make."""
 
@@ -60,6 +69,7 @@ class ProbeMaker:
         self._max_bytes = max_bytes  #: of what hidden ones hold together
         self.notes: list[str] = []
         self._outputs: dict[str, list[Spec]] = {}  #: by what is given
+        self._is_random = bool(problem.reference_facts.get("reseed"))  #: random numbers of 64 bits are others
 
     def make(self) -> list[Probe]:
         """Shown ones first. Throws Trouble where the reference does not work for one of those, TooSmall and RandomReference."""
@@ -68,8 +78,15 @@ class ProbeMaker:
         probes = [self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)) for case in shown]
         if any(each.outputs != probes[0].outputs for each in probes[:SHOWN_PROBES]):
             raise Trouble("shape", "the shapes of its results depend on the contents of inputs. Return arrays of one shape, and say with `compare` what counts in them")
-        if problem.compare is None and self._is_random(probes[0]):
-            raise RandomReference
+        if all(_are_alike(probes[0], each) for each in probes[1:SHOWN_PROBES]):
+            raise ProblemError(f"`inputs` of {problem.name} gives the same inputs every time, so that results can be kept; draw them from `random`.")
+        if self._gives_others(probes[0]):
+            if problem.compare is None:
+                raise RandomReference
+            self._is_random = True
+            self.notes.append("The reference gives other results for the same inputs. Its precision is not judged.")
+            for probe in probes:
+                probe.exact, probe.own_error = None, [0.0] * len(probe.outputs)
         self._look_for_rounding_alone(probes)
         hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
@@ -87,6 +104,8 @@ class ProbeMaker:
             try:
                 probe = self._probe(kind, name, tree)
             except Trouble as trouble:
+                if trouble.code in ("crash", "time-limit"):  # its process is gone
+                    raise Trouble(trouble.code, f"for {kind.replace('-', ' ')} '{name}': {trouble.text}") from None
                 self._drop(kind, name, f"the reference does not take it: {trouble.text}")
                 continue
             if name != "nan" and not probe.is_finite():
@@ -137,7 +156,8 @@ class ProbeMaker:
                           if checks.is_float(one["dtype"]) and arrays.count_of(each)]
                 probe.own_error[which] = max(probe.own_error[which], 2.0**-19 * max(inputs, default=0.0))
 
-    def _is_random(self, probe: Probe) -> bool:
+    def _gives_others(self, probe: Probe) -> bool:
+        """Whether the reference gives other results for the same inputs."""
         _, again = self._reference_of(probe.skeleton, probe.specs, probe.arrays)
         return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, 0.0, self.problem.precision) is not None
                    for each, before, spec in zip(again, probe.expected, probe.outputs))
@@ -167,7 +187,7 @@ class ProbeMaker:
     def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
         """What the reference calculates in 64 bits; None where it cannot, or would be no better."""
         wide = upcast(tree)
-        if wide is None or self.problem.reference_facts.get("reseed"):  # random numbers of 64 bits are others
+        if wide is None or self._is_random:
             return None
         try:
             found, results = self._reference_of(*self._reference.arrays_of(wide), "float64")

@@ -69,7 +69,7 @@ class Problem:
             for each in layout.flatten(tree)[1]:
                 layout.spec_of(each)
             return tree
-        except Exception as error:  # noqa: BLE001: the problem's own
+        except (Exception, SystemExit) as error:  # noqa: BLE001: the problem's own
             words = f"{self.name} cannot make inputs{f' for {dict(case)}' if case else ''}"
             raise ProblemError(f"{words}: {type(error).__name__}: {str(error).rstrip('.')}.") from None
 
@@ -95,7 +95,12 @@ class Problem:
             skeleton, leaves = layout.flatten(tree)
             tree = layout.unflatten(skeleton, [arrays.copied(each) for each in leaves])
         try:
-            return self.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            found = self.compare(tree, results[0] if len(results) == 1 else tuple(results))
+            if found is not None and not isinstance(found, str):
+                raise ProblemError(f"`compare` of {self.name} is to return what is wrong as a text, or an empty one, and returns {str(found)[:80]!r}.")
+            return found or ""
+        except ProblemError:
+            raise
         except Exception as error:  # noqa: BLE001: the problem's own, of what a candidate gave
             if "out of memory" in str(error):  # says nothing of what it gave
                 raise

@@ -29,6 +29,7 @@ from .verdict import Trouble
 CELL = Path(__file__).resolve().parent / "cell"
 _MAX_REPLY_BYTES = 1 << 20
 _COUNTED_EVERY_SECONDS = 0.2
+_WORK_THAT_IS_SEEN = 0.8  #: of a batch's processor time, by threads that are still there after it
 _PRIORITY = (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("CUDA", "NVIDIA", "OMP_", "OPENBLAS_", "MKL_", "KMP_", "TRITON_", "TORCH")
@@ -36,6 +37,8 @@ _NOT_KEPT = ("CUDA_INJECTION64_PATH",)
 #: Threads of honest libraries shall wait asleep: work while nothing is asked for is held against a candidate.
 _QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "OPENBLAS_THREAD_TIMEOUT": "4", "KMP_BLOCKTIME": "0",
                   "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+#: What glibc's allocator comes to by itself once large blocks were freed. Until then each call pays for fresh pages, in one process and not in another.
+_SETTLED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 
 @dataclass
@@ -93,7 +96,7 @@ def _environment(folder: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in _KEPT_VARIABLES or (key.startswith(_KEPT_PREFIXES) and key not in _NOT_KEPT)}
     kept["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]  # of several GPUs each makes CUDA start later
     caches = {"TRITON_HOME": folder, "TRITON_CACHE_DIR": f"{folder}/.triton/cache", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/.inductor"}
-    return {**kept, **_QUIET_THREADS, **caches, "HOME": folder, "TMPDIR": folder}
+    return {**kept, **_QUIET_THREADS, **_SETTLED_MEMORY, **caches, "HOME": folder, "TMPDIR": folder}
 
 
 def nursery(imports: Sequence[str]) -> Nursery:
@@ -262,24 +265,27 @@ class CellProcess:
 
     def run(self, witness: Witness | None = None, request: bytes = b"run") -> Timed:
         """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs."""
+        waits = self._waits()  # takes milliseconds where there are many threads, which may work meanwhile: that counts as work while nothing is asked of it
+        first = witness.begin() if witness is not None else None
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
-        waits = self._waits()
-        first = witness.begin() if witness is not None else None
         start, start_ns = time.perf_counter_ns(), time.time_ns()
         self._send(request)
         self._answer(self.limits.seconds)
         seen = witness.look() if witness is not None else None
         end, end_ns = time.perf_counter_ns(), time.time_ns()
+        self._cpu = _cpu_seconds(self._pid)
         gpu = witness.end(first) if witness is not None else None
         after = self._waits()
         none = (0.0, 0.0)
         gone = {task: tuple(now - before for now, before in zip(each, waits.get(task, none))) for task, each in after.items()}
-        # Of the thread that works most: one that only waits may be there to wait
+        # Of the thread that works most: one that only waits may be there to wait. None where those that worked have ended
         waited = gone.pop("thread-self", none)[1]
         busiest, its_wait = max(gone.values(), default=none)
-        self._cpu = _cpu_seconds(self._pid)
-        return Timed((end - start) * 1e-9, self._cpu - before, idle, waited + its_wait, busiest, (start_ns, end_ns), gpu, seen)
+        cpu = self._cpu - before
+        if sum(ran for ran, _ in gone.values()) < _WORK_THAT_IS_SEEN * cpu:
+            its_wait = 0.0
+        return Timed((end - start) * 1e-9, cpu, idle, waited + its_wait, busiest, (start_ns, end_ns), gpu, seen)
 
     def _waits(self) -> dict[str, tuple[float, float]]:
         """Of the judge's thread and those of the process and all that came of it. A GPU's work does not wait for processors."""
@@ -381,7 +387,7 @@ class CellProcess:
             raise Trouble(code, text) from None
         number = status - 128 if status > 128 else -status
         if number in {each.value for each in signal.Signals}:
-            hint = " A write to its inputs, which it can only read, ends so." if number == signal.SIGSEGV else ""
+            hint = " A write to its inputs, which it can only read, ends so, and so do abort() and a failed assertion." if number == signal.SIGSEGV else ""
             raise Trouble("crash", f"Its process was ended by {signal.Signals(number).name}.{hint}")
         raise Trouble("crash", f"It ended its process with exit code {status}.")
 

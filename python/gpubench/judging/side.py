@@ -80,6 +80,7 @@ class Side:
         self._inputs: list[list[Any]] = []  #: and the arrays there, by call
         self._outputs: list[list[Any]] = []
         self._placed: Any = None  #: for what kind of calls
+        self._precise, self._has_new_numbers = "", False
         self.is_warm = False  #: whether these were made before
         self.process = CellProcess(limits, hidden, nursery=nursery)
         self.loaded = False
@@ -122,24 +123,36 @@ class Side:
 
     def place(self, skeleton: Any, inputs: list[Spec], outputs: list[Spec], count: int, precise: str = "") -> None:
         """Makes places for `count` calls of this kind, where there are no such yet."""
+        if self._load["adapter"] is None:  # the call that does nothing returns no dict
+            outputs = [{key: value for key, value in each.items() if key != "keys"} for each in outputs]
         kind = (skeleton, inputs, outputs, count, precise)
         if self._placed == kind:
             return
         self._placed, self.is_warm = None, False
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
-        self.process.ask("prepare", slots=self.slots, precise=precise)
+        self._precise = precise
+        self._prepare()
         self._rows = Rows(self.memory.outputs, self.slots, stride_of(outputs), self._poison) if outputs else None
         self._inputs, self._outputs = ([[region.view(spec) for spec in slot[name]] for slot in self.slots]
                                        for region, name in ((self.memory.inputs, "inputs"), (self.memory.outputs, "outputs")))
         self._placed = kind
 
-    def fill(self, slot: int, filled: Sequence[Any]) -> None:
-        """The inputs of one call."""
+    def _prepare(self) -> None:
+        self._has_new_numbers = False
+        self.process.ask("prepare", slots=self.slots, precise=self._precise)
+
+    def fill(self, slot: int, filled: Sequence[Any], skeleton: Any = None) -> None:
+        """The inputs of one call; `skeleton`: what they stand in, where its numbers may be others than those of the call before."""
         for view, array in zip(self._inputs[slot], filled):
             view[...] = array
+        if skeleton is not None and skeleton != self.slots[slot]["skeleton"]:
+            self.slots[slot]["skeleton"] = skeleton
+            self._placed, self._has_new_numbers = None, True
 
     def run(self, empty: bool = False) -> Timed:
         """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls."""
+        if self._has_new_numbers:
+            self._prepare()
         if self._rows is not None:
             self._rows.poison()
         witness = None

@@ -18,10 +18,14 @@ from .verdict import Interval, Trouble
 
 @dataclass
 class Inputs:
-    """Of one call: as the problem made them, and as plain arrays."""
+    """Of one call: as the problem made them, as plain arrays, and what these stand in. `hidden`: in words, where they are not as those of other calls, with what the
+    reference is off for them."""
 
     tree: Any
     arrays: list[Any]
+    skeleton: Any
+    hidden: str = ""
+    own_error: Sequence[float] = ()
 
 
 Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what it returned, what was expected
@@ -119,7 +123,7 @@ class Summary:
     def is_narrow(self, half: float) -> bool:
         """Whether more visits would say nothing new: the interval's half is no wider than this, or than a twentieth of a large difference."""
         found, _ = self.speedup()
-        return found is None or math.log(found.high / found.low) / 2 <= max(half, 0.05 * abs(math.log(found.value)))
+        return found is not None and math.log(found.high / found.low) / 2 <= max(half, 0.05 * abs(math.log(found.value)))
 
     def _logs(self, each: Times) -> Any:
         """Of reference over candidate, by block and pair; NaN where one of them is not told from nothing."""
@@ -167,12 +171,13 @@ def run_reference(reference: Any) -> Any:
         raise Trouble("unchecked", f"The reference fails for inputs of timed calls: {trouble.text}") from None
 
 
-def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times) -> None:
-    """One block more. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call."""
+def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times, hidden: Sequence[Inputs] = ()) -> None:
+    """One block more. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call. Some of `hidden` are
+    inputs of calls before or after it, so that nobody is right while it is checked alone."""
 
     def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
         for slot, each in enumerate(inputs):
-            side.fill(slot, each.arrays)
+            side.fill(slot, each.arrays, each.skeleton)
         return run_reference(side) if side is reference else side.run()
 
     def judge_batch(results: list[list[Any]], inputs: Sequence[Inputs], expected: list[list[Any]]) -> None:
@@ -223,13 +228,23 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
+    def among_hidden() -> None:
+        inputs = [hidden[int(random.integers(len(hidden)))] if random.random() < 0.5 else fresh() for _ in range(plan.calls)]
+        pair(inputs, bool(random.integers(2)), False)
+
+    random = np.random.default_rng()
+    when = random.integers(4) if hidden else 0  # 0 and 1: not in this visit
     if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
         pair(warm_up, True, False)
         del warm_up
         candidate.is_warm = True
+    if when == 2:
+        among_hidden()
     block()
+    if when == 3:
+        among_hidden()
     times.idle_cpu += candidate.process.idle_cpu()
 
 
@@ -240,7 +255,7 @@ def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flus
     for _ in range(repeats):
         inputs = fresh()
         for side, seconds in taken.items():
-            side.fill(0, inputs.arrays)
+            side.fill(0, inputs.arrays, inputs.skeleton)
             flush()
             seconds.append(side.run().undisturbed)
     gross, empty = (float(np.quantile(taken[side], _QUANTILE)) for side in (candidate, nothing))

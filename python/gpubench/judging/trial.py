@@ -19,7 +19,7 @@ from ..runs import Calibration
 from . import floor, records, timing
 from .cell import accelerator, layout
 from .cell.confine import let_be_read
-from .checking import Checker, refuse_changes
+from .checking import OF_HIDDEN, Checker, refuse_changes
 from .device import Device, trouble_of
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker, RandomReference, TooSmall
@@ -119,6 +119,8 @@ class Trial:
                 self._sizes_of_check = (2 * largest + 16 * _BATCH_BYTES,) * 2
             with self.turns.beside_others():
                 recorded = self._open()
+            self._hidden = [timing.Inputs(each.tree, each.arrays, each.skeleton, f"hidden contents '{each.name}'", each.own_error)
+                            for each in self.probes if each.kind == "hidden-contents"]
             self._try_what_the_problem_says()
             self.checker = Checker(problem, self.probes)
             self._record_reference(recorded)
@@ -391,10 +393,10 @@ class Trial:
             return None
         with self.turns.alone():
             try:
-                calls, arrays = self._calls_beyond_cache(probe), self._fresh().arrays
+                calls, inputs = self._calls_beyond_cache(probe), self._fresh()
                 side.place(probe.skeleton, probe.specs, probe.outputs, calls)
                 for slot in range(calls):
-                    side.fill(slot, arrays)
+                    side.fill(slot, inputs.arrays, inputs.skeleton)
                 self.gpu.synchronize()
                 found = side.process.ask("harness_seconds", path=str(Path(__file__).parents[2]),
                                          options={"time_budget": _HARNESS_SECONDS, **self.gpu.harness_options()})
@@ -417,7 +419,7 @@ class Trial:
         for which in np.random.default_rng().integers(calls, size=1 + _RECORDED_BATCHES):  # the first one warms up
             for slot in range(calls):
                 inputs = self._fresh()
-                side.fill(slot, inputs.arrays)
+                side.fill(slot, inputs.arrays, inputs.skeleton)
                 if slot == which:
                     checked = inputs
             batches.append(side.run())
@@ -427,7 +429,7 @@ class Trial:
     def _check_recorded(self, side: Side, slot: int, inputs: timing.Inputs, result: Result) -> None:
         """Who does less while it is recorded would seem to be fast. Throws Trouble."""
         with result.phase("compare"):
-            self.reference.fill(slot, inputs.arrays)
+            self.reference.fill(slot, inputs.arrays, inputs.skeleton)
             timing.run_reference(self.reference)
             self._compare(side, slot, inputs, side.outputs(slot), self.reference.outputs(slot), "while its work on the GPU is recorded", result)
 
@@ -435,9 +437,12 @@ class Trial:
         """A call that is not one of the probes'. Throws Trouble."""
         probe = self.probes[0]
         try:
-            self.checker.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, probe.own_error)
+            self.checker.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, inputs.own_error or probe.own_error)
+            if not inputs.hidden:
+                self.checker.hold_to_check(outputs, expected, probe.outputs, result.precision)
         except Trouble as trouble:
-            raise Trouble(trouble.code, f"Right when it was checked, wrong {when}: {trouble.text}") from None
+            code = "hidden-contents" if inputs.hidden and trouble.code in OF_HIDDEN["hidden-contents"] else trouble.code
+            raise Trouble(code, f"Right when it was checked, wrong {when}{inputs.hidden and ', of '}{inputs.hidden}: {trouble.text}") from None
         result.calls_checked += 1
 
     def _records_of(self, side: Side, batches: Sequence[Timed], calls: int, others: Sequence[Side] = ()) -> records.Recorded:
@@ -495,14 +500,14 @@ class Trial:
         made: list[float] = []
         for _ in range(3):
             start = time.perf_counter()
-            arrays = self._fresh().arrays
+            inputs = self._fresh()
             if self.gpu is not None:
                 self.gpu.synchronize()
             made.append(time.perf_counter() - start)
             empty = self.nothing.run(empty=True).undisturbed if self.gpu is not None else 0.0
             for each in sides:
                 each.place(probe.skeleton, probe.specs, probe.outputs, 1)
-                each.fill(0, arrays)
+                each.fill(0, inputs.arrays, inputs.skeleton)
                 timed = timing.run_reference(each) if each is self.reference else each.run()
                 samples.append(max(timed.undisturbed - empty, 2e-6))
             sides[0].earlier.add(sides[0].all_outputs()[0])
@@ -542,11 +547,12 @@ class Trial:
             with result.phase("compare"):
                 check(*of_call)
 
-        timing.take_turns(reference, side, self.nothing, plan, self._fresh, checked, times)
+        timing.take_turns(reference, side, self.nothing, plan, self._fresh, checked, times, self._hidden)
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])
-        return timing.Inputs(tree, self.reference.arrays_of(tree)[2])
+        skeleton, _, given = self.reference.arrays_of(tree)
+        return timing.Inputs(tree, given, skeleton)
 
     def _time_cold(self, side: Side, result: Result) -> None:
         probe = self.probes[0]

@@ -110,7 +110,16 @@ class Result:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Result:
+        """Throws TypeError where a field is of another kind."""
         known = {key: value for key, value in data.items() if key in cls.__dataclass_fields__}
         if known.get("speedup") is not None:
-            known["speedup"] = Interval(**known["speedup"])
+            known["speedup"] = Interval(**{name: float(value) for name, value in known["speedup"].items()})
+        for key, value in known.items():
+            kinds = cls.__dataclass_fields__[key].type.partition("[")[0].split(" | ")
+            if not any(isinstance(value, _KINDS[each]) for each in kinds):
+                raise TypeError(f"{key} is {value!r}")
         return cls(**known)
+
+
+#: By the words of annotations.
+_KINDS: dict[str, Any] = {"str": str, "float": (int, float), "int": int, "bool": bool, "list": list, "dict": dict, "None": type(None), "Interval": Interval}

@@ -22,7 +22,8 @@ import layout  # noqa: E402
 import loading  # noqa: E402
 
 _TEXT_LIMIT = 2000
-shares_memory: Callable[..., bool]  #: NumPy's, once it is known where that lies
+numpy: Any  #: once it is known where that lies
+shares_memory: Callable[..., bool]  #: NumPy's
 _NOT_YOURS = "It returns memory of the judge, into which results are copied."
 Plan = tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]  #: arguments and places of outputs, by call
 
@@ -141,26 +142,31 @@ class Cell:
     def describe(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """What the function returns: types and shapes."""
         arguments = self.plan[0][0]
-        _, leaves = layout.flatten(self.function(*(self.own(arguments) if self.copies or self.accelerator is None else arguments)))
-        return [{key: value for key, value in layout.spec_of(each).items() if key != "strides"} for each in leaves]
+        keys, leaves = layout.flatten_result(self.function(*(self.own(arguments) if self.copies or self.accelerator is None else arguments)))
+        specs = [layout.spec_of(each if layout.is_array(each) else numpy.asarray(each)) for each in leaves]
+        return [{key: value for key, value in {**spec, "keys": path}.items() if key != "strides"} for spec, path in zip(specs, keys)]
 
 
 def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> None:
     """Copies what was returned into the judge's memory; FP32 in place of FP64 as well, where the problem's own check says whether that will do."""
     if len(outputs) == 1 and type(result) is type(outputs[0]):
+        keys: list[list[str]] = [[]]
         leaves = [result]
     else:
         try:
-            _, leaves = layout.flatten(result)
+            keys, leaves = layout.flatten_result(result)
         except TypeError as error:
             raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
     if len(leaves) != len(outputs):
         raise Mismatch("shape", f"It returns {len(leaves) or 'no'} array{'' if len(leaves) == 1 else 's'} in place of {len(outputs)}.")
-    for leaf, output, spec in zip(leaves, outputs, specs):
+    for path, leaf, output, spec in zip(keys, leaves, outputs, specs):
+        if path != spec.get("keys", path):
+            raise Mismatch("shape", f"It returns {_of_keys(path)} in place of {_of_keys(spec['keys'])}.")
+        if type(leaf) in layout.NUMBERS and type(output) is numpy.ndarray:
+            leaf = numpy.asarray(leaf)
         if type(leaf) not in (type(output), getattr(output.dtype, "type", None)):  # or NumPy's number of that type
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
-        is_narrower = spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")
-        if leaf.dtype != output.dtype and not is_narrower:
+        if leaf.dtype != output.dtype and not (spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")):
             raise Mismatch("type", f"It returns {leaf.dtype} in place of {output.dtype}.")
         if tuple(leaf.shape) != tuple(output.shape):
             raise Mismatch("shape", f"It returns the shape {tuple(leaf.shape)} in place of {tuple(output.shape)}.")
@@ -176,6 +182,10 @@ def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> N
             output[...] = leaf
 
 
+def _of_keys(path: Sequence[str]) -> str:
+    return f"an array under {'.'.join(path)!r}" if path else "an array under no key"
+
+
 #: What PyTorch and Triton, cuBLAS and cuDNN say where the GPU's memory does not do.
 _NO_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "_ALLOCATION_FAILED")
 
@@ -189,8 +199,12 @@ class Mismatch(Exception):
 
 
 def _words(error: BaseException) -> dict[str, Any]:
+    try:
+        words = str(error)
+    except BaseException:  # noqa: BLE001: the candidate's own
+        words = "its text cannot be read"
     code = error.code if isinstance(error, Mismatch) else "memory" if isinstance(error, MemoryError) else "error"
-    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory") or any(each in str(error) for each in _NO_MEMORY):
+    if type(error).__name__ in ("OutOfMemoryError", "OutOfMemory") or any(each in words for each in _NO_MEMORY):
         code = "memory"
     code = getattr(error, "judge_code", code)
     place = ""
@@ -201,7 +215,7 @@ def _words(error: BaseException) -> dict[str, Any]:
         trace = trace.tb_next
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}, line {error.lineno}: "
-    text = str(error) if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {error}"
+    text = words if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {words}"
     return {"error": code, "text": text.replace(os.getcwd() + os.sep, "")[:_TEXT_LIMIT]}
 
 
@@ -224,8 +238,9 @@ def main() -> None:
         if folder not in sys.path:
             sys.path.append(folder)
     sys.path.append(settings["folder"])
-    global shares_memory
-    from numpy import may_share_memory as shares_memory
+    global numpy, shares_memory
+    numpy = importlib.import_module("numpy")
+    shares_memory = numpy.may_share_memory
     sys.argv = ["candidate"]
     cell = Cell(settings)
     send, packed = cell.channel.sendall, struct.Struct("<I").pack

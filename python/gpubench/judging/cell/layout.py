@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+NUMBERS = (bool, int, float, complex)
 GUARD_BYTES = 256  #: before and after each array
 ALIGNMENT = 64
 #: Where an array of a megabyte on a GPU begins, and what is passed with it. PyTorch lets such begin on bounds of a page, too: 8 KiB off, a product of
@@ -43,6 +44,28 @@ def flatten(tree: Any) -> tuple[Any, list[Any]]:
         raise TypeError(f"a {type(node).__name__} is neither an array nor a number, text, tuple, list or dict of these")
 
     return walk(tree), leaves
+
+
+def flatten_result(tree: Any) -> tuple[list[list[str]], list[Any]]:
+    """Arrays and numbers of a result, those of dicts by keys, and the keys that lead to each. Throws TypeError for what nothing is compared with."""
+    keys: list[list[str]] = []
+    leaves: list[Any] = []
+
+    def walk(node: Any, path: list[str]) -> None:
+        if is_array(node) or type(node) in NUMBERS:
+            keys.append(path)
+            leaves.append(node)
+        elif isinstance(node, (tuple, list)):
+            for each in node:
+                walk(each, path)
+        elif isinstance(node, dict):
+            for key in sorted(node, key=str):
+                walk(node[key], [*path, str(key)])
+        elif node is not None:
+            raise TypeError(f"a {type(node).__name__} is neither an array nor a number, tuple, list or dict of these")
+
+    walk(tree, [])
+    return keys, leaves
 
 
 def unflatten(skeleton: Any, leaves: list[Any]) -> Any:
