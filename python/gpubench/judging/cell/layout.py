@@ -47,14 +47,13 @@ def flatten(tree: Any) -> tuple[Any, list[Any]]:
 
 
 def flatten_result(tree: Any) -> tuple[list[list[str]], list[Any]]:
-    """Arrays and numbers of a result, those of dicts by keys, and the keys that lead to each. Throws TypeError for what nothing is compared with."""
-    keys: list[list[str]] = []
-    leaves: list[Any] = []
+    """Arrays and numbers of a result, those of dicts by keys, and the keys that lead to each; beside arrays on a GPU, these alone. Throws TypeError for what nothing
+    is compared with."""
+    found: list[tuple[list[str], Any]] = []
 
     def walk(node: Any, path: list[str]) -> None:
         if is_array(node) or type(node) in NUMBERS:
-            keys.append(path)
-            leaves.append(node)
+            found.append((path, node))
         elif isinstance(node, (tuple, list)):
             for each in node:
                 walk(each, path)
@@ -65,7 +64,9 @@ def flatten_result(tree: Any) -> tuple[list[list[str]], list[Any]]:
             raise TypeError(f"a {type(node).__name__} is neither an array nor a number, tuple, list or dict of these")
 
     walk(tree, [])
-    return keys, leaves
+    if any(is_array(leaf) and device_of(leaf) for _, leaf in found):
+        found = [each for each in found if is_array(each[1])]
+    return [path for path, _ in found], [leaf for _, leaf in found]
 
 
 def unflatten(skeleton: Any, leaves: list[Any]) -> Any:
