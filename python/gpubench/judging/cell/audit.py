@@ -12,7 +12,7 @@ from typing import Any
 
 _WATCHED = ("__main__", "layout", "loading", "accelerator", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
             "numpy", "numpy.linalg", "numpy.testing", "torch", "torch.cuda", "torch.testing", "triton.testing")
-_WATCHED_CLASSES = (("__main__", "Cell"), ("accelerator", "Accelerator"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"))
+_WATCHED_CLASSES = (("__main__", "Cell"), ("accelerator", "Accelerator"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"), ("numpy", "ndarray"))
 
 
 Seen = dict[tuple[str, str], tuple[Any, ...]]
