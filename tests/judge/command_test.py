@@ -154,6 +154,13 @@ def check_implementation(data, output):
                                          "def inputs(random):\n    return random.random(50)\n\ncontents = ['zeros']\n")
         self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: for hidden contents 'zeros': It ended its process with exit code 3.")
 
+    def test_a_folder_of_gpu_mode_without_cases(self):
+        (self.folder / "mode").mkdir()
+        self.put("mode/reference.py", "def generate_input(size, seed):\n    pass\n\ndef check_implementation(data, output):\n    return ''\n\ndef ref_kernel(data):\n    pass\n")
+        self.refused(judge(self.folder / "mode", SAME, *QUICK), "task.yml is not there, and `generate_input` needs size; give cases as GPU MODE writes them: - {\"size\": 128, \"seed\": 1}.")
+        self.put("mode/task.yml", "tests:\n  - size 128\n")
+        self.refused(judge(self.folder / "mode", SAME, *QUICK), "task.yml has no case that can be read, and")
+
     def test_inputs_that_are_always_the_same(self):
         problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x * 2\n\ndef inputs(random):\n    return numpy.arange(50.0)\n")
         self.refused(judge(problem, SAME, *QUICK), "`inputs` of problem gives the same inputs every time")

@@ -317,6 +317,8 @@ def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candid
     processes that run them. A problem that is a function takes `inputs` and what else a problem's file has as `names`. `time_budget` is seconds of timing
     for a candidate. `resume` is a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one the stored
     one of the device is used. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
+    if not time_budget >= 0.0:
+        raise _core.UsageError(f"judge() takes seconds for `time_budget`, and not {time_budget!r}.")
     chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
     if calibration is not None:
         chosen.calibration = calibration.data

@@ -52,6 +52,11 @@ def problem(path: Path) -> Any:
     # The seeds that a task names are known to candidates: the judge draws its own.
     cases = [{key: value for key, value in case.items() if key != "seed"} for case in (*found["benchmarks"][:1], *found["tests"])] or [{}]
 
+    needed = [name for name, one in parameters.items() if name != "seed" and one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    if needed and cases == [{}]:
+        why = "has no case that can be read" if task.is_file() else "is not there"
+        raise _core.UsageError(f"{task} {why}, and `generate_input` needs {', '.join(needed)}; give cases as GPU MODE writes them: - {{\"{needed[0]}\": 128, \"seed\": 1}}.")
+
     places = [[folder / name for folder in (path.parent, path.parent.parent) if (folder / name).is_file()] for name in _BESIDE]
     beside = [str(found[0]) for found in places if found]
 
