@@ -187,12 +187,12 @@ void sample(HostProbe& probe) {
 void HostCalibrationContext::sample_all() {
   // All take turns: what disturbs the machine for a while disturbs a few repeats of each.
   double longest = 0.0;
+  const auto parts = static_cast<double>(plan.rounds) * static_cast<double>(probes.size() + sweeps.size());
+  double part = 0.0;
+  const auto next = [&] { step("ceilings", part++ / parts); };
   for (int round = 0; round < plan.rounds; ++round) {
     const double begin = probes::now_seconds();
     if (round >= plan.min_rounds && begin - start_ + longest > plan.round_seconds) break;
-    const auto parts = static_cast<double>(plan.rounds) * static_cast<double>(probes.size() + sweeps.size());
-    std::size_t part = static_cast<std::size_t>(round) * (probes.size() + sweeps.size());
-    const auto next = [&] { step("ceilings", static_cast<double>(part++) / parts); };
     for (auto& probe : probes) {
       next();
       sample(probe);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/load.h"
 
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/cores.h"
 #include "core/base/text.h"
 
 namespace gpubench {
@@ -83,7 +83,7 @@ bool parse_processor_times(std::string_view line, LoadReading& reading) {
 LoadReading read_load() {
   LoadReading reading;
   reading.own = this_thread();
-  if (cpu_set_t cores = {}; ::sched_getaffinity(0, sizeof cores, &cores) == 0) reading.cores = CPU_COUNT(&cores);
+  reading.cores = affinity_cores();
   for (const int id : own_threads()) {
     double ran = 0.0, waited = 0.0, turns = 0.0;  // times in nanoseconds
     if (std::ifstream file = file_of(id, "schedstat"); file >> ran >> waited >> turns)

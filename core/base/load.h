@@ -24,7 +24,7 @@ struct LoadReading {
   double idle = 0.0;                  ///< likewise
   int own = 0;                        ///< id of the thread that reads
   double process = 0.0;               ///< seconds that all threads of this process ran, those that ended included
-  int cores = 0;                      ///< that this process may run on; 0 where the system does not tell
+  int cores = 0;                      ///< that this process may run on; 0: not known
 };
 
 LoadReading read_load();

@@ -7,7 +7,6 @@
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
 #include "classifier/verdict/cross_checks.h"
-#include "core/base/cores.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
@@ -87,19 +86,20 @@ int run_operations(const RunOptions& options) {
   if (options.cache_state == "cold")
     for (const Device& device : devices)
       if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave out --cache=cold.");
+  Run run;
+  run.context = gather_context(options.program, options.words);
+  const auto limit = run.context.environment.find("core_limit");
   for (const Device& device : devices) {
     if (embedding().finished) break;  // it is in the run
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
                                 ? fmt::format(" ({}: measuring the CPU)", bench::why_no_gpu())
                                 : std::string();
-    const std::string limit = device.kind == DeviceKind::cpu && usable_cores() < affinity_cores()
-                                  ? fmt::format(", with {}: a control group allows {} of {} cores",
-                                                plural(device.units, "thread"), usable_cores(), affinity_cores())
-                                  : std::string();
-    say(fmt::format("device {}: {}{}{}", device.id, device.name, why, limit));
+    const std::string threads =
+        device.kind == DeviceKind::cpu && limit != run.context.environment.end()
+            ? fmt::format(", with {}: a control group allows {} cores", plural(device.units, "thread"), limit->second)
+            : std::string();
+    say(fmt::format("device {}: {}{}{}", device.id, device.name, why, threads));
   }
-  Run run;
-  run.context = gather_context(options.program, options.words);
   if (run.context.environment["build"] == "debug")
     run.warnings.push_back("This is a debug build. Measure an optimised one instead: its times differ.");
   if (options.calibrate) return calibrate_only(options, devices, std::move(run));
