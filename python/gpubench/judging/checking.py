@@ -30,17 +30,17 @@ def refuse_changes(side: Side) -> None:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
 
 
-_SAMPLED = 1 << 16  #: elements of a timed call's output
+_SAMPLED = 1 << 16  #: elements of an output, the same ones of each call
 #: How much further off the reference a timed call may be than the calls by which it was checked, than rounding of results, and than what the reference itself is off.
 #: Errors of one formula differ by a few times.
 _FURTHER = 100.0
 
 
-def _apart(output: Any, right: Any, spec: Spec, most: int | None = None) -> tuple[float, float]:
-    """The root mean square of the difference, and of what is right: of all elements, or of so many of them. 0 where that says nothing."""
+def _apart(output: Any, right: Any, spec: Spec) -> tuple[float, float]:
+    """The root mean square of the difference, and of what is right, of some elements. 0 where that says nothing."""
     if not checks.is_float(spec["dtype"]):
         return 0.0, 0.0
-    step = max(1, arrays.count_of(output) // most) if most else 1
+    step = max(1, arrays.count_of(output) // _SAMPLED)
     values, exact = (checks.as_float(each.reshape(-1)[::step], spec["dtype"]) for each in (output, right))
     with np.errstate(invalid="ignore"):  # of infinities
         return checks.root_mean_square(values - exact), checks.root_mean_square(exact)
@@ -98,7 +98,7 @@ class Checker:
         if self.problem.compare is not None:  # that says what will do, and may take results that differ much
             return
         for output, right, spec, before in zip(outputs, expected, specs, precision.get("apart", ())):
-            now, _ = _apart(output, right, spec, _SAMPLED)
+            now, _ = _apart(output, right, spec)
             if now > _FURTHER * before > 0.0:
                 raise Trouble("precision", f"It is {now:.2g} off the reference's result (root mean square), where rounding and what it was off before explain {before:.2g}: less "
                                            "precision, or another formula.")
