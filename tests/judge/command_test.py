@@ -60,6 +60,10 @@ class Command(unittest.TestCase):
         file.write_text(text)
         return file
 
+    def refuses(self, problem, *words):
+        """A problem of this text."""
+        self.refused(judge(self.put("problem.py", problem), SAME, *QUICK), *words)
+
     def refused(self, result, *words):
         """One sentence on stderr, and the exit code of wrong usage."""
         self.assertEqual(result.returncode, 64, result.stderr)
@@ -146,13 +150,12 @@ def check_implementation(data, output):
                 self.assertEqual([kernelbench.may_convolve_in_tf32(each) for each in (convolves, multiplies)], [allowed, False])
 
     def test_a_reference_that_returns_no_array(self):
-        problem = self.put("problem.py", "def reference(x):\n    return [None]\n\ndef inputs(random):\n    return random.random(5)\n")
-        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: it returns no array.")
+        self.refuses("def reference(x):\n    return [None]\n\ndef inputs(random):\n    return random.random(5)\n", "The reference of problem does not work: it returns no array.")
 
     def test_a_reference_that_ends_for_hidden_contents(self):
-        problem = self.put("problem.py", "import os\n\ndef reference(x):\n    if not x.any():\n        os._exit(3)\n    return x * 2\n\n"
-                                         "def inputs(random):\n    return random.random(50)\n\ncontents = ['zeros']\n")
-        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: for hidden contents 'zeros': It ended its process with exit code 3.")
+        self.refuses("import os\n\ndef reference(x):\n    if not x.any():\n        os._exit(3)\n    return x * 2\n\n"
+                     "def inputs(random):\n    return random.random(50)\n\ncontents = ['zeros']\n",
+                     "The reference of problem does not work: for hidden contents 'zeros': It ended its process with exit code 3.")
 
     def test_a_folder_of_gpu_mode_without_cases(self):
         (self.folder / "mode").mkdir()
@@ -162,13 +165,12 @@ def check_implementation(data, output):
         self.refused(judge(self.folder / "mode", SAME, *QUICK), "task.yml has no case that can be read, and")
 
     def test_inputs_that_are_always_the_same(self):
-        problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x * 2\n\ndef inputs(random):\n    return numpy.arange(50.0)\n")
-        self.refused(judge(problem, SAME, *QUICK), "`inputs` of problem gives the same inputs every time")
+        self.refuses("import numpy\n\ndef reference(x):\n    return x * 2\n\ndef inputs(random):\n    return numpy.arange(50.0)\n", "`inputs` of problem gives the same inputs every time")
 
     def test_a_check_that_returns_no_text(self):
-        problem = self.put("problem.py", "def reference(x):\n    return x * 2\n\ndef inputs(random):\n    return random.random(50)\n\n"
-                                         "def compare(inputs, outputs):\n    return True\n")
-        self.refused(judge(problem, SAME, *QUICK), "`compare` of problem is to return what is wrong as a text, or an empty one, and returns 'True'")
+        self.refuses("def reference(x):\n    return x * 2\n\ndef inputs(random):\n    return random.random(50)\n\n"
+                     "def compare(inputs, outputs):\n    return True\n",
+                     "`compare` of problem is to return what is wrong as a text, or an empty one, and returns 'True'")
 
     def test_random_results_are_checked_by_hidden_cases_too(self):
         problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x + numpy.random.random(x.shape)\n\ndef inputs(random, n=50):\n    return random.random(n)\n\n"
@@ -179,8 +181,7 @@ def check_implementation(data, output):
         self.assertEqual((result["verdict"], result["reason"]), ("wrong", "hidden-case"), result["text"])
 
     def test_a_reference_whose_shapes_depend_on_contents(self):
-        problem = self.put("problem.py", "def reference(x):\n    return x[x > 0.5]\n\ndef inputs(random):\n    return random.random(1000)\n")
-        self.refused(judge(problem, SAME, *QUICK), "The reference of problem does not work: the shapes of its results depend on the contents of inputs")
+        self.refuses("def reference(x):\n    return x[x > 0.5]\n\ndef inputs(random):\n    return random.random(1000)\n", "The reference of problem does not work: the shapes of its results depend on the contents of inputs")
 
     def test_a_reference_that_fails_for_some_inputs_is_not_held_against_candidates(self):
         problem = self.put("problem.py", "import itertools\n\ncalls = itertools.count()\n\ndef reference(x):\n    if next(calls) > 100:\n        raise ValueError('singular')\n    return x + 1\n\n"
@@ -208,8 +209,7 @@ def check_implementation(data, output):
         self.assertRegex(result.text, "^Output 1: Element ")
 
     def test_a_reference_that_draws_random_numbers(self):
-        problem = self.put("problem.py", "def reference(x):\n    import numpy as np\n    return x + np.random.rand(5)\n\ndef inputs(random):\n    return random.random(5)\n")
-        self.refused(judge(problem, SAME, *QUICK), "other results for the same inputs", "`compare`")
+        self.refuses("def reference(x):\n    import numpy as np\n    return x + np.random.rand(5)\n\ndef inputs(random):\n    return random.random(5)\n", "other results for the same inputs", "`compare`")
         text = """
 import numpy as np
 
