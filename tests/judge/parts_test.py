@@ -46,6 +46,17 @@ class WhatJudgesDecide(unittest.TestCase):
             self.assertIn(f"{child.pid}/task/{child.pid}", cell._waits())
             child.kill()
 
+    def test_the_judges_clocks_take_in_the_same_window(self):
+        order = []
+        noted = {name: (lambda *_, name=name: order.append(name)) for name in ("begin", "send", "answer", "look", "end")}
+        witness = mock.Mock(begin=noted["begin"], look=noted["look"], end=noted["end"])
+        cell = process.CellProcess.__new__(process.CellProcess)
+        cell.limits, cell._on_gpu, cell._cpu, cell._process = process.Limits(), True, 0.0, mock.Mock(pid=1)
+        cell._send, cell._answer = noted["send"], noted["answer"]
+        with mock.patch.object(process, "_cpu_seconds", lambda _: order.append("processor time") or 0.0):
+            cell.run(witness)
+        self.assertEqual(order, ["processor time", "begin", "send", "answer", "look", "processor time", "end"])
+
     def test_candidates_see_the_judges_first_gpu_alone(self):
         for given, seen in (({}, "0"), ({"CUDA_VISIBLE_DEVICES": "2,3"}, "2"), ({"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, "GPU-8932f937"), ({"CUDA_VISIBLE_DEVICES": ""}, "")):
             with mock.patch.dict(os.environ):

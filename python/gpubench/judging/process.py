@@ -266,9 +266,9 @@ class CellProcess:
     def run(self, witness: Witness | None = None, request: bytes = b"run") -> Timed:
         """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs."""
         waits = self._waits()  # takes milliseconds where there are many threads, which may work meanwhile: that counts as work while nothing is asked of it
-        first = witness.begin() if witness is not None else None
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
+        first = witness.begin() if witness is not None else None  # last of all, as its clock is held against the judge's
         start, start_ns = time.perf_counter_ns(), time.time_ns()
         self._send(request)
         self._answer(self.limits.seconds)
