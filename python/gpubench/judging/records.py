@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
+import numpy as np
+
 from .. import _core
-from .verdict import Trouble
+from .timing import Summary
+from .verdict import Result, Trouble
 
 _LIBRARY = "libgpubench_injection.so"
 _EDGE_NS = 100_000  #: CUPTI's clock and the host's agree within this
@@ -163,3 +166,38 @@ def disagreement(recorded: Recorded, call_seconds: float, batch_seconds: float, 
         return Trouble("idle-work", f"The clocks disagree: by activity records the GPU worked {recorded.outside * 1e3:.3g} ms for it while nothing was asked of "
                                     f"it, beside {recorded.busy * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")
     return None
+
+
+@dataclass
+class Clock:
+    """A trial's: what records and gpubench's own harness say of the reference, and so of candidates."""
+
+    reference: Recorded
+    harness: Harness | None  #: None where that does not measure the reference
+
+    def hold_against(self, found: Recorded, copy: float, calls_of_batch: int, times: Summary, result: Result) -> float | None:
+        """Seconds of work in a call, by activity records; `times` and `result` get what they say of both sides. `copy`: seconds in which the GPU copies the outputs
+        of a call. Throws Trouble."""
+        empty = times.on_gpu("empty")
+        longest, usual = max(float(np.median(each.on_gpu["candidate"])) for each in times.rounds) - empty, times.on_gpu("reference") - empty
+        trouble = disagreement(found, longest, 1e-4 / calls_of_batch, self.reference, usual)  # the start and end of a batch
+        if trouble:
+            raise trouble
+        for name, one in (("candidate", found), ("reference", self.reference)):
+            if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
+                times.gpu_copy[name] = copy
+        self._tell_device_seconds(found, times, result)
+        return found.busy / found.calls if result.device_seconds is not None else None
+
+    def _tell_device_seconds(self, found: Recorded, times: Summary, result: Result) -> None:
+        """Of both sides, as gpubench's own harness means it."""
+        result.device_seconds, result.reference_device_seconds = found.device_seconds, self.reference.device_seconds
+        if self.harness is not None and result.device_seconds is not None and result.reference_device_seconds is not None:
+            beyond = self.harness.beyond(result.reference_device_seconds, found.kernels)
+            if beyond < result.device_seconds:
+                result.device_excess_seconds = beyond
+                result.device_seconds -= beyond
+            result.reference_device_seconds = self.harness.device_seconds
+        for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds)):
+            if seconds is not None:
+                times.device_seconds[name] = seconds

@@ -102,8 +102,7 @@ class Trial:
             self._calibration, self._why_no_calibration = stored_calibration(self.device)
         self.turns = Turns(self.gpu.turns_of if self.gpu is not None else self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
-        self._recorded: records.Recorded | None = None  # the reference
-        self._harness: records.Harness | None = None
+        self._records: records.Clock | None = None
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -266,7 +265,7 @@ class Trial:
             quiet = self._quiet_wait(started)
             plan = timing.Plan(self._calls_of_batch(side, self.reference), self.settings.min_blocks)
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
-            if self._injection is not None:
+            if self._records is not None:
                 last = again()
                 batches = self._recorded_batches(last, plan.calls, lambda slot, inputs: self._check_recorded(last, slot, inputs, result))
                 copy = self._copy_seconds(plan)
@@ -275,10 +274,10 @@ class Trial:
                 if self.settings.cold:
                     self._time_cold(side, result)
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
-        if self._injection is not None:
+        if self._records is not None:
             with result.phase("records"):
                 found = self._records_of(last, batches, plan.calls, [each for each in started if each is not last])
-            recorded = self._hold_against_records(found, copy, plan, times, result)
+            recorded = self._records.hold_against(found, copy, plan.calls, times, result)
         self._sum_up(times, plan, result, recorded)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result,
@@ -368,7 +367,7 @@ class Trial:
         """The reference's activity records, for its own time on the GPU, and to know whether there are any here."""
         if self.gpu is None:
             return
-        why = "this gpubench has no library for them"
+        found, why = None, "this gpubench has no library for them"
         if side is not None:
             why = "the reference's process left none"
             try:
@@ -376,14 +375,14 @@ class Trial:
                     with self.turns.alone():
                         calls = self._calls_of_batch(side)
                         batches = self._recorded_batches(side, calls)
-                    self._recorded = self._records_of(side, batches, calls)
+                    found = self._records_of(side, batches, calls)
             except Trouble as trouble:
                 why = trouble.text.removesuffix(".")
-        if self._recorded is None or not self._recorded.found:
-            self._injection = self._recorded = None
+        if found is not None and found.found:
+            self._records = records.Clock(found, self._measured_by_harness(found) if found.kernels > 0.0 else None)
+        else:
+            self._injection = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
-        elif self._recorded.kernels > 0.0:
-            self._harness = self._measured_by_harness(self._recorded)
 
     def _measured_by_harness(self, recorded: records.Recorded) -> records.Harness | None:
         """The reference, in one of its processes. One in which that fails is given up: who knows what it left there."""
@@ -456,34 +455,6 @@ class Trial:
         side.close()
         sizes = [layout.extent_bytes(spec) for spec in self.probes[0].outputs]
         return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into)
-
-    def _hold_against_records(self, found: records.Recorded, copy: float, plan: timing.Plan, times: timing.Summary, result: Result) -> float | None:
-        """Seconds of work in a call, by activity records. Throws Trouble."""
-        assert self._recorded is not None
-        empty = times.on_gpu("empty")
-        longest, usual = max(float(np.median(each.on_gpu["candidate"])) for each in times.rounds) - empty, times.on_gpu("reference") - empty
-        trouble = records.disagreement(found, longest, 1e-4 / plan.calls, self._recorded, usual)  # the start and end of a batch
-        if trouble:
-            raise trouble
-        for name, one in (("candidate", found), ("reference", self._recorded)):
-            if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
-                times.gpu_copy[name] = copy
-        self._tell_device_seconds(found, times, result)
-        return found.busy / found.calls if result.device_seconds is not None else None
-
-    def _tell_device_seconds(self, found: records.Recorded, times: timing.Summary, result: Result) -> None:
-        """Of both sides, by activity records, as gpubench's own harness means it."""
-        assert self._recorded is not None
-        result.device_seconds, result.reference_device_seconds = found.device_seconds, self._recorded.device_seconds
-        if self._harness is not None and result.device_seconds is not None and result.reference_device_seconds is not None:
-            beyond = self._harness.beyond(result.reference_device_seconds, found.kernels)
-            if beyond < result.device_seconds:
-                result.device_excess_seconds = beyond
-                result.device_seconds -= beyond
-            result.reference_device_seconds = self._harness.device_seconds
-        for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds)):
-            if seconds is not None:
-                times.device_seconds[name] = seconds
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
         """What copying the outputs of one call takes the GPU."""
