@@ -179,6 +179,23 @@ class Contents(unittest.TestCase):
         self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
         self.assertIs(CONTENTS["signs"](whole := np.float32([1, 2])), whole)
 
+    def test_those_that_a_few_elements_do_not_betray(self):
+        x = RANDOM.standard_normal((40, 100), dtype=np.float32)
+        many = CONTENTS["outliers"](x)
+        self.assertEqual(int((many != x).sum()), 4)
+        self.assertTrue(np.allclose(many[many != x], 256 * x[many != x]))
+        same = CONTENTS["ties"](x)
+        self.assertTrue(0 < (same != x).sum() <= 1000)
+        self.assertEqual(len(np.unique(same)), 3000)
+        self.assertIs(CONTENTS["ties"](few := np.float32([1, 2, 3])), few)
+
+    def test_they_reach_arrays_that_do_not_lie_row_by_row(self):
+        x = np.asfortranarray(RANDOM.standard_normal((5, 6), dtype=np.float32))
+        for name in ("equal", "spike", "outliers", "ties", "nan"):
+            made = CONTENTS[name](x)
+            self.assertFalse(np.array_equal(made, x), name)
+            self.assertEqual(made.strides, x.strides, name)
+
     def test_the_last_bits(self):
         for x in (np.float32([0.1, -3, 0]), np.float64([0.1, -3, 0])):
             moved = nudged(x)

@@ -56,9 +56,12 @@ class Difference:
         return f"Element {place} is {self.actual:.6g}, expected {self.expected:.6g}; {share} of {self.count} elements {'are' if 1 < self.wrong < self.count else 'is'} wrong."
 
 
+OWN_ERRORS = 10.0  #: of the reference are allowed
+
+
 def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, float] | None, nan_equal: bool,
                own_error: float = 0.0, allowed_inside: str | None = None) -> Difference | None:
-    """None where they agree. `own_error` is what the reference itself is off, and is allowed tenfold; `allowed_inside` a narrower type than the result's."""
+    """None where they agree. `own_error` is what the reference itself is off; `allowed_inside` a narrower type than the result's."""
     count = arrays.count_of(actual)
     if not count:
         return None
@@ -78,7 +81,7 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
         scale = math.sqrt(float(xp.mean(xp.abs(e[finite])**2))) if finite.any() else 0.0
         if tolerance is None:
             absolute = relative * scale
-        allowed = absolute + relative * xp.abs(e) + (10.0 * own_error + 64 * _SMALLEST_NORMAL.get(dtype, 0.0))
+        allowed = absolute + relative * xp.abs(e) + (OWN_ERRORS * own_error + 64 * _SMALLEST_NORMAL.get(dtype, 0.0))
         excess = xp.abs(a - e) - allowed
         same = a == e
         if nan_equal:
@@ -98,7 +101,7 @@ def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute:
         return False
     xp = arrays.namespace_of(actual)
     with np.errstate(all="ignore"):
-        allowed = absolute + 10.0 * own_error
+        allowed = absolute + OWN_ERRORS * own_error
         if relative_to_all:
             wide = {"dtype": xp.float64} if xp is not np else {}
             allowed += relative_to_all * float(xp.linalg.norm(expected.reshape(-1), **wide)) / math.sqrt(arrays.count_of(expected))

@@ -2,7 +2,6 @@
 """Contents of inputs that a problem does not show: each makes another array of the same type and shape, or gives back the same where it means nothing."""
 from __future__ import annotations
 
-import math
 import secrets
 from typing import Any, Callable
 
@@ -27,8 +26,13 @@ def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
     return changed
 
 
-def _copy(array: Any) -> Any:
-    return array.clone() if layout.framework_of(array) == "torch" else np.array(array)  # one of NumPy's numbers, too
+def _copy(array: Any) -> tuple[Any, Any]:
+    """A copy, and its elements as they lie in memory, by which it can be changed."""
+    if layout.framework_of(array) == "torch":
+        made = array.clone()
+        return made, made.as_strided((made.numel(),), (1,), 0)
+    made = np.array(array)  # one of NumPy's numbers, too
+    return made, made.ravel(order="K")
 
 
 def _scaled(factors: dict[str, float]) -> Callable[[Any, str], Any]:
@@ -40,8 +44,8 @@ def _zeros(array: Any, name: str) -> Any:
 
 
 def _equal(array: Any, name: str) -> Any:
-    made = _copy(array)
-    made[...] = made.reshape(-1)[math.prod(made.shape) // 2]
+    made, flat = _copy(array)
+    made[...] = flat[len(flat) // 2]
     return made
 
 
@@ -50,20 +54,38 @@ def _signs(array: Any, name: str) -> Any:
     return -array if bool((array < 0).any()) and bool((array > 0).any()) else array
 
 
-def _at_random(array: Any) -> int:
-    return secrets.randbelow(int(np.prod(array.shape)))
-
-
 def _spike(array: Any, name: str) -> Any:
     """One element, in a random place, is large."""
-    made = _copy(array)
-    made.reshape(-1)[_at_random(made)] *= _SPIKE[name]
+    made, flat = _copy(array)
+    flat[secrets.randbelow(len(flat))] *= _SPIKE[name]
+    return made
+
+
+_ONE_OF = 1000
+
+
+def _outliers(array: Any, name: str) -> Any:
+    """One element of a thousand is large: too few to be known by a look at some."""
+    made, flat = _copy(array)
+    flat[secrets.randbelow(min(len(flat), _ONE_OF))::_ONE_OF] *= _SPIKE[name]
+    return made
+
+
+def _ties(array: Any, name: str) -> Any:
+    """A quarter of the elements is as another quarter."""
+    made, flat = _copy(array)
+    length = len(flat) // 4
+    if not length:
+        return array
+    first = secrets.randbelow(len(flat) - 2 * length + 1)
+    second = first + length + secrets.randbelow(len(flat) - 2 * length - first + 1)
+    flat[second:second + length] = flat[first:first + length]
     return made
 
 
 def _nan(array: Any, name: str) -> Any:
-    made = _copy(array)
-    made.reshape(-1)[_at_random(made)] = float("nan")
+    made, flat = _copy(array)
+    flat[secrets.randbelow(len(flat))] = float("nan")
     return made
 
 
@@ -75,23 +97,26 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
     "equal": _on_floats(_equal),
     "signs": _on_floats(_signs),
     "spike": _on_floats(_spike),
+    "outliers": _on_floats(_outliers),
+    "ties": _on_floats(_ties),
     "nan": _on_floats(_nan),  # for problems that name it alone: few say what a maximum of NaN is
 }
 
 
-_NUDGE = {"float32": 2.0**-19, "float64": 2.0**-48}  #: 16 units in the last place, as a sum of some hundred products is off
+NUDGED_UNITS = 32  #: halves of a unit in the last place, as a sum of some hundred products is off
+NUDGE = {"float32": NUDGED_UNITS * 2.0**-24, "float64": NUDGED_UNITS * 2.0**-53}
 
 
 def nudged(array: Any, together: bool = False, step: float = 0.0) -> Any:
     """Each element moved by its last bits, or by a larger step, up or down: what that changes in a result, rounding changes as well. `together`: alike along
     all axes but the first two, as roundings of equal sums are."""
     name = str(array.dtype).removeprefix("torch.")
-    if name not in _NUDGE or 0 in tuple(array.shape):
+    if name not in NUDGE or 0 in tuple(array.shape):
         return array
     shape = tuple(size if axis < 2 or not together else 1 for axis, size in enumerate(array.shape))
     if layout.framework_of(array) == "torch":
-        return array * (1.0 + max(_NUDGE[name], step) * array.new_empty(shape).uniform_(-1.0, 1.0).sign())
-    return array * (1.0 + max(_NUDGE[name], step) * np.random.default_rng().choice((-1.0, 1.0), shape)).astype(array.dtype)
+        return array * (1.0 + max(NUDGE[name], step) * array.new_empty(shape).uniform_(-1.0, 1.0).sign())
+    return array * (1.0 + max(NUDGE[name], step) * np.random.default_rng().choice((-1.0, 1.0), shape)).astype(array.dtype)
 
 
 class Strided:

@@ -31,6 +31,14 @@ def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
     return f"{value}x [{low}, {high}]" + (" tie" if tie else "")
 
 
+def device_of(result: Result) -> str:
+    """The GPU's time of a call, and how many times as long the reference's is."""
+    if result.device_seconds is None:
+        return ""
+    beside = "" if result.reference_device_seconds is None else f", {result.reference_device_seconds / result.device_seconds:.2f}x"
+    return time_of(result.device_seconds) + beside
+
+
 def names_of(results: Sequence[Result]) -> list[str]:
     """Files without the folders that all have."""
     folders = {os.path.dirname(os.path.abspath(each.candidate)) for each in results}
@@ -52,7 +60,8 @@ def lines_of(results: Sequence[Result], width: int = 100) -> str:
         share = share_text(each.floor_share)
         rows.append(f"{rank_of(each):>7}  {name[:longest]:{longest}}  {each.verdict:7}  {speedup_of(each.speedup, each.tie):26}  "
                     f"{time_of(each.seconds):>9}  {share}".rstrip())
-        text = f"{each.reason}: {_core.printable(each.text[:_TEXT_LIMIT])}{'...' * (len(each.text) > _TEXT_LIMIT)}" if each.reason else each.next_step
+        device = f"On the GPU {device_of(each)}. " if each.device_seconds is not None else ""
+        text = f"{each.reason}: {_core.printable(each.text[:_TEXT_LIMIT])}{'...' * (len(each.text) > _TEXT_LIMIT)}" if each.reason else device + each.next_step
         rows += textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=True)
     return "\n".join(rows) + "\n"
 
@@ -82,7 +91,7 @@ def page_of(results: Sequence[Result], notes: Sequence[str] = ()) -> str:
     for name, each in zip(names_of(results), results):
         why = f"{each.reason}: {each.text}" if each.reason else each.next_step
         share = "; ".join(filter(None, (f"{share_text(each.floor_share)} of {_core.label_of(each.limiter)}" if each.limiter and each.floor_share is not None else "", each.regime)))
-        rows.append([name, rank_of(each), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), time_of(each.device_seconds),
+        rows.append([name, rank_of(each), each.verdict, speedup_of(each.speedup, each.tie), time_of(each.seconds), device_of(each),
                      time_of(each.cold_seconds), share, _core.printable(why)])
     counts = ", ".join(f"{sum(each.verdict == verdict for each in results)} {verdict}" for verdict in _COLORS)
     basis = next((each.floor_basis for each in results if each.floor_basis), "")
