@@ -133,7 +133,7 @@ class Repeated:
         self._plan = None
         # From now on timing alone
         Side.outputs, Side.all_outputs = lambda *_: [], lambda side: [[]] * len(side.slots)
-        Side.changed_input = trial.refuse_changes = lambda *_: None
+        Side.refuse_changed_input = trial.refuse_changes = lambda *_: None
 
     def start(self, which):
         """Processes of one candidate."""

@@ -227,6 +227,10 @@ class Timing(unittest.TestCase):
         self.assertEqual(timing.calls_of_batch([1e-6], 1e-6, 1 << 19, 1 << 20), 2, "no more than fit")
         self.assertEqual(timing.calls_of_batch([1e-6], 0.2, 1, 1 << 20), 2, "no more than can be made")
 
+    def test_calls_that_are_checked(self):
+        for found, *given in ((1.0, 64 << 20, 256, True), (0.25, 1 << 30, 256, True), (0.0625, 1 << 30, 256, False), (1.0, 4 << 30, 15, True), (1.0, 0, 1, False)):
+            self.assertEqual(timing.share_checked(*given), found, given)
+
     def test_a_speed_up_and_its_interval(self):
         pairs = [(20e-6 * (1 + 0.001 * i), 11e-6 * (1 + 0.001 * (7 * i % 5))) for i in range(20)]
         speedup, _ = timing.Summary([times(pairs)]).speedup()

@@ -205,7 +205,16 @@ class Earlier:
         self._calls = 0
 
     def add(self, outputs: Sequence[Any]) -> None:
+        """Of one call more."""
+        self.count()
+        self.keep(outputs)
+
+    def count(self) -> None:
+        """One call more, of which nothing is known yet."""
         self._calls += 1
+
+    def keep(self, outputs: Sequence[Any]) -> None:
+        """Of the last call."""
         for which, each in enumerate(outputs):
             if arrays.count_of(each) > 1:
                 self._seen[which, arrays.digest(each)] = self._calls

@@ -173,11 +173,13 @@ class Side:
         if late:
             raise Trouble("late", f"It went on to write its outputs after it had answered: {late} of {len(unwritten)} elements that were looked at.")
 
-    def changed_input(self, slot: int, filled: Sequence[Any]) -> int | None:
-        """The first input that is not what it was; None where all are, or may be changed, or cannot."""
+    def refuse_changed_input(self, slot: int, filled: Sequence[Any]) -> None:
+        """Throws Trouble where an input is not what it was, though it may not be changed. On a CPU it cannot."""
         if self.device is None or self._mutable:
-            return None
-        return next((which for which, (view, array) in enumerate(zip(self._inputs[slot], filled)) if not arrays.are_same(view, array)), None)
+            return
+        for which, (view, array) in enumerate(zip(self._inputs[slot], filled)):
+            if not arrays.are_same(view, array):
+                raise Trouble("guard", f"It wrote into its input {which}, which the problem does not allow.")
 
     def outputs(self, slot: int) -> list[Any]:
         """What one call left, copied."""

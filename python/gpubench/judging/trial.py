@@ -30,7 +30,6 @@ from .turns import Turns
 from .verdict import Result, Trouble
 
 _BATCH_BYTES = 64 << 20
-_SMALL_BYTES = 64 << 20  #: batches of less are checked whole, larger ones by a random share
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 5
@@ -505,14 +504,17 @@ class Trial:
         for each in (side, reference, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, plan.calls)
         random = np.random.default_rng()
-        small = _GPU_BATCH_BYTES if self.gpu is not None else _SMALL_BYTES
-        share = min(1.0, small / max(self._call_bytes(probe) * plan.calls, 1))
+        share = timing.share_checked(self._call_bytes(probe) * plan.calls, plan.calls, self.gpu is not None)
+        before: list[Any] = []
 
         def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
-            if share == 1.0 or random.random() < share:
+            if random.random() < share:
+                side.earlier.keep(before)
+                side.refuse_changed_input(slot, inputs.arrays)
                 self._compare(side, slot, inputs, outputs, expected, f"in timed call {result.calls_timed + 1}", result)
             result.calls_timed += 1
-            side.earlier.add(outputs)
+            side.earlier.count()
+            before[:] = outputs
 
         def checked(*of_call: Any) -> None:
             with result.phase("compare"):
