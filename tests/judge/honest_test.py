@@ -4,7 +4,7 @@
 import sys
 import unittest
 
-from exploits_test import HERE, NAMES, judged, that_can_run
+from exploits_test import HERE, NAMES, ON_GPU, judged, that_can_run
 
 FILES = [file for file in sorted((HERE / "honest").iterdir()) if file.suffix in (".py", ".toml")]
 
@@ -18,7 +18,7 @@ class Honest(unittest.TestCase):
             with self.subTest(candidate=file.stem):
                 self.assertEqual(result.verdict, "right", f"{result.reason}: {result.text}")
                 self.assertGreater(result.calls_timed, 0)
-                self.assertGreaterEqual(result.calls_checked, result.calls_timed)
+                self.assertGreaterEqual(result.calls_checked, (0.2 if ON_GPU else 1.0) * result.calls_timed)  # a share of long batches on a GPU
         print(f"{len(results)} honest candidates, none refused")
 
 

@@ -181,9 +181,6 @@ def run_reference(reference: Any) -> Any:
         raise Trouble("unchecked", f"The reference fails for inputs of timed calls: {trouble.text}") from None
 
 
-_WARM_UP_SECONDS = 0.03  #: of a process on a GPU, after its first batch
-
-
 def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times, hidden: Sequence[Inputs] = ()) -> None:
     """One block more. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call. Some of `hidden` are
     inputs of calls before or after it, so that nobody is right while it is checked alone."""
@@ -191,9 +188,6 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
         for slot, each in enumerate(inputs):
             side.fill(slot, each.arrays, each.skeleton)
-        return run(side)
-
-    def run(side: Any) -> Any:
         return run_reference(side) if side is reference else side.run()
 
     def candidate_turn(inputs: Sequence[Inputs]) -> tuple[Any, list[list[Any]]]:
@@ -247,11 +241,8 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
-        first = pair(warm_up, True, False)
+        pair(warm_up, True, False)
         del warm_up
-        for side, timed in zip((reference, candidate), first) if candidate.device is not None else ():  # launches get faster for a thousand or more
-            for _ in range(int(_WARM_UP_SECONDS / timed.wall)):
-                run(side)
         candidate.is_warm = True
     if when == 2:
         among_hidden()
