@@ -26,7 +26,7 @@ from gpubench.judging import Settings, timing
 from gpubench.judging.__main__ import main as command
 from gpubench.judging.adapters import benchmark_program, kernelbench, problem_of
 from gpubench.judging.contest import Judge
-from gpubench.judging.page import page_of
+from gpubench.judging.page import lines_of, page_of
 from gpubench.judging.process import Limits
 from gpubench.judging.store import Store
 from gpubench.judging.verdict import REASONS, Interval, Result
@@ -306,6 +306,12 @@ def get_inputs():
         for bad in ("<script>alert", "\x1b"):
             self.assertFalse(bad in page, "a page is too long to be shown")
 
+    def test_the_time_on_a_gpu_stands_beside_the_references(self):
+        results = [Result("a.py", "right", seconds=9e-6, device_seconds=4e-6, reference_device_seconds=6e-6, next_step="Profile it."), Result("b.py", "right", seconds=1e-3)]
+        self.assertIn("        On the GPU 4 us, 1.50x. Profile it.\n", lines_of(results))
+        self.assertEqual(lines_of(results).count("On the GPU"), 1)
+        self.assertTrue("4 us, 1.50x" in page_of(results))
+
     def test_wrong_usage(self):
         self.refused(judge(MATMUL, self.folder / "nothing.py"), "There is no candidate")
         self.refused(judge(self.folder / "nothing.py", SAME), "There is no problem")
@@ -322,6 +328,7 @@ def get_inputs():
     def test_problems_that_do_not_work(self):
         for name, text, words in (
                 ("syntax.py", "def reference(", "no Python that can be read"),
+                ("misspelt.py", "def reference(x): return x\ndef inputs(random): return random.random(9)\ntolerence = (0.1, 0)", "write `tolerance`"),
                 ("raises.py", "def reference(): pass\ndef inputs(random): pass\n1 / 0", "does not import: ZeroDivisionError"),
                 ("exits.py", "def reference(): pass\ndef inputs(random): pass\nraise SystemExit(3)", "does not import"),
                 ("no_inputs.py", "def reference(x): return x\ndef inputs(random): return 1 / 0", "cannot make inputs"),

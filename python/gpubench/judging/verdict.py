@@ -70,8 +70,8 @@ class Result:
     problem: str = ""
     speedup: Interval | None = None  #: over the reference
     tie: bool | None = None  #: whether the interval of the speed-up holds 1
-    seconds: float | None = None  #: of one call, warm
-    cold_seconds: float | None = None  #: with the last-level cache flushed before
+    seconds: float | None = None  #: of one call, warm; on a GPU inputs come from memory
+    cold_seconds: float | None = None  #: on a CPU, with the last-level cache flushed before
     reference_seconds: float | None = None
     device_seconds: float | None = None  #: in which the GPU works for one call
     reference_device_seconds: float | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
+_NEARLY = 0.85  #: of its letters, by which a name is taken for a misspelt one
 TAKEN = ("cases", "hidden_cases", "contents", "strides", "mutable", "tolerance", "precision", "compare", "nan_equal")
 
 
@@ -24,8 +25,10 @@ def problem(path: Path) -> Any:
 
 
 def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
-    """A problem by the names that its file has."""
+    """A problem by the names that its file has. Throws UsageError where one is misspelt."""
+    import difflib
     import inspect
+    import types
 
     import numpy as np
 
@@ -34,6 +37,11 @@ def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
     for each in ("reference", "inputs"):
         if not callable(names[each]):
             raise _core.UsageError(f"`{each}` of {file} is to be a function, and is {str(names[each])[:80]!r}.")
+    words = (*TAKEN, "work", "entry")
+    for each, value in names.items():
+        meant = difflib.get_close_matches(each, words, 1, _NEARLY)
+        if meant and meant[0] not in names and not isinstance(value, types.ModuleType):
+            raise _core.UsageError(f"`{each}` of {file} says nothing to the judge; write `{meant[0]}` if that is meant, or give it another name.")
     given = {each: names[each] for each in TAKEN if each in names}
     work = names.get("work")
 
