@@ -24,6 +24,19 @@ def difference(actual, expected, **how):
 
 
 class Checks(unittest.TestCase):
+    def test_whole_numbers_may_differ_by_an_absolute_tolerance(self):
+        found = checks.difference(np.int8([1, 5]), np.int8([2, 5]), "int8", (0.5, 0.0), True)
+        self.assertEqual((found.wrong, found.actual, found.expected), (1, 1, 2))
+        self.assertIsNone(checks.difference(np.int8([1, 5]), np.int8([2, 5]), "int8", (0.0, 1.0), True))
+        self.assertIsNotNone(checks.difference(np.array([True]), np.array([False]), "bool", (0.0, 1.0), True))
+
+    def test_poison_among_narrow_numbers_is_no_sign(self):
+        output, right = np.int8([7] * 4 + [1]), np.int8([7] * 4 + [2])
+        self.assertEqual(checks.diagnose(output, checks.difference(output, right, "int8", None, True), 0.8, [], None).code, "values")
+        output = np.int8([7] * 4 + [2])
+        right = np.int8([1] * 4 + [2])
+        self.assertEqual(checks.diagnose(output, checks.difference(output, right, "int8", None, True), 0.8, [], None).code, "unwritten")
+
     def test_what_a_problem_allows_inside(self):
         a, b = (RANDOM.standard_normal((256, 256), dtype=np.float32) for _ in range(2))
         # Eleven bits of each number, as TF32 has

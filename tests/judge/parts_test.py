@@ -46,6 +46,10 @@ class WhatJudgesDecide(unittest.TestCase):
             self.assertIn(f"{child.pid}/task/{child.pid}", cell._waits())
             child.kill()
 
+    def test_json_has_no_infinity(self):
+        told = Result("a", seconds=float("nan"), precision={"error": float("inf"), "apart": [1.0, float("inf")]}, speedup=Interval(2.0, 1.0, float("inf"))).to_dict()
+        self.assertEqual((told["seconds"], told["precision"], told["speedup"]), (None, {"error": None, "apart": [1.0, None]}, {"value": 2.0, "low": 1.0, "high": None}))
+
     def test_the_judges_clocks_take_in_the_same_window(self):
         order = []
         noted = {name: (lambda *_, name=name: order.append(name)) for name in ("begin", "send", "answer", "look", "end")}
@@ -182,12 +186,21 @@ class Contents(unittest.TestCase):
     def test_those_that_a_few_elements_do_not_betray(self):
         x = RANDOM.standard_normal((40, 100), dtype=np.float32)
         many = CONTENTS["outliers"](x)
-        self.assertEqual(int((many != x).sum()), 4)
+        self.assertTrue(1 <= (many != x).sum() <= 4)
         self.assertTrue(np.allclose(many[many != x], 256 * x[many != x]))
         same = CONTENTS["ties"](x)
-        self.assertTrue(0 < (same != x).sum() <= 1000)
-        self.assertEqual(len(np.unique(same)), 3000)
-        self.assertIs(CONTENTS["ties"](few := np.float32([1, 2, 3])), few)
+        self.assertTrue(20 <= (same != x).sum() <= 40)
+        self.assertTrue(x.size - 40 <= len(np.unique(same)) <= x.size - 20)
+
+    def test_what_inputs_are_by_construction_stays(self):
+        x = RANDOM.standard_normal((100, 100), dtype=np.float32)
+        symmetric, triangular, lines, signs = x + x.T, np.triu(x), np.sort(x), np.sign(x)
+        for each, broken_by in ((symmetric, ("outliers", "ties")), (triangular, ("ties",)), (lines, ("outliers", "ties")), (signs, ("large", "outliers"))):
+            for name in broken_by:
+                self.assertTrue(CONTENTS[name](each) is each, name)
+        self.assertTrue(CONTENTS["zeros"](lines) is lines, "no number is before another any more")
+        for each in (symmetric, triangular, lines, np.ones((8, 8), np.float32)):
+            self.assertFalse(CONTENTS["large"](each) is each)
 
     def test_they_reach_arrays_that_do_not_lie_row_by_row(self):
         x = np.asfortranarray(RANDOM.standard_normal((5, 6), dtype=np.float32))
@@ -228,7 +241,7 @@ class Timing(unittest.TestCase):
         self.assertEqual(timing.calls_of_batch([1e-6], 0.2, 1, 1 << 20), 2, "no more than can be made")
 
     def test_calls_that_are_checked(self):
-        for found, *given in ((1.0, 64 << 20, 256, True), (0.25, 1 << 30, 256, True), (0.0625, 1 << 30, 256, False), (1.0, 4 << 30, 15, True), (1.0, 0, 1, False)):
+        for found, *given in ((1.0, 64 << 20, 256), (0.25, 1 << 30, 256), (1.0, 4 << 30, 15), (1.0, 0, 1)):
             self.assertEqual(timing.share_checked(*given), found, given)
 
     def test_a_speed_up_and_its_interval(self):

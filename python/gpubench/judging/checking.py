@@ -14,7 +14,6 @@ from .problem import Problem
 from .side import Side
 from .verdict import Result, Trouble
 
-_SHORT_NAMES = {"float32": "fp32", "float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}
 _OF_CASES = ("values", "nan", "error", "check", "shape", "crash", "unwritten", "stale", "input")
 #: What goes wrong for hidden inputs alone is said of them. Whether an output is written, or new, is no matter of its contents.
 OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
@@ -30,18 +29,19 @@ def refuse_changes(side: Side) -> None:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
 
 
-_SAMPLED = 1 << 16  #: elements of an output, the same ones of each call
-#: How much further off the reference a timed call may be than the calls by which it was checked, than rounding of results, and than what the reference itself is off.
-#: Errors of one formula differ by a few times.
-_FURTHER = 100.0
+_SAMPLED = 1 << 16  #: elements of an output
+#: How much further off the reference a timed call may be than rounding of results and what the reference itself is off explain, and than the calls by which it was checked:
+#: errors of one formula differ by a few times.
+_FURTHER, _FURTHER_THAN_BEFORE = 100.0, 10.0
 
 
 def _apart(output: Any, right: Any, spec: Spec) -> tuple[float, float]:
-    """The root mean square of the difference, and of what is right, of some elements. 0 where that says nothing."""
+    """The root mean square of the difference, and of what is right, of some elements that nobody knows before. 0 where that says nothing."""
     if not checks.is_float(spec["dtype"]):
         return 0.0, 0.0
     step = max(1, arrays.count_of(output) // _SAMPLED)
-    values, exact = (checks.as_float(each.reshape(-1)[::step], spec["dtype"]) for each in (output, right))
+    first = int(np.random.default_rng().integers(step))
+    values, exact = (checks.as_float(each.reshape(-1)[first::step], spec["dtype"]) for each in (output, right))
     with np.errstate(invalid="ignore"):  # of infinities
         return checks.root_mean_square(values - exact), checks.root_mean_square(exact)
 
@@ -62,8 +62,8 @@ class Checker:
         """All probes, one call each. Throws Trouble."""
         worst: dict[str, Any] = {}
         apart: list[float] = []
-        # In an order of its own each time: what is shown is not always tried first
-        order = [*range(SHOWN_PROBES), *(np.random.default_rng().permutation(len(self._probes) - SHOWN_PROBES) + SHOWN_PROBES)]
+        # In an order of its own each time, with what is shown among what is not
+        order = [*range(SHOWN_PROBES - 1), *(np.random.default_rng().permutation(len(self._probes) - SHOWN_PROBES + 1) + SHOWN_PROBES - 1)]
         for probe in (self._probes[each] for each in order):
             side.place(probe.skeleton, probe.specs, probe.outputs, 1)
             side.fill(0, probe.arrays)
@@ -84,19 +84,25 @@ class Checker:
             if not probe.kind:
                 self._note_precision(probe, outputs, worst)
                 found = [_apart(*each) for each in zip(outputs, probe.expected, probe.outputs)]
-                apart = [max(known, off, 0.1 * own, checks.unit_of(spec["dtype"], self.problem.precision) * size)
+                apart = [max(known, _FURTHER_THAN_BEFORE / _FURTHER * off, self._explained(spec, size, own))
                          for known, (off, size), own, spec in zip(apart or [0.0] * len(found), found, probe.own_error, probe.outputs)]
         result.precision = {**worst, "apart": apart}
         if "inside" in worst:
             raise Trouble("precision", _precision_words(worst))
         refuse_changes(side)
 
-    def hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any]) -> None:
-        """A timed call is as near the reference's as those were by which it was checked. Throws Trouble."""
+    def _explained(self, spec: Spec, size: float, own: float) -> float:
+        """How far off a result of this size is by rounding, or by what its reference is off: a tenth of the largest error, as that is of one element."""
+        return max(0.1 * own, checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)) * size)
+
+    def hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any], own_error: Sequence[float] = ()) -> None:
+        """A timed call is as near the reference's as those were by which it was checked; `own_error`: what the reference is off in this one, where that is known. Throws
+        Trouble."""
         if self.problem.compare is not None:  # that says what will do, and may take results that differ much
             return
-        for output, right, spec, before in zip(outputs, expected, specs, precision.get("apart", ())):
-            now, _ = _apart(output, right, spec)
+        for which, (output, right, spec, before) in enumerate(zip(outputs, expected, specs, precision.get("apart", ()))):
+            now, size = _apart(output, right, spec)
+            before = max(before, self._explained(spec, size, own_error[which])) if own_error and before else before
             if now > _FURTHER * before > 0.0:
                 raise Trouble("precision", f"It is {now:.2g} off the reference's result (root mean square), where rounding and what it was off before explain {before:.2g}: less "
                                            "precision, or another formula.")
@@ -112,8 +118,8 @@ class Checker:
                 continue
             if error >= worst.get("error", -1.0):
                 worst.update(error=error, reference_error=own, ulps=checks.ulp_error(values, exact, spec["dtype"]),
-                             asked=self.problem.precision or _SHORT_NAMES.get(spec["dtype"], spec["dtype"]))
-            inside = checks.less_precise(error, own, spec["dtype"], self.problem.precision)
+                             asked=self.problem.allowed_inside(spec) or checks.SHORT_NAMES.get(spec["dtype"], spec["dtype"]))
+            inside = checks.less_precise(error, own, spec["dtype"], self.problem.allowed_inside(spec))
             if inside and self.problem.compare is None and checks.is_spread(values, exact):  # its own check says what will do
                 worst["inside"] = inside
 
@@ -144,7 +150,7 @@ class Checker:
     def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
                      own_error: Sequence[float]) -> None:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
-            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.precision)
+            found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.allowed_inside(spec))
             if found:
                 trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
                 of_which = f"Output {which}: " if len(specs) > 1 else ""

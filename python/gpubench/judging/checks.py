@@ -15,8 +15,9 @@ from .verdict import Trouble
 #: Relative tolerance by type, where a problem names none. Precision is judged apart, and more strictly.
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-9}
 #: And where a problem allows a narrower type inside.
-_TOLERANCE_OF_ALLOWED = {"tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2, "fp8": 0.1}
+_TOLERANCE_OF_ALLOWED = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2, "fp8": 0.1}
 _MANTISSA_BITS = {"float64": 52, "complex128": 52, "float32": 23, "complex64": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "fp8": 3}
+SHORT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}  #: the least precise first
 _SMALLEST_NORMAL = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6.2e-5, "bfloat16": 1.2e-38}
 
 
@@ -53,7 +54,8 @@ class Difference:
         """One sentence."""
         place = tuple(int(each) for each in np.unravel_index(self.worst, shape)) if shape else ()
         share = f"{100 * self.wrong / self.count:.3g} %" if self.wrong < self.count else "every one"
-        return f"Element {place} is {self.actual:.6g}, expected {self.expected:.6g}; {share} of {self.count} elements {'are' if 1 < self.wrong < self.count else 'is'} wrong."
+        digits = 6 if f"{self.actual:.6g}" != f"{self.expected:.6g}" else 17
+        return f"Element {place} is {self.actual:.{digits}g}, expected {self.expected:.{digits}g}; {share} of {self.count} elements {'are' if 1 < self.wrong < self.count else 'is'} wrong."
 
 
 OWN_ERRORS = 10.0  #: of the reference are allowed
@@ -68,17 +70,18 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
     xp = arrays.namespace_of(actual)
     if not is_float(dtype):
         bad = actual != expected
+        if tolerance is not None and tolerance[1] >= 1.0 and dtype != "bool":  # by no share: whole numbers may be places
+            bad &= abs(as_float(actual, dtype) - as_float(expected, dtype)) > tolerance[1]
         if not bad.any():
             return None
         worst = int(xp.argmax(bad * 1))
-        return Difference(int(bad.sum()), count, worst, int(actual.reshape(-1)[worst]), int(expected.reshape(-1)[worst]), False)
+        return Difference(int(bad.sum()), count, worst, actual.reshape(-1)[worst].item(), expected.reshape(-1)[worst].item(), False)
     relative, absolute = tolerance if tolerance is not None else (max(_TOLERANCE.get(dtype, 0.1), _TOLERANCE_OF_ALLOWED.get(allowed_inside or "", 0.0)), 0.0)
     if agrees_at_once(actual, expected, relative if tolerance is None else 0.0, absolute, own_error):
         return None
     a, e = as_float(actual, dtype), as_float(expected, dtype)
     with np.errstate(all="ignore"):
-        finite = xp.isfinite(e)
-        scale = math.sqrt(float(xp.mean(xp.abs(e[finite])**2))) if finite.any() else 0.0
+        scale = root_mean_square(e)
         if tolerance is None:
             absolute = relative * scale
         allowed = absolute + relative * xp.abs(e) + (OWN_ERRORS * own_error + 64 * _SMALLEST_NORMAL.get(dtype, 0.0))
@@ -104,7 +107,8 @@ def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute:
         allowed = absolute + OWN_ERRORS * own_error
         if relative_to_all:
             wide = {"dtype": xp.float64} if xp is not np else {}
-            allowed += relative_to_all * float(xp.linalg.norm(expected.reshape(-1), **wide)) / math.sqrt(arrays.count_of(expected))
+            norm = float(xp.linalg.norm(expected.reshape(-1), **wide))
+            allowed += relative_to_all * norm / math.sqrt(arrays.count_of(expected)) if norm < math.inf else 0.0
         return bool(0.0 < allowed < math.inf and float(abs(actual - expected).max()) <= 0.99 * allowed)
 
 
@@ -113,7 +117,8 @@ def root_mean_square(values: Any) -> float:
     xp = arrays.namespace_of(values)
     with np.errstate(all="ignore"):
         usable = abs(values[xp.isfinite(values)])
-        return math.sqrt(float(xp.mean(usable**2))) if arrays.count_of(usable) else 0.0
+        largest = float(usable.max()) if arrays.count_of(usable) else 0.0
+        return largest * math.sqrt(float(xp.mean((usable / largest)**2))) if largest else 0.0  # squares overflow
 
 
 def largest_error(actual: Any, exact: Any, dtype: str) -> float:
@@ -179,13 +184,11 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
     bits = _BITS_OF_ALLOWED.get(allowed or "", _MANTISSA_BITS[dtype])
     if error <= max(30.0 * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):
         return None
-    if bits > 23 and 1e-9 < error < 1e-5:
-        return "fp32"
     for name, has in _NAMES:
         unit = 2.0**-(has + 1) / math.sqrt(3.0)
         if has < bits and unit / 4.0 < error < 3.0 * unit:
             return name
-    return None
+    return "fp32" if bits > 23 and 1e-9 < error < 1e-4 else None
 
 
 def is_spread(actual: Any, exact: Any) -> bool:
@@ -230,7 +233,8 @@ def diagnose(actual: Any, found: Difference, unwritten: float, inputs: Sequence[
     words = found.words(tuple(actual.shape))
     if unwritten == 1.0:
         return Trouble("unwritten", "It wrote no output at all.")
-    if unwritten > 0.0:
+    # Else numbers are just as poison is, as some of eight bits are
+    if unwritten > 0.0 and (found.has_new_nan or 0.5 * found.wrong <= unwritten * found.count <= found.wrong):
         return Trouble("unwritten", f"It did not write {100 * unwritten:.3g} % of its output.")
     for place, each in enumerate(inputs):
         if arrays.count_of(actual) > 1 and arrays.are_same(each, actual):

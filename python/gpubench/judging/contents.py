@@ -2,16 +2,50 @@
 """Contents of inputs that a problem does not show: each makes another array of the same type and shape, or gives back the same where it means nothing."""
 from __future__ import annotations
 
-import secrets
 from typing import Any, Callable
 
 import numpy as np
 
+from . import arrays
 from .cell import layout
 
 _TINY = {"float16": 1e-6, "bfloat16": 1e-39, "float32": 1e-40, "float64": 1e-310}  #: times a number around 1: a denormal
 _LARGE = {"float16": 16.0, "bfloat16": 1e4, "float32": 1e4, "float64": 1e6}
 _SPIKE = {"float16": 64.0, "bfloat16": 256.0, "float32": 256.0, "float64": 256.0}
+
+
+_CORNER = 64
+_FEWEST_SORTED = 16  #: that are not by chance
+
+
+def _is_matrix(array: Any) -> bool:
+    return len(array.shape) >= 2 and array.shape[-1] == array.shape[-2] > 2
+
+
+def _values(array: Any) -> list[float]:
+    """Of some elements."""
+    flat = array.reshape(-1)
+    return list(arrays.namespace_of(array).unique(flat[::max(1, len(flat) // 4096)]).tolist())
+
+
+#: What inputs may be by construction. Told from a corner first.
+_STRUCTURES: tuple[Callable[[Any], bool], ...] = (
+    lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()),
+    lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).triu(x, 1) != 0).any()),
+    lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).tril(x, -1) != 0).any()),
+    lambda x: len(x.shape) >= 1 and x.shape[-1] >= _FEWEST_SORTED and bool((x[..., 1:] >= x[..., :-1]).all()),
+    lambda x: len(x.shape) >= 1 and x.shape[-1] >= _FEWEST_SORTED and bool((x[..., 1:] > x[..., :-1]).all()))
+
+
+def _is_lost(array: Any, made: Any) -> bool:
+    """Whether an array is symmetric, triangular, sorted, or of two or three values, and is no longer so: candidates may rest on that."""
+    values = _values(array)
+    if len(values) < 2:  # a weight that is one everywhere is no structure
+        return False
+    if len(values) <= 3 < arrays.count_of(array) // 4 and not set(_values(made)) <= set(values):
+        return True
+    corner = array[(..., *[slice(_CORNER)] * min(2, len(array.shape)))]
+    return any(holds(corner) and holds(array) and not holds(made) for holds in _STRUCTURES)
 
 
 def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
@@ -21,7 +55,8 @@ def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
         name = str(array.dtype).removeprefix("torch.")
         if name not in _TINY or 0 in tuple(array.shape):
             return array
-        return change(array, name)
+        made = change(array, name)
+        return array if made is array or _is_lost(array, made) else made
 
     return changed
 
@@ -54,10 +89,19 @@ def _signs(array: Any, name: str) -> Any:
     return -array if bool((array < 0).any()) and bool((array > 0).any()) else array
 
 
+def _places(flat: Any, count: int) -> Any:
+    """So many, at random; some may be the same."""
+    places = np.random.default_rng().integers(len(flat), size=count)
+    return arrays.like(flat, places)
+
+
 def _spike(array: Any, name: str) -> Any:
-    """One element, in a random place, is large."""
+    """One element, in a random place, is large; and one more with the other sign, where there are both."""
     made, flat = _copy(array)
-    flat[secrets.randbelow(len(flat))] *= _SPIKE[name]
+    places = _places(flat, 2)
+    flat[places[:1]] *= _SPIKE[name]
+    if bool((array < 0).any()) and bool((array > 0).any()):
+        flat[places[1:]] = -flat[places[:1]]
     return made
 
 
@@ -67,25 +111,23 @@ _ONE_OF = 1000
 def _outliers(array: Any, name: str) -> Any:
     """One element of a thousand is large: too few to be known by a look at some."""
     made, flat = _copy(array)
-    flat[secrets.randbelow(min(len(flat), _ONE_OF))::_ONE_OF] *= _SPIKE[name]
+    flat[_places(flat, -(-len(flat) // _ONE_OF))] *= _SPIKE[name]
     return made
 
 
 def _ties(array: Any, name: str) -> Any:
-    """A quarter of the elements is as another quarter."""
+    """One element of a hundred is as another one."""
     made, flat = _copy(array)
-    length = len(flat) // 4
-    if not length:
+    if len(flat) < 2:
         return array
-    first = secrets.randbelow(len(flat) - 2 * length + 1)
-    second = first + length + secrets.randbelow(len(flat) - 2 * length - first + 1)
-    flat[second:second + length] = flat[first:first + length]
+    places = _places(flat, -(-len(flat) // (_ONE_OF // 10)))
+    flat[places] = flat[(places + 1 + int(np.random.default_rng().integers(len(flat) - 1))) % len(flat)]
     return made
 
 
 def _nan(array: Any, name: str) -> Any:
     made, flat = _copy(array)
-    flat[secrets.randbelow(len(flat))] = float("nan")
+    flat[_places(flat, 1)] = float("nan")
     return made
 
 

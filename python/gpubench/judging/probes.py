@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from . import arrays, checks
 from .cell import layout
-from .contents import NUDGE, NUDGED_UNITS, nudged
+from .contents import CONTENTS, NUDGE, NUDGED_UNITS, nudged
 from .memory import Spec
 from .problem import Case, Problem, ProblemError, upcast
 from .process import slots_of
@@ -59,6 +59,15 @@ def _are_alike(one: Probe, other: Probe) -> bool:
     """Whether their inputs are the same."""
     return (sum(map(arrays.count_of, one.arrays)) >= _FEWEST_ELEMENTS and one.skeleton == other.skeleton
             and all(arrays.are_same(*pair) for pair in zip(one.arrays, other.arrays)))
+
+
+def _with_precision(output: Spec, inputs: Sequence[Spec]) -> Spec:
+    """A number of Python is as precise as the most precise of the inputs."""
+    made = {key: value for key, value in output.items() if key != "number"}
+    precisions = [name for dtype, name in checks.SHORT_NAMES.items() if any(spec["dtype"] == dtype for spec in inputs)]
+    if len(made) < len(output) and precisions and precisions[-1] != "fp64":
+        made["inside"] = precisions[-1]
+    return made
 
 
 class ProbeMaker:
@@ -121,6 +130,8 @@ class ProbeMaker:
                 probe.exact = None  # precision is judged by shown ones
                 if kind == "hidden-contents":
                     self._allow_for_sums(probe)
+                if name == "denormal":
+                    self._allow_for_zeros(probe)
                 held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
@@ -131,10 +142,21 @@ class ProbeMaker:
         Of equal ones no variance is left, by which a norm divides: what the last bits of inputs change says how much larger that makes them."""
         for which, (expected, spec) in enumerate(zip(probe.expected, probe.outputs)):
             if checks.is_float(spec["dtype"]):
-                share = min(_LARGEST_SHARE, _ROUNDINGS * checks.unit_of(spec["dtype"], self.problem.precision))
+                share = min(_LARGEST_SHARE, _ROUNDINGS * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)))
                 allowed = share * checks.root_mean_square(checks.as_float(expected, spec["dtype"])) / checks.OWN_ERRORS
                 of_equal = probe.own_error[which] * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
                 probe.own_error[which] = max(probe.own_error[which], allowed, of_equal)
+
+    def _allow_for_zeros(self, probe: Probe) -> None:
+        """Processors may take denormal numbers for zeros, as `-ffast-math` has them do."""
+        skeleton, leaves = layout.flatten(probe.tree)
+        try:
+            zeros = self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [CONTENTS["zeros"](each) for each in leaves])))[1]
+        except Trouble:
+            return
+        for which, (expected, other, spec) in enumerate(zip(probe.expected, zeros, probe.outputs)):
+            apart = checks.largest_error(other, checks.as_float(expected, spec["dtype"]), spec["dtype"])
+            probe.own_error[which] = max(probe.own_error[which], apart / checks.OWN_ERRORS)
 
     def _sensitivity(self, tree: Any, probe: Probe) -> list[float]:
         """How much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
@@ -173,14 +195,14 @@ class ProbeMaker:
     def _gives_others(self, probe: Probe) -> bool:
         """Whether the reference gives other results for the same inputs."""
         _, again = self._reference_of(probe.skeleton, probe.specs, probe.arrays)
-        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, 0.0, self.problem.precision) is not None
+        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, 0.0, self.problem.allowed_inside(spec)) is not None
                    for each, before, spec in zip(again, probe.expected, probe.outputs))
 
     def _doubts_itself(self, probe: Probe) -> bool:
         """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
         if probe.exact is None:
             return False
-        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, 0.0, self.problem.precision) is not None
+        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, 0.0, self.problem.allowed_inside(spec)) is not None
                    for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:
@@ -197,6 +219,10 @@ class ProbeMaker:
         if kind != "hidden-strides" and self.problem.compare is None:
             probe.own_error = [max(pair) for pair in zip(own_error, self._sensitivity(tree, probe))]
         return probe
+
+    def own_error(self, tree: Any) -> list[float]:
+        """What the reference is off for these inputs of a shown kind, or what their last bits change."""
+        return self._probe("", "", tree).own_error
 
     def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
         """What the reference calculates in 64 bits; None where it cannot, or would be no better."""
@@ -224,7 +250,7 @@ class ProbeMaker:
         side = self._reference
         side.place(skeleton, specs, [], 1, precise)
         side.fill(0, given)
-        self._outputs[kind] = side.describe()
+        self._outputs[kind] = [_with_precision(each, specs) for each in side.describe()]
         if not self._outputs[kind]:
             raise Trouble("type", "it returns no array")
         return self._run(skeleton, specs, given, self._outputs[kind], precise)

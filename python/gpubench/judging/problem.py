@@ -86,6 +86,10 @@ class Problem:
         return layout.unflatten(skeleton, changed)
 
 
+    def allowed_inside(self, spec: Mapping[str, Any]) -> str | None:
+        """The precision in which an output may be calculated, where that is less than its type: a number of Python has 64 bits, whatever it was calculated in."""
+        return self.precision or spec.get("inside")
+
     def complaint(self, tree: Any, outputs: Sequence[Any], specs: Sequence[Any]) -> str:
         """What the problem's own check, where it has one, says of outputs; nothing where they are right."""
         if self.compare is None:

@@ -148,10 +148,10 @@ _SMALL_BYTES = 64 << 20
 _FEWEST_CHECKED = 64
 
 
-def share_checked(bytes_of_batch: int, calls: int, on_gpu: bool) -> float:
-    """Of timed calls, by chance: all of small batches, and on a GPU of those of few calls. Who is wrong in so many calls that it is faster by it is found all the same, and
+def share_checked(bytes_of_batch: int, calls: int) -> float:
+    """Of timed calls, by chance: all of small batches, and of those of few calls. Who is wrong in so many calls that it is faster by it is found all the same, and
     looks at hundreds of calls take longer than their timing."""
-    return min(1.0, max(_SMALL_BYTES / max(bytes_of_batch, 1), _FEWEST_CHECKED / calls if on_gpu else 0.0))
+    return min(1.0, max(_SMALL_BYTES / max(bytes_of_batch, 1), _FEWEST_CHECKED / calls))
 
 
 def last_level_cache_bytes() -> int:
@@ -215,7 +215,6 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         return timed[reference], timed[candidate]
 
     def block() -> None:
-        reference_first = len(times.blocks) % 2 == 0
         inputs = [fresh() for _ in range(plan.calls)]
         before = turn(nothing, inputs)
         empty = nothing.run(empty=True)
@@ -233,15 +232,18 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
     def among_hidden() -> None:
-        inputs = [hidden[int(random.integers(len(hidden)))] if random.random() < 0.5 else fresh() for _ in range(plan.calls)]
+        share = 0.5 ** random.integers(1, 2 + int(math.log2(plan.calls)))  # down to one or none: who is right after the first unusual call is found by the one before
+        places = {int(random.integers(plan.calls)), *np.flatnonzero(random.random(plan.calls) < share)}
+        inputs = [hidden[int(random.integers(len(hidden)))] if slot in places else fresh() for slot in range(plan.calls)]
         pair(inputs, bool(random.integers(2)), False)
 
+    reference_first = len(times.blocks) % 2 == 0
     random = np.random.default_rng()
     when = random.integers(4) if hidden else 0  # 0 and 1: not in this visit
     if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
-        pair(warm_up, True, False)
+        pair(warm_up, reference_first, False)  # so that both sides rest alike before their first timed batch
         del warm_up
         candidate.is_warm = True
     if when == 2:

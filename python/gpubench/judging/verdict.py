@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Iterator
@@ -59,6 +60,14 @@ class Interval:
     high: float
 
 
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list) else value
+
+
 @dataclass
 class Result:
     """Of one candidate. What was not measured is None; `notes` say why."""
@@ -105,8 +114,8 @@ class Result:
             self.phases[name] = self.phases.get(name, 0.0) + time.monotonic() - start - inner
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+        """For JSON, which has no infinity: a number that is not finite is None."""
+        return asdict(self, dict_factory=lambda pairs: {key: _finite(value) for key, value in pairs})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Result:

@@ -45,7 +45,7 @@ def problem(path: Path) -> Any:
         _seed(seed)
         return _inputs(module.get_inputs, device)
 
-    own = {name: getattr(module, name) for name in ("contents", "tolerance", "precision") if hasattr(module, name)}
+    own = {name: getattr(module, name) for name in ("contents", "tolerance", "precision", "compare") if hasattr(module, name)}
     if device.startswith("cuda") and may_convolve_in_tf32(path):
         own.setdefault("precision", "tf32")
     facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}

@@ -144,7 +144,8 @@ class Cell:
         arguments = self.plan[0][0]
         keys, leaves = layout.flatten_result(self.function(*(self.own(arguments) if self.copies or self.accelerator is None else arguments)))
         specs = [layout.spec_of(each if layout.is_array(each) else numpy.asarray(each)) for each in leaves]
-        return [{key: value for key, value in {**spec, "keys": path}.items() if key != "strides"} for spec, path in zip(specs, keys)]
+        numbers = [{"number": True} if type(each) in (float, complex) else {} for each in leaves]
+        return [{key: value for key, value in {**spec, "keys": path, **number}.items() if key != "strides"} for spec, path, number in zip(specs, keys, numbers)]
 
 
 def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> None:
@@ -162,8 +163,10 @@ def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> N
     for path, leaf, output, spec in zip(keys, leaves, outputs, specs):
         if path != spec.get("keys", path):
             raise Mismatch("shape", f"It returns {_of_keys(path)} in place of {_of_keys(spec['keys'])}.")
-        if type(leaf) in layout.NUMBERS and type(output) is numpy.ndarray:
+        if type(output) is numpy.ndarray and (type(leaf) in layout.NUMBERS or type(leaf) is numpy.asarray(leaf).dtype.type):
             leaf = numpy.asarray(leaf)
+            if not output.shape and (leaf.dtype.kind == output.dtype.kind or {leaf.dtype.kind, output.dtype.kind} == {"i", "u"}):
+                leaf = leaf.astype(output.dtype)
         if type(leaf) not in (type(output), getattr(output.dtype, "type", None)):  # or NumPy's number of that type
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
         if leaf.dtype != output.dtype and not (spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")):
