@@ -2,7 +2,8 @@
 """Whether a candidate is right: by probes before it is timed, and in each timed call."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from .memory import NANS, Spec
 from .probes import SHOWN_PROBES, Probe
 from .problem import Problem
 from .side import Side
+from .timing import Inputs
 from .verdict import Result, Trouble
 
 _OF_CASES = ("values", "nan", "error", "check", "shape", "crash", "unwritten", "stale", "input")
 #: What goes wrong for hidden inputs alone is said of them. Whether an output is written, or new, is no matter of its contents.
-OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
+_OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
 
 
 def refuse_changes(side: Side) -> None:
@@ -46,6 +48,30 @@ def _apart(output: Any, right: Any, spec: Spec) -> tuple[float, float]:
         return checks.root_mean_square(values - exact), checks.root_mean_square(exact)
 
 
+@dataclass
+class Doubt:
+    """A call that seems wrong, and may only be as far off as the reference is for its inputs."""
+
+    trouble: Trouble
+    tree: Any
+    look: Callable[[Sequence[float]], None]  #: again, by what the reference is off there; throws Trouble
+
+
+_SETTLED = 4  #: doubts that are looked at again
+
+
+def settle(doubts: Sequence[Doubt | None], own_error: Callable[[Any], list[float]]) -> None:
+    """Looks at some of them again. `own_error`: what the reference is off for inputs. Throws Trouble."""
+    found = [each for each in doubts if each is not None]
+    for which in np.random.default_rng().permutation(len(found))[:_SETTLED]:
+        doubt = found[int(which)]
+        try:
+            known = own_error(doubt.tree)
+        except Trouble:
+            raise doubt.trouble from None
+        doubt.look(known)
+
+
 def _precision_words(worst: dict[str, Any]) -> str:
     inside = worst["inside"].upper().replace(" OR ", " or ")
     return f"{inside} inside, {worst['asked'].upper()} asked, or another formula: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
@@ -62,7 +88,7 @@ class Checker:
         """All probes, one call each. Throws Trouble."""
         worst: dict[str, Any] = {}
         apart: list[float] = []
-        # In an order of its own each time, with what is shown among what is not
+        # In an order of its own each time, with one of what is shown among what is not
         order = [*range(SHOWN_PROBES - 1), *(np.random.default_rng().permutation(len(self._probes) - SHOWN_PROBES + 1) + SHOWN_PROBES - 1)]
         for probe in (self._probes[each] for each in order):
             side.place(probe.skeleton, probe.specs, probe.outputs, 1)
@@ -73,7 +99,7 @@ class Checker:
                 side.refuse_changed_input(0, probe.arrays)
                 self.compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
             except Trouble as trouble:
-                if trouble.code in OF_HIDDEN[probe.kind]:
+                if trouble.code in _OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
                     hint = " If no input is like that, say with `contents` in the problem which to try." if probe.kind == "hidden-contents" else ""
                     raise Trouble(probe.kind, f"{words}: {trouble.text}{hint}") from None
@@ -106,6 +132,29 @@ class Checker:
             if now > _FURTHER * before > 0.0:
                 raise Trouble("precision", f"It is {now:.2g} off the reference's result (root mean square), where rounding and what it was off before explain {before:.2g}: less "
                                            "precision, or another formula.")
+
+    def compare_call(self, side: Side, slot: int, inputs: Inputs, outputs: list[Any], expected: list[Any], when: str, result: Result) -> Doubt | None:
+        """A call that is not one of the probes'. Throws Trouble, but for what may be the reference's own error for such inputs."""
+        probe = self._probes[0]
+
+        def look(own_error: Sequence[float]) -> None:
+            known = inputs.own_error or probe.own_error
+            try:
+                self.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [max(pair) for pair in zip(known, own_error or known)])
+                if not inputs.hidden:
+                    self.hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
+            except Trouble as trouble:
+                code = "hidden-contents" if inputs.hidden and trouble.code in _OF_HIDDEN["hidden-contents"] else trouble.code
+                raise Trouble(code, f"Right when it was checked, wrong {when}{inputs.hidden and ', of '}{inputs.hidden}: {trouble.text}") from None
+
+        result.calls_checked += 1
+        try:
+            look(())
+        except Trouble as trouble:
+            if trouble.code not in ("values", "precision") or inputs.hidden or self.problem.compare is not None:
+                raise
+            return Doubt(trouble, inputs.tree, look)
+        return None
 
     def _note_precision(self, probe: Probe, outputs: list[Any], worst: dict[str, Any]) -> None:
         for which, (output, expected, spec) in enumerate(zip(outputs, probe.expected, probe.outputs)):

@@ -25,7 +25,8 @@ def _is_matrix(array: Any) -> bool:
 def _values(array: Any) -> list[float]:
     """Of some elements."""
     flat = array.reshape(-1)
-    return list(arrays.namespace_of(array).unique(flat[::max(1, len(flat) // 4096)]).tolist())
+    some = flat[::max(1, len(flat) // 4096)]
+    return list(np.unique(arrays.on_host(some.double() if layout.framework_of(array) == "torch" else some)).tolist())
 
 
 #: What inputs may be by construction. Told from a corner first.

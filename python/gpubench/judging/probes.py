@@ -15,7 +15,7 @@ from .process import slots_of
 from .side import Side
 from .verdict import Trouble
 
-SHOWN_PROBES = 3  #: of the first case
+SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
 
 

@@ -19,7 +19,7 @@ from ..runs import Calibration
 from . import floor, records, timing
 from .cell import accelerator, layout
 from .cell.confine import let_be_read
-from .checking import OF_HIDDEN, Checker, refuse_changes
+from .checking import Checker, Doubt, refuse_changes, settle
 from .device import Device, trouble_of
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker, RandomReference, TooSmall
@@ -39,16 +39,6 @@ _REST_SECONDS = 0.05  #: longer than threads of OpenMP and of BLAS spin
 _RESTING = 0.1  #: of a processor's time, that is no work
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
-_SETTLED = 4  #: doubts of one visit that are looked at again
-
-
-@dataclass
-class Doubt:
-    """A timed call that seems wrong, and may only be as far off as the reference is for its inputs."""
-
-    trouble: Trouble
-    tree: Any
-    look: Callable[[Sequence[float]], None]  #: again, by what the reference is off there; throws Trouble
 
 
 @dataclass
@@ -441,41 +431,8 @@ class Trial:
             self.reference.place(probe.skeleton, probe.specs, probe.outputs, len(side.slots))
             self.reference.fill(slot, inputs.arrays, inputs.skeleton)
             timing.run_reference(self.reference)
-            doubt = self._compare(side, slot, inputs, side.outputs(slot), self.reference.outputs(slot), "while its work on the GPU is recorded", result)
-            self._settle([doubt] if doubt else [])
-
-    def _compare(self, side: Side, slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any], when: str, result: Result) -> Doubt | None:
-        """A call that is not one of the probes'. Throws Trouble, but for what may be the reference's own error for such inputs."""
-        probe = self.probes[0]
-
-        def look(own_error: Sequence[float]) -> None:
-            known = inputs.own_error or probe.own_error
-            try:
-                self.checker.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [max(pair) for pair in zip(known, own_error or known)])
-                if not inputs.hidden:
-                    self.checker.hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
-            except Trouble as trouble:
-                code = "hidden-contents" if inputs.hidden and trouble.code in OF_HIDDEN["hidden-contents"] else trouble.code
-                raise Trouble(code, f"Right when it was checked, wrong {when}{inputs.hidden and ', of '}{inputs.hidden}: {trouble.text}") from None
-
-        result.calls_checked += 1
-        try:
-            look(())
-        except Trouble as trouble:
-            if trouble.code not in ("values", "precision") or inputs.hidden or self.problem.compare is not None:
-                raise
-            return Doubt(trouble, inputs.tree, look)
-        return None
-
-    def _settle(self, doubts: Sequence[Doubt]) -> None:
-        """Looks at some of them again, beside what the reference is off there. It has other places thereafter. Throws Trouble."""
-        for which in np.random.default_rng().permutation(len(doubts))[:_SETTLED]:
-            doubt = doubts[int(which)]
-            try:
-                own_error = self._maker.own_error(doubt.tree)
-            except Trouble:
-                raise doubt.trouble from None
-            doubt.look(own_error)
+            doubt = self.checker.compare_call(side, slot, inputs, side.outputs(slot), self.reference.outputs(slot), "while its work on the GPU is recorded", result)
+            settle([doubt], self._maker.own_error)
 
     def _records_of(self, side: Side, batches: Sequence[Timed], calls: int, others: Sequence[Side] = ()) -> records.Recorded:
         """What a recorded process leaves, which is ended by that, and `others` with it, as each takes its time."""
@@ -546,7 +503,7 @@ class Trial:
             if random.random() < share:
                 side.earlier.keep(before)
                 side.refuse_changed_input(slot, inputs.arrays)
-                doubts.append(self._compare(side, slot, inputs, outputs, expected, f"in timed call {result.calls_timed + 1}", result))
+                doubts.append(self.checker.compare_call(side, slot, inputs, outputs, expected, f"in timed call {result.calls_timed + 1}", result))
             result.calls_timed += 1
             side.earlier.count()
             before[:] = outputs
@@ -557,7 +514,7 @@ class Trial:
 
         timing.take_turns(reference, side, self.nothing, plan, self._fresh, checked, times, self._hidden)
         with result.phase("compare"):
-            self._settle([each for each in doubts if each is not None])
+            settle(doubts, self._maker.own_error)  # after which the reference has other places
 
     def _fresh(self) -> timing.Inputs:
         tree = self.problem.fresh(self.problem.cases[0])
