@@ -189,15 +189,16 @@ class Contents(unittest.TestCase):
         self.assertTrue(1 <= (many != x).sum() <= 4)
         self.assertTrue(np.allclose(many[many != x], 256 * x[many != x]))
         same = CONTENTS["ties"](x)
-        self.assertTrue(20 <= (same != x).sum() <= 40)
-        self.assertTrue(x.size - 40 <= len(np.unique(same)) <= x.size - 20)
+        self.assertTrue(1 <= (same != x).sum() <= 4)
+        self.assertTrue(x.size - 4 <= len(np.unique(same)) < x.size)
 
     def test_what_inputs_are_by_construction_stays(self):
         x = RANDOM.standard_normal((100, 100), dtype=np.float32)
         symmetric, triangular, lines, signs = x + x.T, np.triu(x), np.sort(x), np.sign(x)
-        for each, broken_by in ((symmetric, ("outliers", "ties")), (triangular, ("ties",)), (lines, ("outliers", "ties")), (signs, ("large", "outliers"))):
+        for each, broken_by in ((symmetric, ("outliers", "ties")), (lines, ("outliers", "ties")), (signs, ("large", "denormal"))):
             for name in broken_by:
                 self.assertTrue(CONTENTS[name](each) is each, name)
+        self.assertTrue(any(CONTENTS["ties"](triangular) is triangular for _ in range(50)))
         self.assertTrue(CONTENTS["zeros"](lines) is lines, "no number is before another any more")
         for each in (symmetric, triangular, lines, np.ones((8, 8), np.float32)):
             self.assertFalse(CONTENTS["large"](each) is each)

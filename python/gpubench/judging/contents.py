@@ -117,11 +117,11 @@ def _outliers(array: Any, name: str) -> Any:
 
 
 def _ties(array: Any, name: str) -> Any:
-    """One element of a hundred is as another one."""
+    """One element of a thousand is as another one."""
     made, flat = _copy(array)
     if len(flat) < 2:
         return array
-    places = _places(flat, -(-len(flat) // (_ONE_OF // 10)))
+    places = _places(flat, -(-len(flat) // _ONE_OF))
     flat[places] = flat[(places + 1 + int(np.random.default_rng().integers(len(flat) - 1))) % len(flat)]
     return made
 
