@@ -97,7 +97,7 @@ class Checker:
                 side.run()
                 outputs, = side.all_outputs()
                 side.refuse_changed_input(0, probe.arrays)
-                self.compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
+                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
             except Trouble as trouble:
                 if trouble.code in _OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
@@ -121,7 +121,7 @@ class Checker:
         """How far off a result of this size is by rounding, or by what its reference is off: a tenth of the largest error, as that is of one element."""
         return max(0.1 * own, checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)) * size)
 
-    def hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any], own_error: Sequence[float] = ()) -> None:
+    def _hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any], own_error: Sequence[float] = ()) -> None:
         """A timed call is as near the reference's as those were by which it was checked; `own_error`: what the reference is off in this one, where that is known. Throws
         Trouble."""
         if self.problem.compare is not None:  # that says what will do, and may take results that differ much
@@ -140,9 +140,9 @@ class Checker:
         def look(own_error: Sequence[float]) -> None:
             known = inputs.own_error or probe.own_error
             try:
-                self.compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [max(pair) for pair in zip(known, own_error or known)])
+                self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [max(pair) for pair in zip(known, own_error or known)])
                 if not inputs.hidden:
-                    self.hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
+                    self._hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
             except Trouble as trouble:
                 code = "hidden-contents" if inputs.hidden and trouble.code in _OF_HIDDEN["hidden-contents"] else trouble.code
                 raise Trouble(code, f"Right when it was checked, wrong {when}{inputs.hidden and ', of '}{inputs.hidden}: {trouble.text}") from None
@@ -181,7 +181,7 @@ class Checker:
         if "inside" in worst and worst["error"] < 0.2:
             raise Trouble("precision", _precision_words(worst))
 
-    def compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
+    def _compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
                  own_error: Sequence[float]) -> None:
         """One call's outputs with what was expected. Throws Trouble."""
         problem = self.problem

@@ -22,6 +22,10 @@ def _is_matrix(array: Any) -> bool:
     return len(array.shape) >= 2 and array.shape[-1] == array.shape[-2] > 2
 
 
+def _is_line(array: Any) -> bool:
+    return len(array.shape) >= 1 and array.shape[-1] >= _FEWEST_SORTED
+
+
 def _values(array: Any) -> list[float]:
     """Of some elements."""
     flat = array.reshape(-1)
@@ -34,8 +38,8 @@ _STRUCTURES: tuple[Callable[[Any], bool], ...] = (
     lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()),
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).triu(x, 1) != 0).any()),
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).tril(x, -1) != 0).any()),
-    lambda x: len(x.shape) >= 1 and x.shape[-1] >= _FEWEST_SORTED and bool((x[..., 1:] >= x[..., :-1]).all()),
-    lambda x: len(x.shape) >= 1 and x.shape[-1] >= _FEWEST_SORTED and bool((x[..., 1:] > x[..., :-1]).all()))
+    lambda x: _is_line(x) and bool((x[..., 1:] >= x[..., :-1]).all()),
+    lambda x: _is_line(x) and bool((x[..., 1:] > x[..., :-1]).all()))
 
 
 def _is_lost(array: Any, made: Any) -> bool:

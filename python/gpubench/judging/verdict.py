@@ -115,7 +115,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, which has no infinity: a number that is not finite is None."""
-        return asdict(self, dict_factory=lambda pairs: {key: _finite(value) for key, value in pairs})
+        return _finite(asdict(self))  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Result:
