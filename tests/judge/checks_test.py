@@ -53,6 +53,25 @@ class Checks(unittest.TestCase):
         self.assertIsNone(difference(np.zeros(0, np.float32), np.zeros(0, np.float32)))
         self.assertIsNone(difference(np.zeros(3, np.float32), np.full(3, 1e-40, np.float32)), "denormals may be flushed")
 
+    def test_few_elements_that_jump_excuse_no_others(self):
+        x = 100 * RANDOM.standard_normal(1 << 16)
+        right = np.round(x)
+        nudged = np.round(x * (1 + 1e-5 * RANDOM.standard_normal(x.size)))
+        own = checks.OwnError.of(nudged.astype(np.float32), right, "float32")
+        self.assertEqual((own.largest, own.usual), (1.0, 0.0))
+        self.assertAlmostEqual(own.jumping, np.mean(nudged != right))
+        expected = right.astype(np.float32)
+        further = np.round(x * (1 + 1e-4 * RANDOM.standard_normal(x.size))).astype(np.float32)
+        self.assertGreater(np.mean(further != expected), 5 * own.jumping)
+        self.assertIsNone(difference(further, expected, own_error=own), "an honest one is off by more")
+        self.assertIsNotNone(difference(x.astype(np.float32), expected, own_error=own), "not rounded")
+        self.assertIsNotNone(difference(expected + 11 * (np.arange(x.size) == 5), expected, own_error=own), "none jumps so far")
+        smooth = checks.OwnError.of((x * (1 + 1e-7 * RANDOM.standard_normal(x.size))).astype(np.float32), x, "float32")
+        self.assertEqual((smooth.usual, smooth.jumping), (smooth.largest, 0.0))
+        both = own.or_more(smooth)
+        self.assertEqual((both.largest, both.usual, both.jumping), (1.0, smooth.largest, own.jumping))
+        self.assertEqual(own.at_least(2.0), checks.OwnError(2.0, 2.0, own.jumping))
+
     def test_what_agrees_at_once(self):
         x = RANDOM.standard_normal(1000, dtype=np.float32)
         for kind in (np.float16, np.float32, np.float64):
@@ -177,7 +196,7 @@ class ChecksOfTensors(unittest.TestCase):
             self.assertAlmostEqual(checks.norm_error(values, exact), checks.norm_error(*tensors), places=12)
             self.assertAlmostEqual(checks.ulp_error(values, exact, "float32"), checks.ulp_error(*tensors, "float32"), places=6)
             self.assertEqual(checks.is_spread(values, exact), checks.is_spread(*tensors))
-            self.assertAlmostEqual(checks.largest_error(values, exact, "float64"), checks.largest_error(*tensors, "float64"))
+            self.assertAlmostEqual(checks.OwnError.of(values, exact, "float64").largest, checks.OwnError.of(*tensors, "float64").largest)
         self.assertEqual(checks.difference(self.torch.tensor([1, 3]), self.torch.tensor([1, 2]), "int64", None, True).worst, 1)
 
     def test_diagnoses_and_poison(self):

@@ -2,6 +2,7 @@
 """Whether a candidate is right: by probes before it is timed, and in each timed call."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from . import arrays, checks
 from .cell import layout
+from .checks import OwnError
 from .memory import NANS, Spec
 from .probes import SHOWN_PROBES, Probe
 from .problem import Problem
@@ -54,13 +56,13 @@ class Doubt:
 
     trouble: Trouble
     tree: Any
-    look: Callable[[Sequence[float]], None]  #: again, by what the reference is off there; throws Trouble
+    look: Callable[[Sequence[OwnError]], None]  #: again, by what the reference is off there; throws Trouble
 
 
 _SETTLED = 4  #: doubts that are looked at again
 
 
-def settle(doubts: Sequence[Doubt | None], own_error: Callable[[Any], list[float]]) -> None:
+def settle(doubts: Sequence[Doubt | None], own_error: Callable[[Any], list[OwnError]]) -> None:
     """Looks at some of them again. `own_error`: what the reference is off for inputs. Throws Trouble."""
     found = [each for each in doubts if each is not None]
     for which in np.random.default_rng().permutation(len(found))[:_SETTLED]:
@@ -117,11 +119,11 @@ class Checker:
             raise Trouble("precision", _precision_words(worst))
         refuse_changes(side)
 
-    def _explained(self, spec: Spec, size: float, own: float) -> float:
-        """How far off a result of this size is by rounding, or by what its reference is off: a tenth of the largest error, as that is of one element."""
-        return max(0.1 * own, checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)) * size)
+    def _explained(self, spec: Spec, size: float, own: OwnError) -> float:
+        """How far off a result of this size is by rounding, or by what its reference is off: a tenth of the largest error, as that is of one element, or of few."""
+        return max(0.1 * own.usual, own.largest * math.sqrt(own.jumping), checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)) * size)
 
-    def _hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any], own_error: Sequence[float] = ()) -> None:
+    def _hold_to_check(self, outputs: Sequence[Any], expected: Sequence[Any], specs: Sequence[Spec], precision: dict[str, Any], own_error: Sequence[OwnError] = ()) -> None:
         """A timed call is as near the reference's as those were by which it was checked; `own_error`: what the reference is off in this one, where that is known. Throws
         Trouble."""
         if self.problem.compare is not None:  # that says what will do, and may take results that differ much
@@ -137,10 +139,10 @@ class Checker:
         """A call that is not one of the probes'. Throws Trouble, but for what may be the reference's own error for such inputs."""
         probe = self._probes[0]
 
-        def look(own_error: Sequence[float]) -> None:
+        def look(own_error: Sequence[OwnError]) -> None:
             known = inputs.own_error or probe.own_error
             try:
-                self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [max(pair) for pair in zip(known, own_error or known)])
+                self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [one.or_more(other) for one, other in zip(known, own_error or known)])
                 if not inputs.hidden:
                     self._hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
             except Trouble as trouble:
@@ -182,7 +184,7 @@ class Checker:
             raise Trouble("precision", _precision_words(worst))
 
     def _compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                 own_error: Sequence[float]) -> None:
+                 own_error: Sequence[OwnError]) -> None:
         """One call's outputs with what was expected. Throws Trouble."""
         problem = self.problem
         if problem.compare is not None:
@@ -197,7 +199,7 @@ class Checker:
         self._differences(side, slot, inputs, outputs, expected, specs, own_error)
 
     def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                     own_error: Sequence[float]) -> None:
+                     own_error: Sequence[OwnError]) -> None:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.allowed_inside(spec))
             if found:

@@ -8,6 +8,7 @@ from typing import Any, Iterator, Sequence
 
 from . import arrays, checks
 from .cell import layout
+from .checks import OwnError
 from .contents import CONTENTS, NUDGE, NUDGED_UNITS, nudged
 from .memory import Spec
 from .problem import Case, Problem, ProblemError, upcast
@@ -44,7 +45,7 @@ class Probe:
     outputs: list[Spec]
     expected: list[Any]
     exact: list[Any] | None  #: of the reference in 64 bits
-    own_error: list[float]  #: the reference's largest error against that, or what the last bits of inputs change, by output
+    own_error: list[OwnError]  #: the reference's error against that, or what the last bits of inputs change, by output
 
     def is_finite(self) -> bool:
         """Whether what is expected is finite everywhere."""
@@ -96,7 +97,7 @@ class ProbeMaker:
             self._is_random = True
             self.notes.append("The reference gives other results for the same inputs. Its precision is not judged.")
             for probe in probes:
-                probe.exact, probe.own_error = None, [0.0] * len(probe.outputs)
+                probe.exact, probe.own_error = None, [OwnError()] * len(probe.outputs)
         self._look_for_rounding_alone(probes)
         hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
@@ -144,8 +145,9 @@ class ProbeMaker:
             if checks.is_float(spec["dtype"]):
                 share = min(_LARGEST_SHARE, _ROUNDINGS * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)))
                 allowed = share * checks.root_mean_square(checks.as_float(expected, spec["dtype"])) / checks.OWN_ERRORS
-                of_equal = probe.own_error[which] * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
-                probe.own_error[which] = max(probe.own_error[which], allowed, of_equal)
+                known = probe.own_error[which]
+                of_equal = known.largest * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
+                probe.own_error[which] = known.at_least(max(allowed, of_equal))
 
     def _allow_for_zeros(self, probe: Probe) -> None:
         """Processors may take denormal numbers for zeros, as `-ffast-math` has them do."""
@@ -155,16 +157,16 @@ class ProbeMaker:
         except Trouble:
             return
         for which, (expected, other, spec) in enumerate(zip(probe.expected, zeros, probe.outputs)):
-            apart = checks.largest_error(other, checks.as_float(expected, spec["dtype"]), spec["dtype"])
-            probe.own_error[which] = max(probe.own_error[which], apart / checks.OWN_ERRORS)
+            apart = OwnError.of(other, checks.as_float(expected, spec["dtype"]), spec["dtype"]).largest
+            probe.own_error[which] = probe.own_error[which].at_least(apart / checks.OWN_ERRORS)
 
-    def _sensitivity(self, tree: Any, probe: Probe) -> list[float]:
-        """How much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
-        worst = [0.0] * len(probe.outputs)
+    def _with_sensitivity(self, tree: Any, probe: Probe) -> list[OwnError]:
+        """And how much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
+        found = probe.own_error
         for others in self._of_nudged(tree):
-            worst = [max(known, checks.largest_error(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
-                     for known, each, before, spec in zip(worst, others, probe.expected, probe.outputs)]
-        return worst
+            found = [known.or_more(OwnError.of(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
+                     for known, each, before, spec in zip(found, others, probe.expected, probe.outputs)]
+        return found
 
     def _of_nudged(self, tree: Any) -> Iterator[list[Any]]:
         """The reference's results for inputs that differ in the last bits of what they may be calculated in."""
@@ -184,25 +186,25 @@ class ProbeMaker:
         """Results that are zero but for rounding, as the mean of what was centred: no more is asked of them than what inputs are rounded to."""
         for which, spec in enumerate(probes[0].outputs):
             sizes = [float(abs(checks.as_float(each.expected[which], spec["dtype"])).max()) if arrays.count_of(each.expected[which]) else 0.0 for each in probes]
-            if not checks.is_float(spec["dtype"]) or not 0.0 < sizes[0] < 10.0 * probes[0].own_error[which]:
+            if not checks.is_float(spec["dtype"]) or not 0.0 < sizes[0] < 10.0 * probes[0].own_error[which].usual:
                 continue
             self.notes.append("The reference's result is made of rounding errors: every number as small is right.")
             for probe in probes:
                 inputs = [float(abs(checks.as_float(each, one["dtype"])).max()) for each, one in zip(probe.arrays, probe.specs)
                           if checks.is_float(one["dtype"]) and arrays.count_of(each)]
-                probe.own_error[which] = max(probe.own_error[which], 2.0**-19 * max(inputs, default=0.0))
+                probe.own_error[which] = probe.own_error[which].at_least(2.0**-19 * max(inputs, default=0.0))
 
     def _gives_others(self, probe: Probe) -> bool:
         """Whether the reference gives other results for the same inputs."""
         _, again = self._reference_of(probe.skeleton, probe.specs, probe.arrays)
-        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, 0.0, self.problem.allowed_inside(spec)) is not None
+        return any(checks.difference(each, before, spec["dtype"], self.problem.tolerance, True, OwnError(), self.problem.allowed_inside(spec)) is not None
                    for each, before, spec in zip(again, probe.expected, probe.outputs))
 
     def _doubts_itself(self, probe: Probe) -> bool:
         """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
         if probe.exact is None:
             return False
-        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, 0.0, self.problem.allowed_inside(spec)) is not None
+        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, OwnError(), self.problem.allowed_inside(spec)) is not None
                    for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:
@@ -212,15 +214,15 @@ class ProbeMaker:
         skeleton, specs, given = self._reference.arrays_of(tree)
         outputs, expected = self._reference_of(skeleton, specs, given)
         exact = self._exact(tree, outputs) if kind != "hidden-strides" else None
-        own_error = [0.0] * len(outputs)
+        own_error = [OwnError()] * len(outputs)
         if exact is not None:
-            own_error = [checks.largest_error(each, right, spec["dtype"]) for each, right, spec in zip(expected, exact, outputs)]
+            own_error = [OwnError.of(each, right, spec["dtype"]) for each, right, spec in zip(expected, exact, outputs)]
         probe = Probe(kind, name, tree, skeleton, specs, given, outputs, expected, exact, own_error)
         if kind != "hidden-strides" and self.problem.compare is None:
-            probe.own_error = [max(pair) for pair in zip(own_error, self._sensitivity(tree, probe))]
+            probe.own_error = self._with_sensitivity(tree, probe)
         return probe
 
-    def own_error(self, tree: Any) -> list[float]:
+    def own_error(self, tree: Any) -> list[OwnError]:
         """What the reference is off for these inputs of a shown kind, or what their last bits change."""
         return self._probe("", "", tree).own_error
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _core
 from . import arrays
+from .checks import OwnError
 from .verdict import Interval, Trouble
 
 
@@ -25,7 +26,7 @@ class Inputs:
     arrays: list[Any]
     skeleton: Any
     hidden: str = ""
-    own_error: Sequence[float] = ()
+    own_error: Sequence[OwnError] = ()
 
 
 Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what it returned, what was expected
