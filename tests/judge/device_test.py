@@ -25,7 +25,7 @@ from gpubench.judging.contest import Judge
 from gpubench.judging.device import Block, Device, asks_beyond_the_gpu, is_broken, trouble_of
 from gpubench.judging.process import Limits, descendants, nursery
 from gpubench.judging.records import Work
-from gpubench.judging.side import Memory
+from gpubench.judging.side import Memory, Side
 from gpubench.judging.store import Store
 
 HERE = Path(__file__).resolve().parent
@@ -94,11 +94,13 @@ class Judged(unittest.TestCase):
     @staticmethod
     @contextlib.contextmanager
     def recorded():
-        """Each batch as one kernel."""
+        """Each call of a batch as one kernel, all of the same length."""
         summed_up = records.summed_up
 
-        def of_whole_windows(work, windows, *words):
-            return summed_up([Work(*each, "kernel") for each in windows], windows, *words)
+        def of_whole_windows(work, windows, calls, *words):
+            bounds = [np.linspace(start, end, calls + 1).astype(int).tolist() for start, end in windows]
+            work = [Work(*each, "kernel") for batch in bounds for each in zip(batch, batch[1:])]
+            return summed_up(work, windows, calls, *words)
 
         with mock.patch.object(records, "library", lambda: "/nowhere.so"), mock.patch.object(records, "summed_up", of_whole_windows):
             yield
@@ -110,6 +112,30 @@ class Judged(unittest.TestCase):
         self.assertIsNotNone(result.device_excess_seconds, self.notes)
         self.assertGreater(result.device_seconds, result.reference_device_seconds)
         self.assertNotIn("recording adds", " ".join(self.notes))
+
+    def test_warm_caches_are_of_calls_whose_arrays_the_cache_holds(self):
+        class Large(FakeDevice):
+            def cache_bytes(self):
+                return 4 << 20  # half of it holds 8 calls and a result
+
+        class Small(FakeDevice):
+            def cache_bytes(self):
+                return 1 << 19
+
+        flushed, batches, usual = [], [], Side.run
+
+        def run(side, empty=False, cold=True):
+            flushed.append(cold)
+            batches.append(len(side.slots))
+            return usual(side, empty, cold)
+
+        with self.recorded(), mock.patch.object(Side, "run", run):
+            result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n", device=Large)
+            self.assertEqual(result.verdict, "right", result.text)
+            self.assertEqual({calls for calls, cold in zip(batches, flushed) if not cold}, {8})
+            self.assertGreater(result.warm_device_seconds, 0.001)
+            self.assertGreater(result.warm_device_seconds, result.reference_warm_device_seconds)
+            self.assertIsNone(self.judged("def candidate(x, y):\n    return y + x * 3\n", device=Small).warm_device_seconds)
 
     def test_the_harness_gets_more_inputs_in_turns_than_the_cache_holds(self):
         reference = """    import sys
@@ -466,6 +492,18 @@ class Records(unittest.TestCase):
     def test_one_batch_that_is_held_up_says_nothing(self):
         found = records.summed_up([kernel(1, 2), kernel(11, 12), kernel(21, 25)], [window(0, 9), window(10, 19), window(20, 29)], 1, [64], True)
         self.assertAlmostEqual(found.device_seconds, 1e-3)
+
+    def test_first_calls_warm_up(self):
+        def batch(at, first):
+            return [kernel(at, at + first), kernel(at + 5, at + 6, "copy", 64), kernel(at + 10, at + 12), kernel(at + 15, at + 16, "copy", 64)]
+
+        work = [*batch(0, 4), *batch(20, 4)]
+        windows = [window(0, 18), window(20, 38)]
+        found = records.summed_up(work, windows, 2, [64], True, 1)
+        self.assertEqual((found.calls, found.found, found.copies), (2, 4, 2))
+        self.assertAlmostEqual(found.device_seconds, 2e-3)
+        self.assertAlmostEqual(records.summed_up(work, windows, 2, [64], True).device_seconds, 3e-3)
+        self.assertIsNone(records.summed_up([*work, kernel(13, 14), kernel(33, 34)], windows, 2, [64], True, 1).device_seconds, "5 works of 2 calls")
 
     def test_work_outside_of_calls(self):
         found = records.summed_up([kernel(1, 5), kernel(9, 12)], [window(0, 7)], 1, [64], True)

@@ -16,8 +16,8 @@ from .adapters import benchmark_program, problem_of
 from .contest import Judge, candidates_of, rank, refuse_names_of_modules
 from .page import lines_of, page_of
 from .process import Limits
+from .settings import Settings
 from .store import Store
-from .trial import Settings
 from .verdict import Result
 
 _FINE, _NOT_RIGHT, _WRONG_USAGE = 0, 2, 64

@@ -23,9 +23,10 @@ from .adapters import MAX_SOURCE_BYTES, candidate_adapter, functions, problem_of
 from .adapters.c_library import files as files_beside
 from .device import asks_beyond_the_gpu, is_broken, trouble_of
 from .problem import Problem
+from .settings import Settings
 from .side import Memory, Side
 from .store import Store
-from .trial import Settings, Trial
+from .trial import Trial
 from .verdict import REASONS, Interval, Result, Trouble
 
 _CANDIDATE_SUFFIXES = (".py", ".toml")
@@ -226,7 +227,7 @@ class Judge:
             result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
             result.next_step = ""
             if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
-                result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = None
+                result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = result.warm_device_seconds = None
         finally:
             with trial.turns.beside_others() if trial.gpu is not None else contextlib.nullcontext(), result.phase("end"):
                 list(trial.starters.map(Side.close, sides))

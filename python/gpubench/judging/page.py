@@ -32,11 +32,16 @@ def speedup_of(speedup: Interval | None, tie: bool | None) -> str:
 
 
 def device_of(result: Result) -> str:
-    """The GPU's time of a call, and how many times as long the reference's is."""
+    """The GPU's time of a call, and how many times as long the reference's is; the same with warm caches."""
     if result.device_seconds is None:
         return ""
-    beside = "" if result.reference_device_seconds is None else f", {result.reference_device_seconds / result.device_seconds:.2f}x"
-    return time_of(result.device_seconds) + beside
+    def told(seconds: float, reference: float | None) -> str:
+        return time_of(seconds) + ("" if reference is None else f", {reference / seconds:.2f}x")
+
+    text = told(result.device_seconds, result.reference_device_seconds)
+    if result.warm_device_seconds is None:
+        return text
+    return f"{text}; warm {told(result.warm_device_seconds, result.reference_warm_device_seconds)}"
 
 
 def names_of(results: Sequence[Result]) -> list[str]:

@@ -92,8 +92,9 @@ class Recorded:
         return self.alone / self.calls if self.found > self.copies and self.alone > 0.0 else None
 
 
-def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool) -> Recorded:
-    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls."""
+def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: int, output_bytes: Sequence[int], copies_outputs: bool, warm_up: int = 0) -> Recorded:
+    """The copies that the harness makes are taken out: of each window the last ones of the outputs' sizes, as many as there were calls. `warm_up`: the first
+    calls of each batch, which do not count. Where calls are not told apart, as they are not of equally many works, no work is found."""
     def within(each: Work) -> int | None:
         return next((i for i, (start, end) in enumerate(windows) if start - _EDGE_NS <= each.start and each.end <= end + _EDGE_NS), None)
 
@@ -106,10 +107,14 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
         elif windows and each.end > windows[0][0]:
             outside.append(each)
     busy, alone, whole, found, copies = [], [], [], 0, 0
+    counted = calls_of_batch - warm_up
     for each_window, here in zip(windows, inside):
-        left = {size: calls_of_batch * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
+        here.sort(key=lambda one: one.start)
+        if warm_up:
+            here = [] if len(here) % calls_of_batch else here[warm_up * len(here) // calls_of_batch:]
+        left = {size: counted * list(output_bytes).count(size) for size in set(output_bytes)} if copies_outputs else {}
         kept, copied = [], []
-        for each in sorted(here, key=lambda one: one.start, reverse=True):
+        for each in reversed(here):
             if each.kind == "copy" and left.get(each.bytes, 0) > 0:
                 left[each.bytes] -= 1
                 copied.append(each)
@@ -123,7 +128,7 @@ def summed_up(work: Sequence[Work], windows: Sequence[Window], calls_of_batch: i
         alone.append(whole[-1] - busy_seconds(copied, span))
     after = (windows[0][0], max((each.end for each in work), default=0)) if windows else (0, 0)
     all_busy, all_alone, all_whole = (len(windows) * statistics.median(each or [0.0]) for each in (busy, alone, whole))
-    return Recorded(calls_of_batch * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, all_whole,
+    return Recorded(counted * len(windows), all_busy, all_alone, busy_seconds(outside, [after]), found, copies, all_whole,
                     len(windows) * min(whole, default=0.0))
 
 
@@ -186,18 +191,17 @@ class Clock:
         for name, one in (("candidate", found), ("reference", self.reference)):
             if one.device_seconds is not None and one.device_seconds + copy > 0.9 * (times.gross(name) - times.gross("empty")):
                 times.gpu_copy[name] = copy
-        self._tell_device_seconds(found, times, result)
+        result.device_seconds, result.reference_device_seconds, result.device_excess_seconds = self.device_seconds(found)
+        times.device_seconds = {name: seconds for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds))
+                                if seconds is not None}
         return found.busy / found.calls if result.device_seconds is not None else None
 
-    def _tell_device_seconds(self, found: Recorded, times: Summary, result: Result) -> None:
-        """Of both sides, as gpubench's own harness means it."""
-        result.device_seconds, result.reference_device_seconds = found.device_seconds, self.reference.device_seconds
-        if self.harness is not None and result.device_seconds is not None and result.reference_device_seconds is not None:
-            beyond = self.harness.beyond(result.reference_device_seconds, found.kernels)
-            if beyond < result.device_seconds:
-                result.device_excess_seconds = beyond
-                result.device_seconds -= beyond
-            result.reference_device_seconds = self.harness.device_seconds
-        for name, seconds in (("candidate", result.device_seconds), ("reference", result.reference_device_seconds)):
-            if seconds is not None:
-                times.device_seconds[name] = seconds
+    def device_seconds(self, found: Recorded) -> tuple[float | None, float | None, float | None]:
+        """Of a call of the candidate and of the reference, as gpubench's own harness means it, and what was taken off the candidate's."""
+        candidate, reference = found.device_seconds, self.reference.device_seconds
+        if self.harness is None or candidate is None or reference is None:
+            return candidate, reference, None
+        beyond = self.harness.beyond(reference, found.kernels)
+        if beyond >= candidate:
+            return candidate, self.harness.device_seconds, None
+        return candidate - beyond, self.harness.device_seconds, beyond

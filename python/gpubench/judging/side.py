@@ -149,8 +149,8 @@ class Side:
             self.slots[slot]["skeleton"] = skeleton
             self._placed, self._has_new_numbers = None, True
 
-    def run(self, empty: bool = False) -> Timed:
-        """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls."""
+    def run(self, empty: bool = False, cold: bool = True) -> Timed:
+        """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls. `cold`: on a GPU, with nothing of their inputs in its cache."""
         if self._has_new_numbers:
             self._prepare()
         if self._rows is not None:
@@ -160,7 +160,8 @@ class Side:
             witness = Witness(self._rows.sample(_SAMPLED_ON_HOST))
         elif self._rows is not None and self.device is not None:
             witness = GpuWitness(self.device, self._rows.sample(_SAMPLED_ELEMENTS))
-            self.device.flush()
+            if cold:
+                self.device.flush()
         timed = self.process.run(witness, b"run empty" if empty else b"run")
         if witness is not None and not empty:
             self._refuse_late(witness.sample, timed.seen)

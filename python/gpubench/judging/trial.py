@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
@@ -24,7 +23,8 @@ from .device import Device, trouble_of
 from .memory import Poison, Spec
 from .probes import Probe, ProbeMaker, RandomReference, TooSmall
 from .problem import Problem, ProblemError
-from .process import Limits, Timed, nursery
+from .process import Timed, nursery
+from .settings import Settings, stored_calibration
 from .side import Memory, Side, arrays_of
 from .turns import Turns
 from .verdict import Result, Trouble
@@ -33,40 +33,13 @@ _BATCH_BYTES = 64 << 20
 _GPU_BATCH_BYTES = 4 << 30  #: of inputs, and as much of outputs
 _GPU_BATCH_SECONDS = 0.02  #: the change of processes on a GPU takes most of a millisecond a batch
 _RECORDED_BATCHES = 5
+_WARM_CALLS = 64  #: of a batch whose inputs the cache holds
 _HARNESS_SECONDS = 0.1  #: of sampling the reference by gpubench's own harness
 _LOOKS = 4  #: more, of each round, before clocks that disagree are believed
 _REST_SECONDS = 0.05  #: longer than threads of OpenMP and of BLAS spin
 _RESTING = 0.1  #: of a processor's time, that is no work
 _HELD_SECONDS = 0.05  #: after which what a held process has launched is done
 _ROUNDS, _ROUNDS_ON_GPU = 3, 5
-
-
-@dataclass
-class Settings:
-    """How candidates are judged."""
-
-    time_budget: float = 5.0  #: seconds of timing a candidate at most, unless its rounds have too few blocks then
-    #: Processes of each side that are timed: the same program is faster in one process than in another. None: 5 on a GPU, where they start at once, else 3
-    rounds: int | None = None
-    min_blocks: int = 2  #: of each round
-    narrow: float = 0.01  #: half of the interval of the speed-up's logarithm that is enough
-    cold: bool = True
-    jobs: int = 1  #: candidates checked at once
-    records: bool = True  #: whether a process more of each side is recorded on a GPU
-    limits: Limits = field(default_factory=Limits)
-    device: Callable[[], Device] = Device  #: the GPU
-    calibration: Mapping[str, Any] | None = None  #: None: the stored one of the device
-
-
-def stored_calibration(device: str) -> tuple[Mapping[str, Any] | None, str]:
-    """The ceilings of a device in the cache, or why there are none."""
-    try:
-        text, why = _core.stored_calibration(device)
-    except _core.Error as error:
-        return None, str(error)
-    if text is not None:
-        return json.loads(text), ""
-    return None, f"there is no calibration of {device} ({why}): gpubench --calibrate --device={device} measures one"
 
 
 def _input_bytes(problem: Problem, case: Mapping[str, Any]) -> int:
@@ -102,6 +75,8 @@ class Trial:
         self.turns = Turns(self.gpu.turns_of if self.gpu is not None else self.device, self._note, 5.0 * settings.limits.seconds)
         self._injection = records.library() if self.gpu is not None and settings.records else None
         self._records: records.Clock | None = None
+        self._warm: records.Clock | None = None  #: the same of calls whose inputs the GPU's cache holds
+        self._warm_calls = 0
         self._memories: list[Memory] = []
         #: That start processes, and live as long as these: a process ends with the thread that has started it.
         self.starters = ThreadPoolExecutor(max(8, self.processes_of_candidate))
@@ -266,7 +241,7 @@ class Trial:
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
             if self._records is not None:
                 last = again()
-                batches = self._recorded_batches(last, plan.calls, lambda slot, inputs: self._check_recorded(last, slot, inputs, result))
+                warm, batches = self._all_recorded(last, plan.calls, lambda slot, inputs: self._check_recorded(last, slot, inputs, result))
                 copy = self._copy_seconds(plan)
             elif self.device == "cpu":
                 self._refuse_work_at_rest(side)
@@ -275,8 +250,10 @@ class Trial:
         times = timing.Summary(rounds, frozenset(["candidate"] if side.writes_into else []))
         if self._records is not None:
             with result.phase("records"):
-                found = self._records_of(last, batches, plan.calls, [each for each in started if each is not last])
+                found, found_warm = self._records_of(last, warm, batches, plan.calls, [each for each in started if each is not last])
             recorded = self._records.hold_against(found, copy, plan.calls, times, result)
+            if self._warm is not None:
+                result.warm_device_seconds, result.reference_warm_device_seconds, _ = self._warm.device_seconds(found_warm)
         self._sum_up(times, plan, result, recorded)
 
     def rounds(self, first: Side, again: Callable[[], Side], plan: timing.Plan, result: Result,
@@ -366,32 +343,35 @@ class Trial:
         """The reference's activity records, for its own time on the GPU, and to know whether there are any here."""
         if self.gpu is None:
             return
-        found, why = None, "this gpubench has no library for them"
+        found, found_warm, why = None, None, "this gpubench has no library for them"
         if side is not None:
             why = "the reference's process left none"
             try:
                 if side.loaded:
                     with self.turns.alone():
                         calls = self._calls_of_batch(side)
-                        batches = self._recorded_batches(side, calls)
-                    found = self._records_of(side, batches, calls)
+                        self._warm_calls = self._calls_within_cache(self.probes[0])
+                        warm, batches = self._all_recorded(side, calls)
+                    found, found_warm = self._records_of(side, warm, batches, calls)
             except Trouble as trouble:
                 why = trouble.text.removesuffix(".")
-        if found is not None and found.found:
-            self._records = records.Clock(found, self._measured_by_harness(found) if found.kernels > 0.0 else None)
+        if found is not None and found_warm is not None and found.found:
+            self._records = records.Clock(found, self._measured_by_harness(found, self._calls_beyond_cache(self.probes[0])))
+            if found_warm.device_seconds is not None:
+                self._warm = records.Clock(found_warm, self._measured_by_harness(found_warm, 1) if self._records.harness is not None else None)
         else:
             self._injection = None
             self.notes.append(f"Clocks are not held against activity records of the GPU: {why}.")
 
-    def _measured_by_harness(self, recorded: records.Recorded) -> records.Harness | None:
-        """The reference, in one of its processes. One in which that fails is given up: who knows what it left there."""
+    def _measured_by_harness(self, recorded: records.Recorded, calls: int) -> records.Harness | None:
+        """The reference with inputs of so many calls in turns, in one of its processes. One in which that fails is given up: who knows what it left there."""
         assert self.gpu is not None
         side, probe = self.references[-1], self.probes[0]
-        if not side.loaded:
+        if not side.loaded or recorded.kernels == 0.0:
             return None
         with self.turns.alone():
             try:
-                calls, inputs = self._calls_beyond_cache(probe), self._fresh()
+                inputs = self._fresh()
                 side.place(probe.skeleton, probe.specs, probe.outputs, calls)
                 for slot in range(calls):
                     side.fill(slot, inputs.arrays, inputs.skeleton)
@@ -410,8 +390,12 @@ class Trial:
         self.notes.append(f"Times on the device hold what recording adds to kernels, as gpubench's own harness does not measure the reference: {found.removesuffix('.')}.")
         return None
 
-    def _recorded_batches(self, side: Side, calls: int, check: Callable[[int, timing.Inputs], None] = lambda *_: None) -> list[Timed]:
-        """Of a recorded process. `check` gets a call of each, which nobody knows before."""
+    def _all_recorded(self, side: Side, calls: int, check: Callable[[int, timing.Inputs], None] = lambda *_: None) -> tuple[list[Timed], list[Timed]]:
+        """Batches of a recorded process whose inputs the GPU's cache holds, where it can, and then of others. `check` gets a call of each, which nobody knows before."""
+        warm = self._recorded_batches(side, self._warm_calls, check, cold=False) if self._warm_calls else []
+        return warm, self._recorded_batches(side, calls, check)
+
+    def _recorded_batches(self, side: Side, calls: int, check: Callable[[int, timing.Inputs], None], cold: bool = True) -> list[Timed]:
         probe, batches = self.probes[0], []
         side.place(probe.skeleton, probe.specs, probe.outputs, calls)
         for which in np.random.default_rng().integers(calls, size=1 + _RECORDED_BATCHES):  # the first one warms up
@@ -420,7 +404,7 @@ class Trial:
                 side.fill(slot, inputs.arrays, inputs.skeleton)
                 if slot == which:
                     checked = inputs
-            batches.append(side.run())
+            batches.append(side.run(cold=cold))
             check(int(which), checked)
         return batches[1:]
 
@@ -434,8 +418,9 @@ class Trial:
             doubt = self.checker.compare_call(side, slot, inputs, side.outputs(slot), self.reference.outputs(slot), "while its work on the GPU is recorded", result)
             settle([doubt], self._maker.own_error)
 
-    def _records_of(self, side: Side, batches: Sequence[Timed], calls: int, others: Sequence[Side] = ()) -> records.Recorded:
-        """What a recorded process leaves, which is ended by that, and `others` with it, as each takes its time."""
+    def _records_of(self, side: Side, warm: Sequence[Timed], batches: Sequence[Timed], calls: int,
+                    others: Sequence[Side] = ()) -> tuple[records.Recorded, records.Recorded]:
+        """What a recorded process leaves of its batches, and of the warm ones. It is ended by that, and `others` with it, as each takes its time."""
         with self.turns.beside_others():
             ended = [self.starters.submit(each.close) for each in others]
             side.process.end()
@@ -444,7 +429,11 @@ class Trial:
         work = records.read(f"{side.process.folder}/records")
         side.close()
         sizes = [layout.extent_bytes(spec) for spec in self.probes[0].outputs]
-        return records.summed_up(work, [each.window_ns for each in batches], calls, sizes, not side.writes_into)
+
+        def summed_up(these: Sequence[Timed], calls: int, warm_up: int = 0) -> records.Recorded:
+            return records.summed_up(work, [each.window_ns for each in these], calls, sizes, not side.writes_into, warm_up)
+
+        return summed_up(batches, calls), summed_up(warm, self._warm_calls, self._warm_calls // 2)
 
     def _copy_seconds(self, plan: timing.Plan) -> float:
         """What copying the outputs of one call takes the GPU."""
@@ -480,6 +469,14 @@ class Trial:
         assert self.gpu is not None
         bytes_of_call = max(self._call_bytes(probe), 1)
         return max(1, min(1 + math.ceil(2 * self.gpu.cache_bytes() / bytes_of_call), timing.MAX_CALLS, self._batch_bytes // bytes_of_call))
+
+    def _calls_within_cache(self, probe: Probe) -> int:
+        """So many that half of the cache holds the arrays of all, and one more result that is copied from; the first half of them brings code and addresses there.
+        0 where those are less than two."""
+        assert self.gpu is not None
+        results = floor.bytes_of(probe.expected)
+        calls = (self.gpu.cache_bytes() // 2 - results) // max(floor.bytes_of(probe.arrays) + results, 1)
+        return min(int(calls), _WARM_CALLS) if calls >= 2 else 0
 
     def _call_bytes(self, probe: Probe) -> int:
         """Of inputs and outputs; on a GPU, where each have a region, of what is more."""

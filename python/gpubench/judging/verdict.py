@@ -84,6 +84,8 @@ class Result:
     reference_seconds: float | None = None
     device_seconds: float | None = None  #: in which the GPU works for one call
     reference_device_seconds: float | None = None
+    warm_device_seconds: float | None = None  #: the same where the GPU's cache holds the inputs; None where it does not hold those of two calls
+    reference_warm_device_seconds: float | None = None
     device_excess_seconds: float | None = None  #: taken off it: what activity records show of the reference beyond gpubench's own harness; None: not known
     floor_seconds: float | None = None
     floor_share: float | None = None  #: the floor over the time
