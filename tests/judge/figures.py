@@ -53,7 +53,8 @@ def line(result):
     speedup = "-" if result.speedup is None else f"{result.speedup.value:.3f} [{result.speedup.low:.3f}, {result.speedup.high:.3f}]"
     why = f" {result.reason}: {result.text[:200]}" if result.reason else ""
     return (f"{Path(result.candidate).stem}: {result.verdict}{why} {speedup} call {us(result.seconds)} device {us(result.device_seconds)} reference "
-            f"{us(result.reference_seconds)} device {us(result.reference_device_seconds)} us, {result.seconds_taken:.1f} s")
+            f"{us(result.reference_seconds)} device {us(result.reference_device_seconds)}, warm {us(result.warm_device_seconds)} and "
+            f"{us(result.reference_warm_device_seconds)} us, {result.seconds_taken:.1f} s")
 
 
 SOFTMAX = """import torch
@@ -298,7 +299,9 @@ def inputs(random):
                     times.append(by_state[state])
         judged = [each.device_seconds for each in results]
         off = {state: statistics.median(judged) / statistics.median(seconds) - 1 for state, seconds in by_regime.items()}
-        say("regime", operation=name, judge=judged, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
+        judge_warm = [each.warm_device_seconds for each in results if each.warm_device_seconds is not None]
+        off["warm"] = statistics.median(judge_warm) / statistics.median(by_regime["warm"]) - 1 if judge_warm else None
+        say("regime", operation=name, judge=judged, judge_warm=judge_warm, **by_regime, off=off, reference=[each.reference_device_seconds for each in results],
             excess=[each.device_excess_seconds for each in results])
 
 
