@@ -35,6 +35,7 @@ def device_of(result: Result) -> str:
     """The GPU's time of a call, and how many times as long the reference's is; the same with warm caches."""
     if result.device_seconds is None:
         return ""
+
     def told(seconds: float, reference: float | None) -> str:
         return time_of(seconds) + ("" if reference is None else f", {reference / seconds:.2f}x")
 
