@@ -81,7 +81,7 @@ def chart_of(results: Sequence[Result]) -> dict[str, Any]:
               for name, each in timed if each.speedup is not None]
     across: dict[str, Any] = ({"field": "share", "type": "quantitative", "title": "share of the floor's speed, %", "scale": {"zero": True}} if has_floor else
                               {"field": "candidate", "type": "nominal", "title": None, "sort": "-y"})
-    up = {"type": "quantitative", "title": "speed-up over the reference", "scale": {"type": "log"}}
+    up = {"type": "quantitative", "title": "speed-up over the reference", "scale": {"type": "log", "nice": False, "padding": 12}}
     color = {"field": "verdict", "type": "nominal", "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())}, "legend": None}
     tooltip = [{"field": name, "type": "nominal"} for name in ("candidate", "time")] + [
         {"field": name, "type": "quantitative", "format": ".4g"} for name in ("speedup", "low", "high", "share")]
