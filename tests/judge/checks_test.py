@@ -68,6 +68,10 @@ class Checks(unittest.TestCase):
         self.assertIsNotNone(difference(expected + 11 * (np.arange(x.size) == 5), expected, own_error=own), "none jumps so far")
         smooth = checks.OwnError.of((x * (1 + 1e-7 * RANDOM.standard_normal(x.size))).astype(np.float32), x, "float32")
         self.assertEqual((smooth.usual, smooth.jumping), (smooth.largest, 0.0))
+        self.assertFalse(smooth.may_jump(1, 100))
+        self.assertEqual([checks.OwnError(1.0, 0.0, 1e-6).may_jump(each, 100) for each in (1, 2)], [True, False], "one of few may")
+        self.assertEqual(smooth.with_jumps_of(own).jumping, own.jumping)
+        self.assertEqual(own.with_jumps_of(smooth), own)
         both = own.or_more(smooth)
         self.assertEqual((both.largest, both.usual, both.jumping), (1.0, smooth.largest, own.jumping))
         self.assertEqual(own.at_least(2.0), checks.OwnError(2.0, 2.0, own.jumping))
@@ -85,6 +89,10 @@ class Checks(unittest.TestCase):
                 self.assertFalse(checks.agrees_at_once(b, b, 0.02, 0.0, 0.0), "the slow way says")
         self.assertFalse(checks.agrees_at_once(np.zeros(3, np.float32), np.full(3, 1e-40, np.float32), 1e-4, 0.0, 0.0))
         self.assertTrue(checks.agrees_at_once(np.zeros(3, np.float32), np.full(3, 1e-9, np.float32), 0.0, 1e-6, 0.0))
+
+    def test_the_worst_of_elements_with_nan_is_one(self):
+        found = difference(np.float32([np.inf, 1, np.nan]), np.float32([1, 1, 1]))
+        self.assertEqual((found.worst, found.has_new_nan), (2, True))
 
     def test_what_differs(self):
         x = RANDOM.standard_normal(100, dtype=np.float32)

@@ -212,15 +212,15 @@ class Contents(unittest.TestCase):
 
     def test_the_last_bits(self):
         for x in (np.float32([0.1, -3, 0]), np.float64([0.1, -3, 0])):
-            moved = nudged(x)
+            moved = nudged(x, 2)
             self.assertEqual(moved.dtype, x.dtype)
             self.assertTrue((moved[:2] != x[:2]).all() and moved[2] == 0)
             self.assertLess(float(abs(moved / np.where(x, x, 1) - np.sign(abs(x))).max()), 20 * np.finfo(x.dtype).eps)
         x = np.float32([1, -3])
-        self.assertAlmostEqual(float(abs(nudged(x, step=checks.rounding_of("tf32")) / x - 1).max()), 2.0**-11, places=6)
+        self.assertAlmostEqual(float(abs(nudged(x, 2, step=checks.rounding_of("tf32")) / x - 1).max()), 2.0**-11, places=6)
         self.assertEqual(checks.rounding_of(None), 0.0)
         whole = np.arange(3)
-        self.assertIs(nudged(whole), whole)
+        self.assertIs(nudged(whole, 2), whole)
 
     def test_64_bits(self):
         x = np.float32([0.1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import arrays, checks
 from .cell import layout
-from .checks import OwnError
+from .checks import Earlier, OwnError
 from .memory import NANS, Spec
 from .probes import SHOWN_PROBES, Probe
 from .problem import Problem
@@ -99,7 +99,7 @@ class Checker:
                 side.run()
                 outputs, = side.all_outputs()
                 side.refuse_changed_input(0, probe.arrays)
-                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error)
+                self._compare(side, 0, probe.tree, probe.arrays, outputs, probe.expected, probe.outputs, probe.own_error, side.earlier)
             except Trouble as trouble:
                 if trouble.code in _OF_HIDDEN[probe.kind]:
                     words = f"Right for what the problem shows, wrong for {probe.kind.replace('-', ' ')} '{probe.name}'"
@@ -142,7 +142,9 @@ class Checker:
         def look(own_error: Sequence[OwnError]) -> None:
             known = inputs.own_error or probe.own_error
             try:
-                self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [one.or_more(other) for one, other in zip(known, own_error or known)])
+                earlier = Earlier() if own_error else side.earlier  # which has this call by then
+                self._compare(side, slot, inputs.tree, inputs.arrays, outputs, expected, probe.outputs, [one.or_more(other) for one, other in zip(known, own_error or known)],
+                              earlier)
                 if not inputs.hidden:
                     self._hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
             except Trouble as trouble:
@@ -184,7 +186,7 @@ class Checker:
             raise Trouble("precision", _precision_words(worst))
 
     def _compare(self, side: Side, slot: int, tree: Any, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                 own_error: Sequence[OwnError]) -> None:
+                 own_error: Sequence[OwnError], earlier: Earlier) -> None:
         """One call's outputs with what was expected. Throws Trouble."""
         problem = self.problem
         if problem.compare is not None:
@@ -194,16 +196,16 @@ class Checker:
             wrong = problem.complaint(tree, outputs, specs)
             if not wrong:
                 return
-            self._differences(side, slot, inputs, outputs, expected, specs, own_error)
+            self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
             raise Trouble("check", f"The problem's own check says: {wrong[:300]}")
-        self._differences(side, slot, inputs, outputs, expected, specs, own_error)
+        self._differences(side, slot, inputs, outputs, expected, specs, own_error, earlier)
 
     def _differences(self, side: Side, slot: int, inputs: Sequence[Any], outputs: list[Any], expected: list[Any], specs: list[Spec],
-                     own_error: Sequence[OwnError]) -> None:
+                     own_error: Sequence[OwnError], earlier: Earlier) -> None:
         for which, (output, right, spec) in enumerate(zip(outputs, expected, specs)):
             found = checks.difference(output, right, spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own_error[which], self.problem.allowed_inside(spec))
             if found:
-                trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, side.earlier.age(which, output))
+                trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, earlier.age(which, output))
                 of_which = f"Output {which}: " if len(specs) > 1 else ""
                 others = trouble.code == "values" and self.problem.compare is None and not checks.is_float(spec["dtype"])
                 hint = " If other results are right too, as where there are ties, say so with `compare` in the problem." if others else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Sequence
 
 import numpy as np
@@ -59,8 +59,8 @@ class Difference:
 
 
 OWN_ERRORS = 10.0  #: of the reference are allowed
-_GAP = 5  #: powers of two, between errors of elements that jump and those of others
-_ROUNDINGS = 32  #: in the last place of a usual element are no jumps
+_GAP = 4  #: powers of two, between errors of elements that jump and those of others
+_ROUNDINGS = 4  #: of a usual element are no jumps
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,17 @@ class OwnError:
                     return cls(largest, float(errors[powers < upper].max()), jumping)
         return cls(largest, largest)
 
-    @property
-    def allowed_to_jump(self) -> float:
-        """The share of elements that may: an honest result may be 30 times further off, for it may add in another order; a narrow type is not off by so much."""
-        return max(3.0 * self.jumping, min(100.0 * self.jumping, 0.1))
+    def may_jump(self, elements: int, of: int) -> bool:
+        """Whether so many may: an honest result may be 30 times further off, for it may add in another order; a narrow type is not off by so much."""
+        return self.jumping > 0.0 and elements <= max(1.0, max(3.0 * self.jumping, min(100.0 * self.jumping, 0.1)) * of)
 
     def or_more(self, other: OwnError) -> OwnError:
         """What either allows."""
         return OwnError(max(self.largest, other.largest), max(self.usual, other.usual), max(self.jumping, other.jumping))
+
+    def with_jumps_of(self, other: OwnError) -> OwnError:
+        """As of inputs that are alike: few jump, so that they are not seen with all of them."""
+        return replace(self, largest=max(self.largest, other.largest), jumping=max(self.jumping, other.jumping)) if other.jumping else self
 
     def at_least(self, error: float) -> OwnError:
         """Of every element."""
@@ -138,13 +141,14 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
         if nan_equal:
             same = same | (xp.isnan(a) & xp.isnan(e))
         bad = ~same & ~(excess <= 0)
-        if own_error.jumping and int(bad.sum()) <= own_error.allowed_to_jump * count:
+        if own_error.may_jump(int(bad.sum()), count):
             bad = bad & ~(excess <= OWN_ERRORS * (own_error.largest - own_error.usual))
     if not bad.any():
         return None
-    order = xp.where(bad, xp.where(xp.isfinite(excess), excess, np.inf), -np.inf)
-    worst = int(xp.argmax(order))
-    return Difference(int(bad.sum()), count, worst, a.reshape(-1)[worst].item(), e.reshape(-1)[worst].item(), bool((xp.isnan(a) & ~xp.isnan(e)).any()))
+    new_nan = xp.isnan(a) & ~xp.isnan(e)
+    has_new_nan = bool(new_nan.any())
+    worst = int(xp.argmax(new_nan * 1 if has_new_nan else xp.where(bad, xp.where(xp.isfinite(excess), excess, np.inf), -np.inf)))
+    return Difference(int(bad.sum()), count, worst, a.reshape(-1)[worst].item(), e.reshape(-1)[worst].item(), has_new_nan)
 
 
 def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute: float, own_error: float) -> bool:

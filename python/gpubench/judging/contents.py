@@ -154,13 +154,13 @@ NUDGED_UNITS = 32  #: halves of a unit in the last place, as a sum of some hundr
 NUDGE = {"float32": NUDGED_UNITS * 2.0**-24, "float64": NUDGED_UNITS * 2.0**-53}
 
 
-def nudged(array: Any, together: bool = False, step: float = 0.0) -> Any:
-    """Each element moved by its last bits, or by a larger step, up or down: what that changes in a result, rounding changes as well. `together`: alike along
-    all axes but the first two, as roundings of equal sums are."""
+def nudged(array: Any, own_axes: int, step: float = 0.0) -> Any:
+    """Each element moved by its last bits, or by a larger step, up or down: what that changes in a result, rounding changes as well. `own_axes`: the first ones, along which
+    that is drawn anew. Two are as roundings of equal sums are, none as those of sums of positive numbers."""
     name = str(array.dtype).removeprefix("torch.")
     if name not in NUDGE or 0 in tuple(array.shape):
         return array
-    shape = tuple(size if axis < 2 or not together else 1 for axis, size in enumerate(array.shape))
+    shape = tuple(size if axis < own_axes else 1 for axis, size in enumerate(array.shape))
     if layout.framework_of(array) == "torch":
         return array * (1.0 + max(NUDGE[name], step) * array.new_empty(shape).uniform_(-1.0, 1.0).sign())
     return array * (1.0 + max(NUDGE[name], step) * np.random.default_rng().choice((-1.0, 1.0), shape)).astype(array.dtype)

@@ -20,6 +20,9 @@ SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
 
 
+_ALL_AXES = 64
+
+
 class TooSmall(Exception):
     """The memory for outputs does not hold those of one call."""
 
@@ -80,6 +83,7 @@ class ProbeMaker:
         self._max_bytes = max_bytes  #: of what hidden ones hold together
         self.notes: list[str] = []
         self._outputs: dict[str, list[Spec]] = {}  #: by what is given
+        self._jumps: list[OwnError] = []  #: of the case that is timed, by output
         self._is_random = bool(problem.reference_facts.get("reseed"))  #: random numbers of 64 bits are others
 
     def make(self) -> list[Probe]:
@@ -98,6 +102,7 @@ class ProbeMaker:
             self.notes.append("The reference gives other results for the same inputs. Its precision is not judged.")
             for probe in probes:
                 probe.exact, probe.own_error = None, [OwnError()] * len(probe.outputs)
+        self._pool_jumps(probes)
         self._look_for_rounding_alone(probes)
         hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
@@ -129,6 +134,7 @@ class ProbeMaker:
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
             else:
                 probe.exact = None  # precision is judged by shown ones
+                self._take_jumps(probe)
                 if kind == "hidden-contents":
                     self._allow_for_sums(probe)
                 if name == "denormal":
@@ -136,6 +142,17 @@ class ProbeMaker:
                 held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
+
+    def _pool_jumps(self, shown: Sequence[Probe]) -> None:
+        """Of the case that is timed: what jumps with one of its inputs may with all."""
+        for probe in shown[:SHOWN_PROBES]:
+            self._jumps = [known.with_jumps_of(own) for known, own in zip(self._jumps or [OwnError()] * len(probe.outputs), probe.own_error)]
+        for probe in shown:
+            self._take_jumps(probe)
+
+    def _take_jumps(self, probe: Probe) -> None:
+        if len(probe.own_error) == len(self._jumps):
+            probe.own_error = [own.with_jumps_of(jumps) for own, jumps in zip(probe.own_error, self._jumps)]
 
     def _allow_for_sums(self, probe: Probe) -> None:
         """Hidden contents are there for what is plainly wrong; how precise a candidate is, shown ones tell. A sum of little after much, or of equal numbers, is off by all
@@ -163,24 +180,25 @@ class ProbeMaker:
     def _with_sensitivity(self, tree: Any, probe: Probe) -> list[OwnError]:
         """And how much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
         found = probe.own_error
-        for others in self._of_nudged(tree):
-            found = [known.or_more(OwnError.of(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
-                     for known, each, before, spec in zip(found, others, probe.expected, probe.outputs)]
+        for own_axes, take in ((_ALL_AXES, OwnError.or_more), (2, OwnError.or_more), (0, OwnError.with_jumps_of)):  # a product of many would drift by the last
+            for others in self._of_nudged(tree, own_axes):
+                found = [take(known, OwnError.of(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
+                         for known, each, before, spec in zip(found, others, probe.expected, probe.outputs)]
         return found
 
-    def _of_nudged(self, tree: Any) -> Iterator[list[Any]]:
+    def _of_nudged(self, tree: Any, *own_axes: int) -> Iterator[list[Any]]:
         """The reference's results for inputs that differ in the last bits of what they may be calculated in."""
         skeleton, leaves = layout.flatten(tree)
         step = checks.rounding_of(self.problem.precision)
-        for together in (False, True):
+        for axes in own_axes:
             try:
-                yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, together, step) for each in leaves])))[1]
+                yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, axes, step) for each in leaves])))[1]
             except Trouble:
                 continue
 
     def _takes_rounding(self, tree: Any, outputs: list[Spec]) -> bool:
         """Whether the problem's own check does: one with an absolute tolerance may not, where numbers are larger than it was made for."""
-        return self.problem.compare is None or not any(self.problem.complaint(tree, each, outputs) for each in self._of_nudged(tree))
+        return self.problem.compare is None or not any(self.problem.complaint(tree, each, outputs) for each in self._of_nudged(tree, _ALL_AXES, 2))
 
     def _look_for_rounding_alone(self, probes: list[Probe]) -> None:
         """Results that are zero but for rounding, as the mean of what was centred: no more is asked of them than what inputs are rounded to."""
@@ -204,8 +222,9 @@ class ProbeMaker:
         """Whether the reference is beyond the tolerance from what it calculates in 64 bits."""
         if probe.exact is None:
             return False
-        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, OwnError(), self.problem.allowed_inside(spec)) is not None
-                   for each, exact, spec in zip(probe.expected, probe.exact, probe.outputs) if spec["dtype"] in ("float32", "float16"))
+        jumps = self._jumps if len(self._jumps) == len(probe.outputs) else [OwnError()] * len(probe.outputs)
+        return any(checks.difference(each, arrays.cast(exact, each), spec["dtype"], self.problem.tolerance, self.problem.nan_equal, own, self.problem.allowed_inside(spec)) is not None
+                   for each, exact, spec, own in zip(probe.expected, probe.exact, probe.outputs, jumps) if spec["dtype"] in ("float32", "float16"))
 
     def _drop(self, kind: str, name: str, why: str) -> None:
         self.notes.append(f"Not tried with {kind.replace('-', ' ')} '{name}': {why.removesuffix('.')}.")
@@ -223,8 +242,10 @@ class ProbeMaker:
         return probe
 
     def own_error(self, tree: Any) -> list[OwnError]:
-        """What the reference is off for these inputs of a shown kind, or what their last bits change."""
-        return self._probe("", "", tree).own_error
+        """What the reference is off for these inputs of the case that is timed, or what their last bits change."""
+        probe = self._probe("", "", tree)
+        self._take_jumps(probe)
+        return probe.own_error
 
     def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
         """What the reference calculates in 64 bits; None where it cannot, or would be no better."""
