@@ -94,8 +94,6 @@ def _address(array: Any) -> int:
 class _Call:
     """The function over arrays; it writes into the outputs that it is given."""
 
-    writes_into = True
-
     def __init__(self, function: Any, found: dict[str, Any], parameters: list[str]):
         self._function = function
         self._checks = found.get("returns") == "int"

@@ -40,7 +40,8 @@ class Cell:
         self.prepared: Plan = ()  # the same, unless somebody has changed it
         self.input_specs: list[dict[str, Any]] = []
         self.output_specs: list[dict[str, Any]] = []
-        self.mutable = self.copies = self.widens = False
+        self.mutable = self.copies = self.widens = self.writes_into = False
+        self.state: tuple[Any, ...] = ()
         self.before: Any = {}
         self.hooks_before: set[str] = set()
 
@@ -86,6 +87,7 @@ class Cell:
             return
         self.function = loading.module_at(request["adapter"], "adapter").load(request["file"], request["facts"])
         self.widens = bool(request["facts"].get("checks_itself"))
+        self.writes_into = os.path.basename(request["adapter"]) == "c_library.py"
 
     def arguments(self, slot: dict[str, Any]) -> tuple[Any, ...]:
         arrays = [self.view(self.inputs, spec) for spec in slot["inputs"]]
@@ -99,11 +101,16 @@ class Cell:
         self.input_specs = request["slots"][0]["inputs"]
         self.output_specs = [{**spec, "widens": self.widens} for spec in request["slots"][0]["outputs"]]
         self.copies = self.accelerator is None and (self.mutable or any("device" in spec for spec in self.input_specs))
+        self.state = self.how_calls_are_made()
         self.finish()
+
+    def how_calls_are_made(self) -> tuple[Any, ...]:
+        """As `prepare` has left it."""
+        return self.function, self.mutable, self.copies, self.widens, self.writes_into, json.dumps([self.input_specs, self.output_specs])
 
     def run(self) -> None:
         function = self.function
-        if getattr(function, "writes_into", False):
+        if self.writes_into:
             for arguments, outputs in self.plan:
                 function(self.own(arguments) if self.copies else arguments, outputs)
             self.finish()
@@ -129,7 +136,8 @@ class Cell:
 
     def changes(self, request: dict[str, Any]) -> list[str]:
         """What the candidate has replaced in this process."""
-        return [*(["the harness.plan"] if self.plan is not self.prepared else []), *audit.changes(self.before, self.hooks_before)][:10]
+        state = self.plan is not self.prepared or self.state != self.how_calls_are_made()
+        return [*(["how the harness calls it"] if state else []), *audit.changes(self.before, self.hooks_before)][:10]
 
     def harness_seconds(self, request: dict[str, Any]) -> float | str:
         """Of calls with the inputs of all places in turns, by gpubench's own harness, or why there are none. Only the reference is asked this."""
