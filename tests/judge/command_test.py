@@ -172,6 +172,16 @@ def check_implementation(data, output):
                      "def compare(inputs, outputs):\n    return True\n",
                      "`compare` of problem is to return what is wrong as a text, or an empty one, and returns 'True'")
 
+    def test_a_check_that_takes_nan_or_zeros(self):
+        problem = "import numpy as np\n\ndef reference(x):\n    return x * 2\n\ndef inputs(random):\n    return random.random(50)\n\ndef compare(inputs, output):\n    return "
+        nan, zeros = (self.put(f"{name}.py", f"def candidate(x):\n    return x * {name} + x[0] * 1e-9\n") for name in ("float('nan')", "0"))
+        results, notes = quickly(self.put("problem.py", problem + "'wrong' if (abs(output - 2 * inputs[0]) > 1e-3).any() else ''\n"), nan, zeros)
+        self.assertEqual([each.reason for each in results], ["nan", "values"])
+        self.assertIn("The problem's own check takes NaN for right: the judge refuses it where the reference has numbers.", notes)
+        results, notes = quickly(self.put("problem.py", problem + "'' if (output < 3).all() else 'wrong'\n"), nan, zeros)
+        self.assertEqual([each.reason for each in results], ["nan", None])
+        self.assertIn("The problem's own check takes zeros for right.", notes)
+
     def test_random_results_are_checked_by_hidden_cases_too(self):
         problem = self.put("problem.py", "import numpy\n\ndef reference(x):\n    return x + numpy.random.random(x.shape)\n\ndef inputs(random, n=50):\n    return random.random(n)\n\n"
                                          "def compare(inputs, outputs):\n    x, = inputs\n    return '' if ((outputs >= x) & (outputs <= x + 1)).all() else 'out of bounds'\n\n"

@@ -35,6 +35,13 @@ def copied(array: Any) -> Any:
     return np.array(array) if layout.framework_of(array) == "numpy" else array.clone()
 
 
+def filled(array: Any, value: float) -> Any:
+    """One like it, with this value everywhere."""
+    made = copied(array)
+    made[...] = value
+    return made
+
+
 def bits(array: Any) -> Any:
     """Elements as whole numbers; those of 16 bytes as two."""
     size = min(itemsize_of(array), 8)

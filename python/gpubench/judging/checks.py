@@ -145,10 +145,15 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
             bad = bad & ~(excess <= OWN_ERRORS * (own_error.largest - own_error.usual))
     if not bad.any():
         return None
-    new_nan = xp.isnan(a) & ~xp.isnan(e)
-    has_new_nan = bool(new_nan.any())
-    worst = int(xp.argmax(new_nan * 1 if has_new_nan else xp.where(bad, xp.where(xp.isfinite(excess), excess, np.inf), -np.inf)))
-    return Difference(int(bad.sum()), count, worst, a.reshape(-1)[worst].item(), e.reshape(-1)[worst].item(), has_new_nan)
+    has_new = has_new_nan(a, e)
+    worst = int(xp.argmax((xp.isnan(a) & ~xp.isnan(e)) * 1 if has_new else xp.where(bad, xp.where(xp.isfinite(excess), excess, np.inf), -np.inf)))
+    return Difference(int(bad.sum()), count, worst, a.reshape(-1)[worst].item(), e.reshape(-1)[worst].item(), has_new)
+
+
+def has_new_nan(actual: Any, expected: Any) -> bool:
+    """Whether there is NaN where a number is expected."""
+    xp = arrays.namespace_of(actual)
+    return bool((xp.isnan(actual) & ~xp.isnan(expected)).any())
 
 
 def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute: float, own_error: float) -> bool:

@@ -96,6 +96,7 @@ class Trial:
                             for each in self.probes if each.kind == "hidden-contents"]
             self._try_what_the_problem_says()
             self.checker = Checker(problem, self.probes)
+            self.notes += self.checker.notes
             self._record_reference(recorded)
         except BaseException:
             self.close()
