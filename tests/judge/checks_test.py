@@ -4,6 +4,7 @@
 import math
 import sys
 import unittest
+from dataclasses import replace
 
 try:
     import numpy as np
@@ -74,7 +75,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(own.with_jumps_of(smooth), own)
         both = own.or_more(smooth)
         self.assertEqual((both.largest, both.usual, both.jumping), (1.0, smooth.largest, own.jumping))
-        self.assertEqual(own.at_least(2.0), checks.OwnError(2.0, 2.0, own.jumping))
+        self.assertEqual(own.at_least(2.0), replace(own, largest=2.0, usual=2.0, rms=2.0))
 
     def test_what_agrees_at_once(self):
         x = RANDOM.standard_normal(1000, dtype=np.float32)

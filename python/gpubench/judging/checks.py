@@ -60,6 +60,10 @@ class Difference:
 
 OWN_ERRORS = 10.0  #: of the reference are allowed
 _GAP = 4  #: powers of two, between errors of elements that jump and those of others
+_LARGE = 0.05  #: of the root mean square of a result
+_OWN_RMS = 3.0  #: times the reference's own: it is told with more than the last bits of inputs, so an honest result is hardly further off
+_NEAR_TIES = 1e-3
+_HUGE, _FEWEST_OF_A_KIND, _OF_A_FEW, _SAMPLED = 1e4, 32, 1e-3, 1 << 16
 _ROUNDINGS = 4  #: of a usual element are no jumps
 
 
@@ -71,6 +75,9 @@ class OwnError:
     largest: float = 0.0
     usual: float = 0.0  #: of all that do not jump; the largest where none does
     jumping: float = 0.0  #: the share of those that do
+    rms: float = 0.0  #: root mean square of all
+    scale: float = 1.0  #: what a tolerance takes for the size of results, over their root mean square: less where a few are huge
+    is_large: bool = False  #: whether what it allows of each element is no longer small beside the result: then no more is allowed of all together, either
 
     @classmethod
     def of(cls, actual: Any, exact: Any, dtype: str) -> OwnError:
@@ -83,17 +90,20 @@ class OwnError:
             errors = errors[xp.isfinite(errors)]
             count = arrays.count_of(errors)
             largest = float(errors.max()) if count else 0.0
-            smallest = _ROUNDINGS * unit_of(dtype, None) * root_mean_square(exact)
+            size, rms = root_mean_square(exact), root_mean_square(errors)
+            smallest = _ROUNDINGS * unit_of(dtype, None) * size
+            evenly = cls(largest, largest, 0.0, rms, is_large=OWN_ERRORS * largest > _LARGE * size)
             if largest <= 2.0**_GAP * smallest or not smallest:
-                return cls(largest, largest)
+                return evenly
             powers = xp.log2(errors.clip(smallest, largest) / smallest)
             found = xp.bincount(powers.astype(np.int64) if xp is np else powers.long())
             there = [int(each) for each in xp.nonzero(found)[0 if xp is np else slice(None)]]
             for lower, upper in zip(there, there[1:]):
                 jumping = int(found[upper:].sum()) / count
                 if upper - lower > _GAP and jumping < 0.5:
-                    return cls(largest, float(errors[powers < upper].max()), jumping)
-        return cls(largest, largest)
+                    usual = float(errors[powers < upper].max())
+                    return cls(largest, usual, jumping, rms, is_large=OWN_ERRORS * usual > _LARGE * size)
+        return evenly
 
     def may_jump(self, elements: int, of: int) -> bool:
         """Whether so many may: an honest result may be 30 times further off, for it may add in another order; a narrow type is not off by so much."""
@@ -101,15 +111,20 @@ class OwnError:
 
     def or_more(self, other: OwnError) -> OwnError:
         """What either allows."""
-        return OwnError(max(self.largest, other.largest), max(self.usual, other.usual), max(self.jumping, other.jumping))
+        return OwnError(max(self.largest, other.largest), max(self.usual, other.usual), max(self.jumping, other.jumping), max(self.rms, other.rms),
+                        min(self.scale, other.scale), self.is_large or other.is_large)
 
     def with_jumps_of(self, other: OwnError) -> OwnError:
         """As of inputs that are alike: few jump, so that they are not seen with all of them."""
-        return replace(self, largest=max(self.largest, other.largest), jumping=max(self.jumping, other.jumping)) if other.jumping else self
+        return replace(self, largest=max(self.largest, other.largest), jumping=max(self.jumping, other.jumping), rms=max(self.rms, other.rms)) if other.jumping else self
+
+    def as_jumps(self) -> OwnError:
+        """Of a reference that gives its inputs as they are, in another order or where a condition holds: an honest result has the same ones but for near ties."""
+        return OwnError(self.largest, 0.0, _NEAR_TIES, self.rms) if self.is_large else self
 
     def at_least(self, error: float) -> OwnError:
         """Of every element."""
-        return self.or_more(OwnError(error, error))
+        return self.or_more(OwnError(error, error, 0.0, error))
 
 
 def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, float] | None, nan_equal: bool,
@@ -128,11 +143,11 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
         worst = int(xp.argmax(bad * 1))
         return Difference(int(bad.sum()), count, worst, actual.reshape(-1)[worst].item(), expected.reshape(-1)[worst].item(), False)
     relative, absolute = tolerance if tolerance is not None else (max(_TOLERANCE.get(dtype, 0.1), _TOLERANCE_OF_ALLOWED.get(allowed_inside or "", 0.0)), 0.0)
-    if agrees_at_once(actual, expected, relative if tolerance is None else 0.0, absolute, own_error.usual):
+    if not own_error.is_large and agrees_at_once(actual, expected, relative * own_error.scale if tolerance is None else 0.0, absolute, own_error.usual):
         return None
     a, e = as_float(actual, dtype), as_float(expected, dtype)
     with np.errstate(all="ignore"):
-        scale = root_mean_square(e)
+        scale = root_mean_square(e) * own_error.scale
         if tolerance is None:
             absolute = relative * scale
         allowed = absolute + relative * xp.abs(e) + (OWN_ERRORS * own_error.usual + 64 * _SMALLEST_NORMAL.get(dtype, 0.0))
@@ -143,6 +158,9 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
         bad = ~same & ~(excess <= 0)
         if own_error.may_jump(int(bad.sum()), count):
             bad = bad & ~(excess <= OWN_ERRORS * (own_error.largest - own_error.usual))
+        of_all = absolute + relative * scale + _OWN_RMS * own_error.rms
+        if own_error.is_large and root_mean_square(a - e) > of_all and not bad.any():
+            bad = xp.abs(a - e) > of_all
     if not bad.any():
         return None
     has_new = has_new_nan(a, e)
@@ -154,6 +172,25 @@ def has_new_nan(actual: Any, expected: Any) -> bool:
     """Whether there is NaN where a number is expected."""
     xp = arrays.namespace_of(actual)
     return bool((xp.isnan(actual) & ~xp.isnan(expected)).any())
+
+
+def scale_of(result: Any, dtype: str) -> float:
+    """See OwnError. Of some numbers alone each may be of another kind, as a sum and a mean are. Of many, those are left out that are 10,000 times as large as a quarter of
+    them: masks, or a diagonal."""
+    if not is_float(dtype):
+        return 1.0
+    if arrays.count_of(result) < _FEWEST_OF_A_KIND:
+        return _OF_A_FEW
+    exact = as_float(result, dtype)
+    xp = arrays.namespace_of(exact)
+    with np.errstate(all="ignore"):
+        sizes = abs(exact.reshape(-1))
+        sizes = sizes[xp.isfinite(sizes) & (sizes > 0)]
+        count = arrays.count_of(sizes)
+        if not count:
+            return 1.0
+        usual = sizes[sizes <= _HUGE * float(xp.quantile(sizes[::max(1, count // _SAMPLED) | 1], 0.25))]
+        return root_mean_square(usual) / root_mean_square(exact)
 
 
 def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute: float, own_error: float) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, Iterator, Sequence
 
 from . import arrays, checks
@@ -21,6 +22,7 @@ _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents
 
 
 _ALL_AXES = 64
+_LAST_BITS = 2.0**-19  #: of the largest input
 
 
 class TooSmall(Exception):
@@ -84,6 +86,7 @@ class ProbeMaker:
         self.notes: list[str] = []
         self._outputs: dict[str, list[Spec]] = {}  #: by what is given
         self._jumps: list[OwnError] = []  #: of the case that is timed, by output
+        self._scales: list[float] = []
         self._is_random = bool(problem.reference_facts.get("reseed"))  #: random numbers of 64 bits are others
 
     def make(self) -> list[Probe]:
@@ -147,12 +150,21 @@ class ProbeMaker:
         """Of the case that is timed: what jumps with one of its inputs may with all."""
         for probe in shown[:SHOWN_PROBES]:
             self._jumps = [known.with_jumps_of(own) for known, own in zip(self._jumps or [OwnError()] * len(probe.outputs), probe.own_error)]
-        for probe in shown:
+        of_case = [[checks.scale_of(each, spec["dtype"]) for each, spec in zip(probe.expected, probe.outputs)] for probe in shown[:SHOWN_PROBES]]
+        self._scales = [min(each) for each in zip(*of_case)]
+        for probe in shown[:SHOWN_PROBES]:
+            self._take_of_case(probe)
+        for probe in shown[SHOWN_PROBES:]:
             self._take_jumps(probe)
 
     def _take_jumps(self, probe: Probe) -> None:
         if len(probe.own_error) == len(self._jumps):
             probe.own_error = [own.with_jumps_of(jumps) for own, jumps in zip(probe.own_error, self._jumps)]
+
+    def _take_of_case(self, probe: Probe) -> None:
+        """What is known of all inputs of the case that is timed."""
+        self._take_jumps(probe)
+        probe.own_error = [replace(own, scale=scale) for own, scale in zip(probe.own_error, self._scales)]
 
     def _allow_for_sums(self, probe: Probe) -> None:
         """Hidden contents are there for what is plainly wrong; how precise a candidate is, shown ones tell. A sum of little after much, or of equal numbers, is off by all
@@ -179,12 +191,12 @@ class ProbeMaker:
 
     def _with_sensitivity(self, tree: Any, probe: Probe) -> list[OwnError]:
         """And how much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
-        found = probe.own_error
+        changes = [OwnError()] * len(probe.outputs)
         for own_axes, take in ((_ALL_AXES, OwnError.or_more), (2, OwnError.or_more), (0, OwnError.with_jumps_of)):  # a product of many would drift by the last
             for others in self._of_nudged(tree, own_axes):
-                found = [take(known, OwnError.of(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
-                         for known, each, before, spec in zip(found, others, probe.expected, probe.outputs)]
-        return found
+                changes = [take(known, OwnError.of(each, checks.as_float(before, spec["dtype"]), spec["dtype"]))
+                           for known, each, before, spec in zip(changes, others, probe.expected, probe.outputs)]
+        return [own.or_more(change.as_jumps() if probe.exact is not None and not own.largest else change) for own, change in zip(probe.own_error, changes)]
 
     def _of_nudged(self, tree: Any, *own_axes: int) -> Iterator[list[Any]]:
         """The reference's results for inputs that differ in the last bits of what they may be calculated in."""
@@ -206,11 +218,15 @@ class ProbeMaker:
             sizes = [float(abs(checks.as_float(each.expected[which], spec["dtype"])).max()) if arrays.count_of(each.expected[which]) else 0.0 for each in probes]
             if not checks.is_float(spec["dtype"]) or not 0.0 < sizes[0] < 10.0 * probes[0].own_error[which].usual:
                 continue
+            inputs = [[float(abs(checks.as_float(each, one["dtype"])).max()) for each, one in zip(probe.arrays, probe.specs)
+                       if checks.is_float(one["dtype"]) and arrays.count_of(each)] for probe in probes]
+            roundings = [_LAST_BITS * max(each, default=0.0) for each in inputs]
+            if sizes[0] > roundings[0] * math.sqrt(max(map(arrays.count_of, probes[0].arrays), default=1)):
+                self.notes.append("The last bits of inputs change the reference's results by as much as they are: only what is far off is wrong.")
+                continue
             self.notes.append("The reference's result is made of rounding errors: every number as small is right.")
-            for probe in probes:
-                inputs = [float(abs(checks.as_float(each, one["dtype"])).max()) for each, one in zip(probe.arrays, probe.specs)
-                          if checks.is_float(one["dtype"]) and arrays.count_of(each)]
-                probe.own_error[which] = probe.own_error[which].at_least(2.0**-19 * max(inputs, default=0.0))
+            for probe, rounding in zip(probes, roundings):
+                probe.own_error[which] = probe.own_error[which].at_least(rounding)
 
     def _gives_others(self, probe: Probe) -> bool:
         """Whether the reference gives other results for the same inputs."""
@@ -244,7 +260,7 @@ class ProbeMaker:
     def own_error(self, tree: Any) -> list[OwnError]:
         """What the reference is off for these inputs of the case that is timed, or what their last bits change."""
         probe = self._probe("", "", tree)
-        self._take_jumps(probe)
+        self._take_of_case(probe)
         return probe.own_error
 
     def _exact(self, tree: Any, outputs: list[Spec]) -> list[Any] | None:
