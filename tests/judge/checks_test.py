@@ -77,6 +77,32 @@ class Checks(unittest.TestCase):
         self.assertEqual((both.largest, both.usual, both.jumping), (1.0, smooth.largest, own.jumping))
         self.assertEqual(own.at_least(2.0), replace(own, largest=2.0, usual=2.0, rms=2.0))
 
+    def test_what_the_worst_element_is_off_excuses_not_all(self):
+        right = RANDOM.standard_normal(1 << 12)
+        sizes = 10.0 ** np.linspace(-6, -1, right.size)  # no gap: the most that one is off is no more than a tenth of it
+        own = checks.OwnError.of((right + sizes * RANDOM.choice((-1.0, 1.0), right.size)).astype(np.float32), right, "float32")
+        self.assertEqual((own.usual, own.jumping, own.is_large), (own.largest, 0.0, True))
+        expected = right.astype(np.float32)
+        self.assertIsNone(difference((right + 2 * sizes).astype(np.float32), expected, own_error=own))
+        self.assertIsNotNone(difference(np.zeros_like(expected) + np.float32(0.9) * expected, expected, own_error=own), "each within ten times the most, all together not")
+        self.assertIsNone(difference(np.float32(0.9) * expected, expected, own_error=replace(own, is_large=False)))
+        self.assertEqual((own.as_jumps().usual, own.as_jumps().largest), (0.0, own.largest))
+        self.assertEqual(replace(own, is_large=False).as_jumps(), replace(own, is_large=False))
+        tiny = checks.OwnError.of(np.ones(4), np.full(4, 1e-315), "float64")
+        self.assertEqual((tiny.largest, tiny.usual), (1.0, 1.0))
+
+    def test_a_few_huge_elements_widen_no_tolerance(self):
+        x = RANDOM.standard_normal(1 << 12, dtype=np.float32)
+        self.assertAlmostEqual(checks.scale_of(x, "float32"), 1.0)
+        self.assertEqual(checks.scale_of(x[:31], "float32"), 1e-3)
+        self.assertEqual((checks.scale_of(np.zeros(64, np.float32), "float32"), checks.scale_of(np.arange(64), "int64")), (1.0, 1.0))
+        masked = np.where(np.arange(x.size) % 2, x, np.float32(-1e9))
+        scale = checks.scale_of(masked, "float32")
+        self.assertLess(scale, 1e-8)
+        other = masked + np.float32(0.01) * (masked > -1e8)
+        self.assertIsNone(difference(other, masked))
+        self.assertIsNotNone(difference(other, masked, own_error=checks.OwnError(scale=scale)))
+
     def test_what_agrees_at_once(self):
         x = RANDOM.standard_normal(1000, dtype=np.float32)
         for kind in (np.float16, np.float32, np.float64):

@@ -59,12 +59,13 @@ class Difference:
 
 
 OWN_ERRORS = 10.0  #: of the reference are allowed
-_GAP = 4  #: powers of two, between errors of elements that jump and those of others
-_LARGE = 0.05  #: of the root mean square of a result
-_OWN_RMS = 3.0  #: times the reference's own: it is told with more than the last bits of inputs, so an honest result is hardly further off
-_NEAR_TIES = 1e-3
-_HUGE, _FEWEST_OF_A_KIND, _OF_A_FEW, _SAMPLED = 1e4, 32, 1e-3, 1 << 16
-_ROUNDINGS = 4  #: of a usual element are no jumps
+_OWN_RMS = 3.0  #: times its root mean square: it is told by more than one rounding of inputs, so an honest result is hardly further off
+_LARGE = 0.05  #: of a result's root mean square
+_ROUNDINGS, _GAP = 4, 4  #: of a usual element, that are no jump; powers of two between errors of elements that jump and those of others
+_NEAR_TIES = 1e-3  #: the share of elements
+_HUGE = 1e4  #: times a quarter of all elements
+_FEWEST_OF_A_KIND, _OF_A_FEW = 32, 1e-3  #: elements; the scale of fewer
+_SAMPLED, _LARGEST_RATIO = 1 << 16, 2.0**1000
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class OwnError:
             evenly = cls(largest, largest, 0.0, rms, is_large=OWN_ERRORS * largest > _LARGE * size)
             if largest <= 2.0**_GAP * smallest or not smallest:
                 return evenly
-            powers = xp.log2(errors.clip(smallest, largest) / smallest)
+            powers = xp.log2((errors / smallest).clip(1.0, _LARGEST_RATIO))
             found = xp.bincount(powers.astype(np.int64) if xp is np else powers.long())
             there = [int(each) for each in xp.nonzero(found)[0 if xp is np else slice(None)]]
             for lower, upper in zip(there, there[1:]):

@@ -19,8 +19,6 @@ from .verdict import Trouble
 
 SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
-
-
 _ALL_AXES = 64
 _LAST_BITS = 2.0**-19  #: of the largest input
 
@@ -86,7 +84,7 @@ class ProbeMaker:
         self.notes: list[str] = []
         self._outputs: dict[str, list[Spec]] = {}  #: by what is given
         self._jumps: list[OwnError] = []  #: of the case that is timed, by output
-        self._scales: list[float] = []
+        self._scales: list[float] = []  #: the same
         self._is_random = bool(problem.reference_facts.get("reseed"))  #: random numbers of 64 bits are others
 
     def make(self) -> list[Probe]:
