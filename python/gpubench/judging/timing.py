@@ -67,6 +67,8 @@ class Times:
     reference_waits: list[float] = field(default_factory=list)
     clocks: list[tuple[float, float]] = field(default_factory=list)  #: the candidate's batches, by the judge's clock and by the GPU's
     on_gpu: dict[str, list[float]] = field(default_factory=dict)  #: seconds of one call by the GPU's clock, of each batch, by side
+    had_hidden: bool = True  #: whether the last visit had hidden contents among its calls
+    hidden_left: list[int] = field(default_factory=list)  #: those that come before any comes again
 
     def batches(self, side: str) -> Any:
         """Seconds of one call, by block and batch."""
@@ -232,15 +234,21 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
         times.idle_cpu += two.idle_cpu + three.idle_cpu
         times.reference_idle_cpu += one.idle_cpu + four.idle_cpu
 
+    def one_hidden() -> Inputs:
+        if not times.hidden_left:
+            times.hidden_left = [int(each) for each in random.permutation(len(hidden))]
+        return hidden[times.hidden_left.pop()]
+
     def among_hidden() -> None:
         share = 0.5 ** random.integers(1, 2 + int(math.log2(plan.calls)))  # down to one or none: who is right after the first unusual call is found by the one before
         places = {int(random.integers(plan.calls)), *np.flatnonzero(random.random(plan.calls) < share)}
-        inputs = [hidden[int(random.integers(len(hidden)))] if slot in places else fresh() for slot in range(plan.calls)]
+        inputs = [one_hidden() if slot in places else fresh() for slot in range(plan.calls)]
         pair(inputs, bool(random.integers(2)), False)
 
     reference_first = len(times.blocks) % 2 == 0
     random = np.random.default_rng()
-    when = random.integers(4) if hidden else 0  # 0 and 1: not in this visit
+    when = random.integers(0 if times.had_hidden else 2, 4) if hidden else 0  # 0 and 1: not in this visit, and then in the next
+    times.had_hidden = bool(when >= 2)
     if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
