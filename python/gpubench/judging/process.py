@@ -29,6 +29,7 @@ from .verdict import Trouble
 CELL = Path(__file__).resolve().parent / "cell"
 _MAX_REPLY_BYTES = 1 << 20
 _COUNTED_EVERY_SECONDS = 0.2
+_ITS_CODES = ("error", "type", "shape", "memory", "tampering", "device")  #: that a process says of what it runs; others are the judge's to say
 _WORK_THAT_IS_SEEN = 0.8  #: of a batch's processor time, by threads that are still there after it
 _PRIORITY = (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
@@ -121,7 +122,7 @@ def why_cuda_does_not_start(without: Mapping[str, str], seconds: float = 30.0) -
         return f"it takes over {seconds:g} s"
     finally:
         _remove_group(group_of(folder))
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_folder(folder)
 
 
 @functools.cache
@@ -204,6 +205,13 @@ def _field_of(file: str, name: str) -> str:
         return ""
 
 
+def _remove_folder(folder: str) -> None:
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # folders in folders
+        subprocess.run(["rm", "-rf", "--one-file-system", "--", folder], stderr=subprocess.DEVNULL, check=False)
+
+
 def _remove_group(group: str | None) -> None:
     for _ in range(50):
         try:
@@ -260,7 +268,8 @@ class CellProcess:
         """One request, and what it answers."""
         self._send(json.dumps({"do": request, **words}).encode())
         answer = self._answer(self.limits.seconds)
-        self._cpu = _cpu_seconds(self._pid)
+        if request != "prepare":  # which has inputs at hand, and nothing to do for a candidate
+            self._cpu = _cpu_seconds(self._pid)
         return answer.get("result")
 
     def run(self, witness: Witness | None = None, request: bytes = b"run") -> Timed:
@@ -346,7 +355,8 @@ class CellProcess:
         if not isinstance(answer, dict):
             raise Trouble("protocol", "What it wrote to the judge's channel is no answer.")
         if "error" in answer:
-            raise Trouble(str(answer["error"]), str(answer.get("text", ""))[:2000])
+            code = str(answer["error"])
+            raise Trouble(code if code in _ITS_CODES else "error", str(answer.get("text", ""))[:2000])
         return answer
 
     def _exactly(self, count: int, deadline: float) -> bytes:
@@ -415,7 +425,7 @@ class CellProcess:
         self.kill()
         if hasattr(self, "_channel"):
             self._channel.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove_folder(self.folder)
         _remove_group(group_of(self.folder))
 
 

@@ -44,6 +44,7 @@ class Cell:
         self.state: tuple[Any, ...] = ()
         self.before: Any = {}
         self.hooks_before: set[str] = set()
+        self.precise = ""  #: only the reference is asked for another type
 
     def map(self, request: dict[str, Any]) -> None:
         """Inputs for reading alone. Where the problem lets them be changed, each call has copies, or memory of its own on a GPU."""
@@ -95,8 +96,9 @@ class Cell:
         return tree if isinstance(tree, tuple) else (tree,)
 
     def prepare(self, request: dict[str, Any]) -> None:
-        if hasattr(self.function, "precise"):
+        if request["precise"] != self.precise and hasattr(self.function, "precise"):
             self.function.precise(request["precise"])
+        self.precise = request["precise"]
         self.plan = self.prepared = tuple((self.arguments(slot), tuple(self.view(self.outputs, spec) for spec in slot["outputs"])) for slot in request["slots"])
         self.input_specs = request["slots"][0]["inputs"]
         self.output_specs = [{**spec, "widens": self.widens} for spec in request["slots"][0]["outputs"]]
@@ -116,7 +118,7 @@ class Cell:
             self.finish()
             return
         for arguments, outputs in self.plan:
-            store(function(*(self.own(arguments) if self.copies else arguments)), outputs, self.output_specs)
+            store(outputs, self.output_specs, function(*(self.own(arguments) if self.copies else arguments)))  # places first: a call can reach its caller's variables
         self.finish()
 
     def run_empty(self) -> None:
@@ -156,7 +158,7 @@ class Cell:
         return [{key: value for key, value in {**spec, "keys": path, **number}.items() if key != "strides"} for spec, path, number in zip(specs, keys, numbers)]
 
 
-def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> None:
+def store(outputs: Sequence[Any], specs: list[dict[str, Any]], result: Any) -> None:
     """Copies what was returned into the judge's memory; FP32 in place of FP64 as well, where the problem's own check says whether that will do."""
     if len(outputs) == 1 and type(result) is type(outputs[0]):
         keys: list[list[str]] = [[]]
@@ -167,7 +169,8 @@ def store(result: Any, outputs: Sequence[Any], specs: list[dict[str, Any]]) -> N
         except TypeError as error:
             raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
     if len(leaves) != len(outputs):
-        raise Mismatch("shape", f"It returns {len(leaves) or 'no'} array{'' if len(leaves) == 1 else 's'} in place of {len(outputs)}.")
+        found = f"{len(leaves)} array{'' if len(leaves) == 1 else 's'}" if leaves else "None" if result is None else "no array"
+        raise Mismatch("shape", f"It returns {found} in place of {len(outputs)}.")
     for path, leaf, output, spec in zip(keys, leaves, outputs, specs):
         if path != spec.get("keys", path):
             raise Mismatch("shape", f"It returns {_of_keys(path)} in place of {_of_keys(spec['keys'])}.")
@@ -227,6 +230,8 @@ def _words(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}, line {error.lineno}: "
     text = words if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {words}"
+    if "read-only" in words:
+        text += ". Inputs can only be read, unless the problem says `mutable = True`"
     return {"error": code, "text": text.replace(os.getcwd() + os.sep, "")[:_TEXT_LIMIT]}
 
 

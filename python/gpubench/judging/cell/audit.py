@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a candidate has replaced in its own process. It gains nothing by that, for it is measured and checked from outside: but who replaces a clock does
-not mean well. A candidate that also replaces this file is only not named."""
+"""What a candidate has replaced in its own process. It is measured and checked from outside, so that gains at most the copy of its results: but who replaces a clock
+does not mean well."""
 from __future__ import annotations
 
 import gc
@@ -10,7 +10,7 @@ import threading
 from types import ModuleType
 from typing import Any
 
-_WATCHED = ("__main__", "layout", "loading", "accelerator", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
+_WATCHED = ("__main__", "audit", "layout", "loading", "accelerator", "builtins", "time", "timeit", "math", "json", "struct", "socket", "mmap", "os", "importlib.util",
             "numpy", "numpy.linalg", "numpy.testing", "torch", "torch.cuda", "torch.testing", "triton.testing")
 _WATCHED_CLASSES = (("__main__", "Cell"), ("accelerator", "Accelerator"), ("socket", "socket"), ("torch.cuda", "Event"), ("torch", "Tensor"), ("numpy", "ndarray"))
 
@@ -52,9 +52,24 @@ def hooks() -> set[str]:
     for name in ("trace", "profile"):
         if getattr(threading, f"_{name}_hook", None) is not None:
             found.add(f"a {name} function of threads")
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found |= _of_torch(torch)
     if hasattr(sys, "monitoring"):
         found |= {f"a monitor of the interpreter ({sys.monitoring.get_tool(each)})" for each in range(6) if sys.monitoring.get_tool(each) is not None}
     return found
+
+
+def _of_torch(torch: Any) -> set[str]:
+    """Modes through which all its calls go, but for that of a default device, and kernels by which results are copied; nothing of versions that cannot tell."""
+    usual = getattr(sys.modules.get("torch.utils._device"), "DeviceContext", None)
+    try:
+        modes = [*torch.overrides._get_current_function_mode_stack(), *torch.utils._python_dispatch._get_current_dispatch_mode_stack()]
+        found = {f"a mode of PyTorch ({type(each).__name__})" for each in modes if type(each) is not usual}
+        kernels = [line.partition(" ::")[0] for line in torch._C._dispatch_dump("aten::copy_").splitlines()]
+        return found | {f"a copy of PyTorch's ({each})" for each in kernels if each.startswith(("CPU", "CUDA", "Composite", "Autograd", "ADInplace"))}
+    except AttributeError:
+        return set()
 
 
 _LIBRARIES = ("numpy", "torch", "triton")
