@@ -129,3 +129,7 @@ class Sample:
     def unwritten(self, seen: Any) -> Any:
         """Which of the elements were not written."""
         return np.logical_and.reduceat(seen == self._expected, self._starts) if len(self._starts) else np.zeros(0, bool)
+
+    def changed(self, seen: Any, now: Any) -> Any:
+        """Which of them are others."""
+        return np.logical_or.reduceat(seen != now, self._starts) if len(self._starts) else np.zeros(0, bool)

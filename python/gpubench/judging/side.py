@@ -82,6 +82,7 @@ class Side:
         self._placed: Any = None  #: for what kind of calls
         self._precise, self._has_new_numbers = "", False
         self.is_warm = False  #: whether these were made before
+        self._seen: tuple[Sample, Any] | None = None  #: of the last batch's outputs, before the clock stopped
         self.process = CellProcess(limits, hidden, nursery=nursery)
         self.loaded = False
         self.earlier = Earlier()
@@ -105,7 +106,8 @@ class Side:
         try:
             self.process.ask("load", **self._load)
         except Trouble as trouble:
-            raise Trouble("load" if trouble.code in ("error", "type", "shape") else trouble.code, trouble.text) from None
+            text = f"It did not load within {self.process.limits.seconds:g} s, which hold its compiling; --time-limit=SECONDS gives more." if trouble.code == "time-limit" else trouble.text
+            raise Trouble("load" if trouble.code in ("error", "type", "shape") else trouble.code, text) from None
         self.loaded = True
 
     def set_file(self, file: str) -> None:
@@ -128,7 +130,7 @@ class Side:
         kind = (skeleton, inputs, outputs, count, precise)
         if self._placed == kind:
             return
-        self._placed, self.is_warm = None, False
+        self._placed, self.is_warm, self._seen = None, False, None
         self.slots, _, _ = slots_of(skeleton, inputs, outputs, count)
         self._precise = precise
         self._prepare()
@@ -163,16 +165,19 @@ class Side:
             if cold:
                 self.device.flush()
         timed = self.process.run(witness, b"run empty" if empty else b"run")
-        if witness is not None and not empty:
-            self._refuse_late(witness.sample, timed.seen)
+        self._seen = (witness.sample, timed.seen) if witness is not None and not empty else None
+        if witness is not None and not empty and witness.sample.unwritten(timed.seen).any():
+            self._refuse_late()
         return timed
 
-    def _refuse_late(self, sample: Sample, seen: Any) -> None:
-        """What was not written when the judge looked, and is now."""
-        unwritten = sample.unwritten(seen)
-        late = int((unwritten & ~sample.unwritten(sample.look())).sum()) if unwritten.any() else 0
-        if late:
-            raise Trouble("late", f"It went on to write its outputs after it had answered: {late} of {len(unwritten)} elements that were looked at.")
+    def _refuse_late(self) -> None:
+        """What has changed since the judge looked."""
+        if self._seen is None:
+            return
+        sample, seen = self._seen
+        changed = sample.changed(seen, sample.look())
+        if changed.any():
+            raise Trouble("late", f"It went on to write its outputs after it had answered: {int(changed.sum())} of {len(changed)} elements that were looked at.")
 
     def refuse_changed_input(self, slot: int, filled: Sequence[Any]) -> None:
         """Throws Trouble where an input is not what it was, though it may not be changed. On a CPU it cannot."""
@@ -187,8 +192,9 @@ class Side:
         return [arrays.copied(view) for view in self._outputs[slot]]
 
     def all_outputs(self) -> list[list[Any]]:
-        """What each call left, copied. Throws Trouble where something was written beside it."""
+        """What each call left, copied. Throws Trouble where something was written beside it, or after its batch."""
         found = [self.outputs(slot) for slot in range(len(self.slots))]
+        self._refuse_late()
         if self._rows is not None and not self._rows.guards_hold():
             raise Trouble("guard", "It wrote outside its outputs, into the guard zones around them.")
         return found
