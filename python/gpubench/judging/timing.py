@@ -263,7 +263,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     times.idle_cpu += candidate.process.idle_cpu()
 
 
-def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flush: Flush, repeats: int = 9) -> float | None:
+def cold_seconds(reference: Any, candidate: Any, nothing: Any, fresh: Callable[[], Inputs], check: Check, flush: Flush, repeats: int = 9) -> float | None:
     """Of one call whose inputs are in no cache, less the call that does nothing under the same conditions; None where that is the longer part. The sides
     have a place for one call."""
     taken: dict[Any, list[float]] = {candidate: [], nothing: []}
@@ -273,6 +273,10 @@ def cold_seconds(candidate: Any, nothing: Any, fresh: Callable[[], Inputs], flus
             side.fill(0, inputs.arrays, inputs.skeleton)
             flush()
             seconds.append(side.run().undisturbed)
+        results = candidate.all_outputs()
+        reference.fill(0, inputs.arrays, inputs.skeleton)
+        run_reference(reference)
+        check(0, inputs, results[0], reference.all_outputs()[0])
     gross, empty = (float(np.quantile(taken[side], _QUANTILE)) for side in (candidate, nothing))
     return gross - empty if gross > 2.0 * empty else None
 

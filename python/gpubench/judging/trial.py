@@ -130,7 +130,8 @@ class Trial:
                 if self.gpu is not None:
                     self._sizes_of_check = self._sizes_of_check[0], self._sizes[1]
             except Trouble as trouble:
-                raise ProblemError(f"The reference of {self.problem.name} does not work: {trouble.text}") from None
+                hint = " `inputs` gives a list or dict, which is one argument; a tuple is several." if "missing" in trouble.text and "argument" in trouble.text else ""
+                raise ProblemError(f"The reference of {self.problem.name} does not work: {trouble.text}{hint}") from None
             except (RuntimeError, accelerator.Refused) as error:
                 if self.gpu is None or trouble_of(error) is None:
                     raise
@@ -522,9 +523,15 @@ class Trial:
     def _time_cold(self, side: Side, result: Result) -> None:
         probe = self.probes[0]
         self._flush = self._flush or timing.Flush()
-        for each in (side, self.nothing):
+        doubts: list[Doubt | None] = []
+
+        def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
+            doubts.append(self.checker.compare_call(side, slot, inputs, outputs, expected, "with cold caches", result))
+
+        for each in (self.reference, side, self.nothing):
             each.place(probe.skeleton, probe.specs, probe.outputs, 1)
-        result.cold_seconds = timing.cold_seconds(side, self.nothing, self._fresh, self._flush)
+        result.cold_seconds = timing.cold_seconds(self.reference, side, self.nothing, self._fresh, check, self._flush)
+        settle(doubts, self._maker.own_error)
         if result.cold_seconds is None:
             result.notes.append("There is no cold time: a call is too short for the clock.")
 
