@@ -36,6 +36,7 @@ def _values(array: Any) -> list[float]:
 #: What inputs may be by construction. Told from a corner first.
 _STRUCTURES: tuple[Callable[[Any], bool], ...] = (
     lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()),
+    lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()) and bool((x.diagonal(0, -2, -1) > 0).all()),  # it may be positive definite
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).triu(x, 1) != 0).any()),
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).tril(x, -1) != 0).any()),
     lambda x: _is_line(x) and bool((x[..., 1:] >= x[..., :-1]).all()),
@@ -94,6 +95,31 @@ def _signs(array: Any, name: str) -> Any:
     return -array if bool((array < 0).any()) and bool((array > 0).any()) else array
 
 
+def _negatives(array: Any, name: str) -> Any:
+    """A random half is negative, where nothing was: what is done for negative numbers alone would not show."""
+    if not bool((array > 0).any()) or bool((array < 0).any()):
+        return array
+    made, flat = _copy(array)
+    flat *= arrays.like(flat, np.random.default_rng().choice(np.array([-1, 1], np.int8), len(flat)))
+    return made
+
+
+_FEWEST_IN_ZEROS = 16
+
+
+def _impulses(array: Any, name: str) -> Any:
+    """All zeros but the first element, the last one, and three more: so that each of them makes all of a result."""
+    made, flat = _copy(array)
+    if len(flat) < _FEWEST_IN_ZEROS:
+        return array
+    places = [0, len(flat) - 1, *(int(each) for each in _places(flat, 3))]
+    kept = [flat[each].item() for each in places]
+    flat[:] = 0
+    for place, value in zip(places, kept):
+        flat[place] = value
+    return made
+
+
 def _places(flat: Any, count: int) -> Any:
     """So many, at random; some may be the same."""
     places = np.random.default_rng().integers(len(flat), size=count)
@@ -101,11 +127,13 @@ def _places(flat: Any, count: int) -> Any:
 
 
 def _spike(array: Any, name: str) -> Any:
-    """One element, in a random place, is large; and one more with the other sign, where there are both."""
+    """One element, in a random place, is large, and the last one, which is positive where anything is; and one more with the other sign, where there are both."""
     made, flat = _copy(array)
     places = _places(flat, 2)
+    has_positive = bool((array > 0).any())
     flat[places[:1]] *= _SPIKE[name]
-    if bool((array < 0).any()) and bool((array > 0).any()):
+    flat[-1:] = (abs(flat[-1:]) if has_positive else flat[-1:]) * _SPIKE[name]
+    if bool((array < 0).any()) and has_positive:
         flat[places[1:]] = -flat[places[:1]]
     return made
 
@@ -143,6 +171,8 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
     "large": _on_floats(_scaled(_LARGE)),
     "equal": _on_floats(_equal),
     "signs": _on_floats(_signs),
+    "negatives": _on_floats(_negatives),
+    "impulses": _on_floats(_impulses),
     "spike": _on_floats(_spike),
     "outliers": _on_floats(_outliers),
     "ties": _on_floats(_ties),
