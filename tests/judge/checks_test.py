@@ -25,6 +25,20 @@ def difference(actual, expected, **how):
 
 
 class Checks(unittest.TestCase):
+    def test_a_small_change_of_an_input_is_looked_at_by_itself(self):
+        x, step = (RANDOM.standard_normal(5000).astype(np.float32) for _ in range(2))
+        right = x + np.float32(1e-5) * step
+        for actual, is_wrong in ((right, False), (right + np.float32(1e-7), False), (x + np.float32(1e-5 * 1.01) * step, False), (x.copy(), True), (x - np.float32(1e-5) * step, True)):
+            self.assertEqual(bool(checks.change_left_out(actual, right, [step, x], "float32", checks.OwnError())), is_wrong)
+        self.assertIsNone(difference(x, right), "within the tolerance of the result")
+        self.assertEqual(checks.change_left_out(step, right, [step[:9]], "float32", checks.OwnError()), "")
+        self.assertEqual(checks.change_left_out(np.zeros_like(x), x * 2, [x], "float32", checks.OwnError()), "", "no small change")
+
+    def test_an_error_that_rounding_hardly_makes(self):
+        for error, own, says in ((1e-5, 5e-8, True), (1e-5, 2e-7, False), (1e-6, 1e-9, False), (None, 1e-9, False)):
+            self.assertEqual(checks.may_lack_something(error, own, "float32", None), says)
+        self.assertFalse(checks.may_lack_something(1e-5, 5e-8, "float32", "tf32"))
+
     def test_whole_numbers_may_differ_by_an_absolute_tolerance(self):
         found = checks.difference(np.int8([1, 5]), np.int8([2, 5]), "int8", (0.5, 0.0), True)
         self.assertEqual((found.wrong, found.actual, found.expected), (1, 1, 2))

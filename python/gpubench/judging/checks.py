@@ -278,6 +278,30 @@ def less_precise(error: float | None, own: float | None, dtype: str, allowed: st
     return "fp32" if bits > 23 and 1e-9 < error < 1e-4 else None
 
 
+def may_lack_something(error: float | None, own: float | None, dtype: str, allowed: str | None) -> bool:
+    """Whether an error is 100 times the reference's, and more than FP32's rounding mostly makes: a sum in another order may be, and a term that is left out."""
+    bits = _BITS_OF_ALLOWED.get(allowed or "", _MANTISSA_BITS.get(dtype, 0))
+    return error is not None and own is not None and bits == 23 and error > max(100.0 * own, 30.0 * 2.0**-24)
+
+
+_SMALL_CHANGE, _SHARE_OF_CHANGE = 0.01, 0.1  #: of a result; of the change
+
+
+def change_left_out(actual: Any, expected: Any, inputs: Sequence[Any], dtype: str, own_error: OwnError) -> str:
+    """What is wrong with a result that is hardly other than an input, as that of an optimizer's step is: a tolerance of its size says nothing of the change."""
+    if dtype not in ("float32", "float64"):
+        return ""
+    a, e = as_float(actual, dtype), as_float(expected, dtype)
+    whole = root_mean_square(e)
+    for place, each in enumerate(inputs):
+        if tuple(each.shape) != tuple(actual.shape) or each.dtype != actual.dtype:
+            continue
+        change, off = root_mean_square(e - as_float(each, dtype)), root_mean_square(a - e)
+        if change < _SMALL_CHANGE * whole and off > _SHARE_OF_CHANGE * change + 16.0 * unit_of(dtype, None) * whole + _OWN_RMS * own_error.rms:
+            return f"The result is input {place} with a change of {change:.3g} (root mean square), and it is {off:.3g} off."
+    return ""
+
+
 def is_spread(actual: Any, exact: Any) -> bool:
     """Whether errors are in more than a tenth of all places, as those of rounding are, and not in few."""
     xp = arrays.namespace_of(exact)
