@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, Sequence
 
+import numpy as np
+
 from . import arrays, checks
 from .cell import layout
 from .checks import OwnError
@@ -19,6 +21,8 @@ from .verdict import Trouble
 
 SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
+_ROUNDINGS_OF_IMPULSE, _LARGEST_OF_IMPULSE = 64, 0.25  #: of the largest element
+_SATURATING, _NOISE = ("denormal", "large"), 0.1
 _ALL_AXES = 64
 _LAST_BITS = 2.0**-19  #: of the largest input
 
@@ -91,7 +95,9 @@ class ProbeMaker:
         """Shown ones first. Throws Trouble where the reference does not work for one of those, TooSmall and RandomReference."""
         problem = self.problem
         shown = [problem.cases[0]] * SHOWN_PROBES + list(problem.cases[1:])
-        probes = [self._probe("", str(dict(case)) if case else "", self.problem.fresh(case)) for case in shown]
+        trees = [self.problem.fresh(case) for case in shown]
+        self._refuse_other_kinds(trees[:SHOWN_PROBES])
+        probes = [self._probe("", str(dict(case)) if case else "", tree) for case, tree in zip(shown, trees)]
         if any(each.outputs != probes[0].outputs for each in probes[:SHOWN_PROBES]):
             raise Trouble("shape", "the shapes of its results depend on the contents of inputs. Return arrays of one shape, and say with `compare` what counts in them")
         if all(_are_alike(probes[0], each) for each in probes[1:SHOWN_PROBES]):
@@ -105,6 +111,7 @@ class ProbeMaker:
                 probe.exact, probe.own_error = None, [OwnError()] * len(probe.outputs)
         self._pool_jumps(probes)
         self._look_for_rounding_alone(probes)
+        self._look_for_constants(probes[:SHOWN_PROBES])
         hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
         hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
@@ -117,6 +124,9 @@ class ProbeMaker:
                 continue
             tree = self.problem.fresh(case, **how)
             if tree is None:
+                continue
+            if name == "denormal" and upcast(tree) is None:
+                self._drop(kind, name, "nothing is wider than FP64, by which the reference's result could be checked there")
                 continue
             try:
                 probe = self._probe(kind, name, tree)
@@ -133,6 +143,8 @@ class ProbeMaker:
                 self._drop(kind, name, "the problem's own check refuses what rounding makes of the reference's result there")
             elif self._doubts_itself(probe):
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
+            elif name in _SATURATING and self._is_saturated(probe, probes[0]):
+                self._drop(kind, name, "the reference's whole numbers hardly depend on inputs there")
             else:
                 probe.exact = None  # precision is judged by shown ones
                 self._take_jumps(probe)
@@ -143,6 +155,17 @@ class ProbeMaker:
                 held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
+
+    def _refuse_other_kinds(self, trees: Sequence[Any]) -> None:
+        """Throws ProblemError where arrays have another type or shape each time: calls of a batch have places of one size."""
+        first, *others = ([layout.spec_of(each) for each in layout.flatten(tree)[1]] for tree in trees)
+        for specs in others:
+            for which, (one, other) in enumerate(zip(first, specs)):
+                if (one["dtype"], one["shape"]) != (other["dtype"], other["shape"]):
+                    raise ProblemError(f"`inputs` of {self.problem.name} gives another array {which} each time: {one['dtype']} of shape {tuple(one['shape'])}, then {other['dtype']} of "
+                                       f"{tuple(other['shape'])}. Give one type and shape for a case: pad, or draw lengths from a generator with a fixed seed.")
+            if len(first) != len(specs):
+                raise ProblemError(f"`inputs` of {self.problem.name} gives {len(first)} arrays, then {len(specs)}. Give as many for a case each time.")
 
     def _pool_jumps(self, shown: Sequence[Probe]) -> None:
         """Of the case that is timed: what jumps with one of its inputs may with all."""
@@ -174,7 +197,11 @@ class ProbeMaker:
                 allowed = share * checks.root_mean_square(checks.as_float(expected, spec["dtype"])) / checks.OWN_ERRORS
                 known = probe.own_error[which]
                 of_equal = known.largest * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
-                probe.own_error[which] = known.at_least(max(allowed, of_equal))
+                of_impulses = 0.0
+                if probe.name == "impulses" and arrays.count_of(expected):  # beside a few large ones the zeros of a transform are rounded as those are
+                    largest = float(abs(checks.as_float(expected, spec["dtype"])).max())
+                    of_impulses = min(_LARGEST_OF_IMPULSE, _ROUNDINGS_OF_IMPULSE * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec))) * largest / checks.OWN_ERRORS
+                probe.own_error[which] = known.at_least(max(allowed, of_equal, of_impulses))
 
     def _allow_for_zeros(self, probe: Probe) -> None:
         """Processors may take denormal numbers for zeros, as `-ffast-math` has them do."""
@@ -196,10 +223,10 @@ class ProbeMaker:
                            for known, each, before, spec in zip(changes, others, probe.expected, probe.outputs)]
         return [own.or_more(change.as_jumps() if probe.exact is not None and not own.largest else change) for own, change in zip(probe.own_error, changes)]
 
-    def _of_nudged(self, tree: Any, *own_axes: int) -> Iterator[list[Any]]:
-        """The reference's results for inputs that differ in the last bits of what they may be calculated in."""
+    def _of_nudged(self, tree: Any, *own_axes: int, step: float = 0.0) -> Iterator[list[Any]]:
+        """The reference's results for inputs that differ in the last bits of what they may be calculated in, or by a step."""
         skeleton, leaves = layout.flatten(tree)
-        step = checks.rounding_of(self.problem.precision)
+        step = step or checks.rounding_of(self.problem.precision)
         for axes in own_axes:
             try:
                 yield self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [nudged(each, axes, step) for each in leaves])))[1]
@@ -225,6 +252,27 @@ class ProbeMaker:
             self.notes.append("The reference's result is made of rounding errors: every number as small is right.")
             for probe, rounding in zip(probes, roundings):
                 probe.own_error[which] = probe.own_error[which].at_least(rounding)
+
+    def _look_for_constants(self, shown: Sequence[Probe]) -> None:
+        """Whether what is right for some inputs is for others."""
+        if self.problem.compare is not None or self.notes:
+            return
+        if all(checks.difference(each, first, spec["dtype"], self.problem.tolerance, True, own, self.problem.allowed_inside(spec)) is None
+               for probe in shown[1:] for each, first, spec, own in zip(probe.expected, shown[0].expected, probe.outputs, probe.own_error)):
+            self.notes.append("The reference's result hardly depends on its inputs: a constant is right for those that are shown.")
+
+    def _is_saturated(self, probe: Probe, shown: Probe) -> bool:
+        """Whether whole numbers, such as places of the largest, change much less with noise on inputs than those of shown ones do: where a softmax ties, they say nothing."""
+        whole = [which for which, spec in enumerate(probe.outputs) if not checks.is_float(spec["dtype"]) and spec["dtype"] != "bool"]
+        if not whole or self.problem.compare is not None:
+            return False
+
+        def changed(of: Probe) -> list[float]:
+            others = next(self._of_nudged(of.tree, _ALL_AXES, step=_NOISE), of.expected)
+            return [float((others[which] != of.expected[which]).mean(dtype=np.float64) if layout.framework_of(others[which]) == "numpy"
+                          else (others[which] != of.expected[which]).double().mean()) for which in whole]
+
+        return any(here < 0.5 * usual for here, usual in zip(changed(probe), changed(shown)))
 
     def _gives_others(self, probe: Probe) -> bool:
         """Whether the reference gives other results for the same inputs."""

@@ -2,9 +2,12 @@
 """What is to be computed: a reference, how its inputs are made, what counts as right."""
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
 
 from .. import _core
 from . import arrays
@@ -51,10 +54,12 @@ class Problem:
             return isinstance(each, Mapping)
 
         pair = self.tolerance
-        is_pair = all_of(pair, lambda each: isinstance(each, (int, float)) and each >= 0) and len(pair or ()) == 2
+        is_pair = all_of(pair, lambda each: isinstance(each, (int, float)) and 0 <= each < math.inf) and len(pair or ()) == 2
         checks = {"cases": (bool(self.cases) and all_of(self.cases, is_case), "a list of dicts, at least one"),
                   "hidden_cases": (all_of(self.hidden_cases, is_case), "a list of dicts"),
                   "contents": (all_of(self.contents, lambda each: each in CONTENTS), f"a list of {', '.join(CONTENTS)}"),
+                  "strides": (isinstance(self.strides, bool), "True or False"),
+                  "mutable": (isinstance(self.mutable, bool), "True or False"),
                   "tolerance": (pair is None or is_pair, "a pair of numbers, relative and absolute"),
                   "precision": (self.precision in (None, *PRECISIONS), f"one of {', '.join(PRECISIONS)}"),
                   "compare": (self.compare is None or callable(self.compare), "a function")}
@@ -68,6 +73,8 @@ class Problem:
             tree = self.inputs(case, **how)
             for each in layout.flatten(tree)[1]:
                 layout.spec_of(each)
+                if isinstance(each, np.ndarray) and type(each) not in (np.ndarray, np.memmap):
+                    raise TypeError(f"a {type(each).__name__} is no plain array: what it is beyond its numbers would be lost. Give `np.asarray` of it")
             return tree
         except (Exception, SystemExit) as error:  # noqa: BLE001: the problem's own
             words = f"{self.name} cannot make inputs{f' for {dict(case)}' if case else ''}"
