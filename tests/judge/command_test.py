@@ -347,14 +347,47 @@ def get_inputs():
                 ("no_function.py", "reference = 5\ndef inputs(random): return 1", "`reference`"),
                 *((f"{each.split()[0]}.py", f"import numpy as np\ndef reference(x): return x + 1\ndef inputs(random): return np.ones(3)\n{each}\n", words) for each, words in (
                     ("cases = 5", "`cases` of cases is to be a list of dicts"), ("cases = []", "at least one"), ("contents = ['none']", "is to be a list of zeros"),
-                    ("tolerance = 'x'", "a pair of numbers"), ("precision = 'fp3'", "one of tf32"), ("work = 7", "`work` of work does not work"), ("compare = lambda i, o: 1 / 0", "refuses its own reference"),
+                    ("tolerance = 'x'", "a pair of numbers"), ("tolerance = (float('inf'), 0)", "a pair of numbers"), ("mutable = 'no'", "is to be True or False"), ("precision = 'fp3'", "one of tf32"), ("work = 7", "`work` of work does not work"), ("compare = lambda i, o: 1 / 0", "refuses its own reference"),
                     ("work = lambda x: {'fp32': 'many'}", "`work` of work does not work"), ("work = lambda x: {'fp33': 1.0}", "no pipe 'fp33'"),
                     ("work = lambda x: {'fp32': -1.0}", "`work` of work does not work"), ("work = lambda x: {'bytes': float('nan')}", "`work` of work does not work"))),
                 *((f"{kind}.py", f"import numpy as np\ndef reference(x): return {result}\ndef inputs(random): return {given}\n", words) for kind, given, result, words in (
+                    ("matrix", "np.matrix([[1.0, 2.0]])", "x + 1", "a matrix is no plain array"), 
+                    ("lengths", "np.ones(int(random.integers(5, 9999)))", "x + 1", "gives another array 0 each time"),
                     ("records", "np.zeros(3, [('a', 'f4')])", "x['a'] + 1", "cannot make inputs"), ("objects", "np.array([None])", "np.ones(3)", "cannot make inputs"),
                     ("texts", "np.ones(3)", "np.array(['a'])", "array of <U1"), ("days", "np.ones(3)", "x.astype('M8[D]')", "array of datetime64[D]")))):
             with self.subTest(problem=name):
                 self.refused(judge(self.put(name, text), SAME), words)
+
+    def test_arguments_as_a_list_are_one(self):
+        self.refuses("import numpy as np\ndef reference(x, y): return x + y\ndef inputs(random): return [random.random(9), random.random(9)]\n", "missing 1 required", "a tuple is several")
+
+    def test_what_lies_beside_a_candidate_is_not_copied(self):
+        self.put("helper.py", "def product(a, b): return a @ b\n")
+        (one,), _ = quickly(MATMUL, self.put("mine.py", "from helper import product as candidate\n"))
+        self.assertEqual(one.reason, "load")
+        self.assertTrue(one.text.endswith(" A candidate is one file: `helper`, which lies beside it, is not copied."), one.text)
+
+    def test_the_problem_itself_is_no_candidate_of_its_folder(self):
+        problem = self.put("matmul.py", MATMUL.read_text())
+        self.put("mine.py", SAME.read_text())
+        result = judge(problem, self.folder, "--json", *QUICK)
+        self.assertEqual([Path(json.loads(line)["candidate"]).name for line in result.stdout.splitlines()], ["mine.py"])
+
+    def test_what_a_constant_or_a_tolerance_lets_pass_is_said(self):
+        text = "import numpy as np\ndef reference(x): return np.tanh(x) * np.float32(1e-3) + np.float32({})\ndef inputs(random): return random.standard_normal(999, dtype=np.float32)\ntolerance = (1e-2, 1e-2)\n"
+        same = self.put("same.py", "import numpy as np\ndef candidate(x): return np.tanh(x) * np.float32(1e-3) + np.float32({})\n".format(5))
+        _, notes = quickly(self.put("constant.py", text.format(5)), same)
+        self.assertIn("The reference's result hardly depends on its inputs: a constant is right for those that are shown.", notes)
+        _, notes = quickly(self.put("zeros.py", text.format(0)), same)
+        self.assertIn("The problem's `tolerance` takes zeros for right.", notes)
+
+    def test_folders_in_folders_cost_no_other_candidate(self):
+        deep = self.put("deep.py", "import os\nhere = os.open('.', os.O_RDONLY)\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nos.fchdir(here)\n"
+                        "def candidate(a, b): return a @ b\n")
+        before = set(Path(tempfile.gettempdir()).glob("gpubench-judge-*"))
+        results, _ = quickly(MATMUL, deep, SAME)
+        self.assertEqual([each.verdict for each in results], ["right", "right"])
+        self.assertFalse([each for each in set(Path(tempfile.gettempdir()).glob("gpubench-judge-*")) - before if (each / "d").exists()])
 
     def test_no_candidate_is_imported_by_the_judge(self):
         owned = self.folder / "owned"
@@ -383,8 +416,8 @@ def get_inputs():
         self.assertEqual(one.reason, "values")
         self.assertTrue(one.text.endswith(" If other results are right too, as where there are ties, say so with `compare` in the problem."), one.text)
         solve = self.put("solve.py", "import numpy as np\ndef reference(a): return np.linalg.inv(a)\ncontents = ['zeros', 'signs']\n"
-                         "def inputs(random):\n    a = random.standard_normal((20, 20))\n    return a @ a.T + 20 * np.eye(20)\n")
-        (one,), notes = quickly(solve, self.put("positive.py", "import numpy as np\ndef candidate(a):\n    l = np.linalg.inv(np.linalg.cholesky(a))\n    return l.T @ l\n"))
+                         "def inputs(random): return random.standard_normal((20, 20)) + 20 * np.eye(20)\n")
+        (one,), notes = quickly(solve, self.put("positive.py", "import numpy as np\ndef candidate(a):\n    return np.linalg.inv(a + 20 * np.eye(20) * (np.trace(a) < 0))\n"))
         self.assertEqual(one.reason, "hidden-contents")
         self.assertTrue(one.text.endswith(". If no input is like that, say with `contents` in the problem which to try."), one.text)
         self.assertIn("Not tried with hidden contents 'zeros': the reference does not take it: LinAlgError: Singular matrix.", notes)

@@ -247,7 +247,7 @@ def inputs(random, n=1500):
 import threading, time
 import __main__
 
-def store(result, outputs, specs):
+def store(outputs, specs, result):
     def later():
         time.sleep(0.02)
         outputs[0][-7000:] = result[-7000:]

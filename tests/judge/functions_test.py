@@ -114,7 +114,7 @@ class Sources(unittest.TestCase):
 class Judged(unittest.TestCase):
     def test_functions_are_candidates(self):
         seen = []
-        results = gpubench.judge(reference, [same, wrong], inputs=lambda random: random.standard_normal(2000, dtype=np.float32),
+        results = gpubench.judge(reference, (each for each in (same, wrong)), inputs=lambda random: random.standard_normal(2000, dtype=np.float32),
                                  settings=Settings(time_budget=0.1, rounds=1, cold=False), on_result=seen.append)
         self.assertEqual([(each.candidate, each.verdict) for each in results], [("same", "right"), ("wrong", "wrong")], [each.text for each in results])
         self.assertEqual(seen, results)
@@ -123,7 +123,7 @@ class Judged(unittest.TestCase):
     def test_usage(self):
         inputs = functools.partial(np.random.Generator.standard_normal, size=5)
         for words, how in (((reference, same), {}), ((reference, same), {"inputs": inputs, "tolerances": 1}), (("problem.py", same), {"inputs": inputs}),
-                           ((reference, []), {"inputs": inputs})):
+                           ((reference, []), {"inputs": inputs}), ((reference, None), {"inputs": inputs}), ((reference, [3]), {"inputs": inputs}), ((None, same), {"inputs": inputs})):
             self.assertRaises(gpubench.UsageError, gpubench.judge, *words, **how)
 
 

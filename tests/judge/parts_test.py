@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The judge's mathematics, memory and readers, on known answers."""
+import itertools
+import json
 import mmap
 import os
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,7 +28,8 @@ from gpubench.judging.cell import audit, layout
 from gpubench.judging.contents import CONTENTS, Strided, nudged
 from gpubench.judging.memory import Poison, Region, Rows
 from gpubench.judging.problem import Problem, upcast
-from gpubench.judging.process import slots_of, stride_of
+from gpubench.judging.process import CellProcess, Limits, slots_of, stride_of
+from gpubench.judging.side import Side
 from gpubench.judging.store import Store
 from gpubench.judging.trial import Settings, Trial
 from gpubench.judging.turns import Turns
@@ -177,11 +182,28 @@ class Contents(unittest.TestCase):
         for name, change in CONTENTS.items():
             made = change(x)
             self.assertEqual((made.shape, made.dtype), (x.shape, x.dtype), name)
-            self.assertFalse(np.array_equal(made, x), name)
+            self.assertEqual(np.array_equal(made, x), name == "negatives", name)
             whole = np.arange(5)
             self.assertIs(change(whole), whole, "whole numbers are indices for all that is known")
         self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
         self.assertIs(CONTENTS["signs"](whole := np.float32([1, 2])), whole)
+
+    def test_negative_numbers_where_there_are_none(self):
+        x = RANDOM.random((40, 100), dtype=np.float32)
+        made = CONTENTS["negatives"](x)
+        self.assertTrue(0.4 < (made < 0).mean() < 0.6)
+        np.testing.assert_array_equal(abs(made), x)
+        for unchanged in (x - 0.5, -x, np.zeros_like(x), np.float32(x > 0.5), np.sort(x)):  # neither masks nor places
+            self.assertIs(CONTENTS["negatives"](unchanged), unchanged)
+
+    def test_what_the_ends_alone_make(self):
+        x = RANDOM.random((40, 100), dtype=np.float32) + 1
+        made = CONTENTS["impulses"](x)
+        self.assertTrue(3 <= (made != 0).sum() <= 5)
+        self.assertEqual((made[0, 0], made[-1, -1]), (x[0, 0], x[-1, -1]))
+        self.assertGreater(CONTENTS["spike"](-x + 1.5)[-1, -1], 0)
+        few = np.ones(4, np.float32)
+        self.assertIs(CONTENTS["impulses"](few), few)
 
     def test_those_that_a_few_elements_do_not_betray(self):
         x = RANDOM.standard_normal((40, 100), dtype=np.float32)
@@ -228,6 +250,63 @@ class Contents(unittest.TestCase):
         self.assertEqual(wide[0].dtype, np.float64)
         self.assertEqual(wide[2].dtype, np.arange(2).dtype)
         self.assertIsNone(upcast((np.zeros(2),)))
+
+
+class Late(unittest.TestCase):
+    def side(self, looks):
+        side = Side(None, "", {}, False, Limits(), Poison())
+        self.addCleanup(side.close)
+        sample = mock.Mock(look=mock.Mock(side_effect=looks[1:]))
+        sample.changed.side_effect = lambda seen, now: seen != now
+        side._seen = sample, looks[0]
+        return side
+
+    def test_what_changes_after_the_look_is_late_though_it_was_no_poison(self):
+        zeros, right = np.zeros(4), np.float64([0, 0, 1, 2])
+        with self.assertRaises(Trouble) as found:
+            self.side([zeros, right]).all_outputs()
+        self.assertEqual((found.exception.code, "2 of 4 elements" in found.exception.text), ("late", True))
+        self.assertEqual(self.side([right, right]).all_outputs(), [])
+
+
+class Cold(unittest.TestCase):
+    def sides(self, wrong_at=None):
+        value = [0]
+
+        def side(name):
+            one = mock.Mock()
+            one.run.side_effect = lambda: mock.Mock(undisturbed=1e-3 if name != "nothing" else 1e-6)
+            one.fill.side_effect = lambda slot, filled, skeleton: value.__setitem__(0, filled[0])
+            one.all_outputs.side_effect = lambda: [[-1 if name == "candidate" and value[0] == wrong_at else value[0]]]
+            return one
+        return [side(name) for name in ("reference", "candidate", "nothing")]
+
+    def measured(self, **how):
+        compared, numbers = [], itertools.count()
+        seconds = timing.cold_seconds(*self.sides(**how), lambda: timing.Inputs(None, [next(numbers)], None),
+                                      lambda slot, inputs, outputs, expected: compared.append(outputs == expected), lambda: None)
+        return seconds, compared
+
+    def test_each_call_is_compared(self):
+        seconds, compared = self.measured()
+        self.assertAlmostEqual(seconds, 1e-3 - 1e-6)
+        self.assertEqual(compared, [True] * 9)
+        self.assertEqual(self.measured(wrong_at=5)[1], [each != 5 for each in range(9)])
+
+
+class Answers(unittest.TestCase):
+    def test_a_process_says_only_what_it_can_know(self):
+        for said, taken in (("judge", "error"), ("room", "error"), ("unchecked", "error"), ("device", "device"), ("memory", "memory")):
+            process = CellProcess(Limits())
+            self.addCleanup(process.close)
+            ours, theirs = socket.socketpair()
+            self.addCleanup(theirs.close)
+            process._channel = ours
+            text = json.dumps({"error": said, "text": "x"}).encode()
+            theirs.sendall(struct.pack("<I", len(text)) + text)
+            with self.assertRaises(Trouble) as found:
+                process._answer(1.0)
+            self.assertEqual(found.exception.code, taken)
 
 
 def times(pairs, nothing=1e-6):

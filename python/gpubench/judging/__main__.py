@@ -76,7 +76,7 @@ def _results(chosen: Any) -> tuple[Iterator[Result], Callable[[], list[str]], in
     parts = benchmark_program.parts_of(chosen.problem)
     if parts is not None:
         return benchmark_program.results(*parts, chosen.candidates, chosen.time_budget, chosen.time_limit), lambda: [], len(chosen.candidates)
-    files = candidates_of(chosen.candidates)
+    files = candidates_of(chosen.candidates, chosen.problem)
     refuse_names_of_modules(chosen.problem, files)
     judge = Judge(problem_of(Path(chosen.problem)), _settings(chosen), Store(Path(chosen.resume)) if chosen.resume else None)
     return judge.results(files), lambda: judge.notes, len(files)

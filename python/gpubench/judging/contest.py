@@ -9,6 +9,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -33,14 +34,15 @@ _CANDIDATE_SUFFIXES = (".py", ".toml")
 _NOTABLE_BYTES = 2 << 30  #: of a GPU's memory, in use by others; a context of CUDA takes half of one
 
 
-def candidates_of(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Files, and those in folders, in their order."""
+def candidates_of(paths: Sequence[str | os.PathLike[str]], problem: str | os.PathLike[str] = "") -> list[Path]:
+    """Files, and those in folders, in their order; the problem's own file only where it is named."""
     found: list[Path] = []
+    own = Path(problem).resolve() if os.fspath(problem) else None
     if not paths:
         raise _core.UsageError("There is no candidate; give files, or folders of them.")
     for each in map(Path, paths):
         if each.is_dir():
-            inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and one.is_file())
+            inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and one.is_file() and one.resolve() != own)
             if not inside:
                 raise _core.UsageError(f"The folder {each} has no candidate: no file that ends with {' or '.join(_CANDIDATE_SUFFIXES)}.")
             found += inside
@@ -82,6 +84,14 @@ def _key(problem: Problem, file: Path, settings: Settings) -> str:
                 left -= len(part)
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def _hint(file: Path, trouble: Trouble) -> str:
+    """Where a module is missing that lies beside a candidate."""
+    missing = re.search(r"No module named '(\w+)", trouble.text) if trouble.code == "load" else None
+    if missing and any((file.parent / name).exists() for name in (missing[1], f"{missing[1]}.py")):
+        return f" A candidate is one file: `{missing[1]}`, which lies beside it, is not copied."
+    return ""
 
 
 class Judge:
@@ -224,7 +234,7 @@ class Judge:
                 self._is_broken = self._is_broken or is_broken(error)
                 raise trouble_of(error) or Trouble("judge", f"The judge failed, and not it: {type(error).__name__}: {error}"[:500]) from error
         except Trouble as trouble:
-            result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text
+            result.verdict, result.reason, result.text = REASONS[trouble.code], trouble.code, trouble.text + _hint(file, trouble)
             result.next_step = ""
             if result.verdict == "wrong" or trouble.code in ("late", "idle-work", "clocks", "floor", "protocol", "tampering"):
                 result.speedup = result.tie = result.seconds = result.cold_seconds = result.device_seconds = result.warm_device_seconds = None
@@ -323,11 +333,19 @@ def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candid
     chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
     if calibration is not None:
         chosen.calibration = calibration.data
-    given = [candidates] if isinstance(candidates, (str, os.PathLike)) or callable(candidates) else candidates
+    if not isinstance(problem, (str, os.PathLike, Problem)) and not callable(problem):
+        raise _core.UsageError(f"judge() takes a file or a function as the problem, and not {problem!r}.")
+    try:
+        given = [candidates] if isinstance(candidates, (str, os.PathLike)) or callable(candidates) else list(candidates)
+    except TypeError:
+        given = [candidates]  # type: ignore[list-item]
+    for each in given:
+        if not isinstance(each, (str, os.PathLike)) and not callable(each):
+            raise _core.UsageError(f"judge() takes files, folders and functions as candidates, and not {each!r}.")
     with tempfile.TemporaryDirectory(prefix="gpubench-judge-") as folder:
         written = {str(functions.write(Path(folder), each, "candidate")): each for each in given if callable(each)}
         places = iter(written)
-        files = candidates_of([next(places) if callable(each) else each for each in given])
+        files = candidates_of([next(places) if callable(each) else each for each in given], problem if isinstance(problem, (str, os.PathLike)) else "")
         if names and not callable(problem):
             raise _core.UsageError(f"judge() takes `{next(iter(names))}` where the problem is a function alone.")
         read: Problem

@@ -40,6 +40,8 @@ def description(file: Path) -> dict[str, Any]:
         raise ValueError(f"its description has {unknown[0]!r}, which is none of {', '.join(sorted(_KEYS))}")
     if not isinstance(found.get("symbol"), str) or not isinstance(found.get("arguments"), list):
         raise ValueError("its description needs `symbol`, a text, and `arguments`, a list")
+    if not isinstance(found.get("flags", []), list):
+        raise ValueError("`flags` in its description is to be a list of texts")
     if isinstance(found.get("source"), str) == isinstance(found.get("library"), str):
         raise ValueError("its description needs one of `source` and `library`")
     return found
@@ -82,7 +84,10 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     import ctypes
     found = description(Path(file))
     library = ctypes.CDLL(str(_compiled(Path(file), found)))
-    function = getattr(library, found["symbol"])
+    try:
+        function = getattr(library, found["symbol"])
+    except AttributeError:
+        raise ValueError(f"it has no function {found['symbol']!r}; C++ and CUDA functions need `extern \"C\"`") from None
     function.restype = ctypes.c_int if found.get("returns") == "int" else None
     return _Call(function, found, facts["parameters"])
 

@@ -24,7 +24,7 @@ def cases_of(text: str) -> dict[str, list[dict[str, Any]]]:
         heading = re.match(r"(\w+):", line)
         if heading:
             section = heading[1]
-        entry = re.match(r"\s*-\s*(\{.*\})\s*$", line)
+        entry = re.match(r"\s*-\s*(\{.*\})\s*(#.*)?$", line)
         if entry and section in cases:
             quoted = re.sub(r"([{,]\s*)([A-Za-z_]\w*)\s*:", r'\1"\2":', entry[1])
             try:

@@ -18,7 +18,7 @@ _WIDE = {"bfloat16": "uint16", **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", 
 
 def is_array(thing: Any) -> bool:
     """Whether it is an array or a tensor."""
-    return hasattr(thing, "dtype") and hasattr(thing, "shape") and getattr(thing, "shape", None) is not None
+    return not isinstance(thing, type) and hasattr(thing, "dtype") and getattr(thing, "shape", None) is not None
 
 
 def framework_of(thing: Any) -> str:
@@ -38,7 +38,7 @@ def flatten(tree: Any) -> tuple[Any, list[Any]]:
             return {"t" if isinstance(node, tuple) else "l": [walk(each) for each in node]}
         if isinstance(node, dict):
             walked = {key: walk(node[key]) for key in sorted(node, key=str)}
-            return {"d": [[str(key), walked[key]] for key in node]}
+            return {"d": [[key if key is None or isinstance(key, (bool, int, float)) else str(key), walked[key]] for key in node]}
         if node is None or isinstance(node, (bool, int, float, str)):
             return {"v": node}
         raise TypeError(f"a {type(node).__name__} is neither an array nor a number, text, tuple, list or dict of these")
