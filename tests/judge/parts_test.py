@@ -450,7 +450,7 @@ class Ranks(unittest.TestCase):
 
 class Readers(unittest.TestCase):
     def test_cases_of_a_task(self):
-        found = gpu_mode.cases_of('tests:\n  - {"size": 4, "seed": 1}\n  - {m: 3, causal: true}\n  - not one\n  - {bad\nbenchmarks:\n- {"size": 8}\nother:\n- {"size": 9}\n')
+        found = gpu_mode.cases_of('tests:\n  - {"size": 4, "seed": 1}\n  - {m: 3, causal: true}\n  - not one\n  - {bad\nbenchmarks:\n- {"size": 8}  # large\nother:\n- {"size": 9}\n')
         self.assertEqual(found, {"tests": [{"size": 4, "seed": 1}, {"m": 3, "causal": True}], "benchmarks": [{"size": 8}]})
 
     def test_a_description_says_what_is_wrong_with_it(self):
@@ -465,6 +465,13 @@ class Readers(unittest.TestCase):
             for name in ("a" * 300, r"\u0000"):
                 file.write_text(f'symbol = "f"\nsource = "{name}"\narguments = []')
                 self.assertEqual(c_library.files(file), [], "no file can have this name")
+            source = '#include "x.h"\n#include "../y.h"\n#include "z.py"\n#include <stdio.h>\n'
+            for name, inside in (("x.c", source), ("x.h", '  # include "x.h"\n#include "w.cuh"\n'), ("w.cuh", ""), ("z.py", ""), ("y.h", "")):
+                (Path(folder) / name).write_text(inside)
+            file.write_text('symbol = "f"\nsource = "x.c"\narguments = []\nflags = "-O2"')
+            self.assertEqual(c_library.files(file), [], "flags are a list")
+            file.write_text('symbol = "f"\nsource = "x.c"\narguments = []')
+            self.assertEqual([each.name for each in c_library.files(file)], ["x.c", "x.h", "w.cuh"])
 
     def test_what_a_store_cannot_read_is_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,8 @@ import re
 from pathlib import Path
 from typing import Any, Callable
 
+_INCLUDED = re.compile(r'^\s*#\s*include\s+"([\w.-]+\.(?:h|hh|hpp|cuh|inc))"', re.M)
+_MAX_HEADER_BYTES = 4 << 20
 _KEYS = {"symbol", "source", "library", "arguments", "compiler", "flags", "returns"}
 
 
@@ -48,12 +50,16 @@ def description(file: Path) -> dict[str, Any]:
 
 
 def files(file: Path) -> list[Path]:
-    """What must lie beside the description."""
+    """What must lie beside the description: its source with the headers that this includes, or its library."""
     try:
         found = description(file)
-        name = str(found.get("source") or found.get("library"))
-        beside = (file.parent / name).resolve()
-        return [beside] if beside.is_file() and beside.parent == file.parent.resolve() else []
+        names, beside = [str(found.get("source") or found.get("library"))], []
+        for name in names:
+            one = (file.parent / name).resolve()
+            if one.is_file() and one.parent == file.parent.resolve() and one not in beside:
+                beside.append(one)
+                names += _INCLUDED.findall(one.read_bytes()[:_MAX_HEADER_BYTES].decode(errors="replace")) if "source" in found else []
+        return beside
     except (ValueError, OSError):  # also of names that no file can have
         return []  # said when it is loaded
 
