@@ -21,7 +21,6 @@ from .verdict import Trouble
 
 SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
-_ROUNDINGS_OF_IMPULSE, _LARGEST_OF_IMPULSE = 64, 0.25  #: of the largest element
 _SATURATING, _NOISE = ("denormal", "large"), 0.1
 _ALL_AXES = 64
 _LAST_BITS = 2.0**-19  #: of the largest input
@@ -194,14 +193,13 @@ class ProbeMaker:
         for which, (expected, spec) in enumerate(zip(probe.expected, probe.outputs)):
             if checks.is_float(spec["dtype"]):
                 share = min(_LARGEST_SHARE, _ROUNDINGS * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)))
-                allowed = share * checks.root_mean_square(checks.as_float(expected, spec["dtype"])) / checks.OWN_ERRORS
+                exact = checks.as_float(expected, spec["dtype"])
+                # Of a few that are large: zeros beside them are rounded as they are, as those of a transform, and what is left of variance as well
+                size = float(abs(exact).max()) if probe.name == "impulses" and arrays.count_of(exact) else checks.root_mean_square(exact)
+                allowed = share * size / checks.OWN_ERRORS
                 known = probe.own_error[which]
                 of_equal = known.largest * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
-                of_impulses = 0.0
-                if probe.name == "impulses" and arrays.count_of(expected):  # beside a few large ones the zeros of a transform are rounded as those are
-                    largest = float(abs(checks.as_float(expected, spec["dtype"])).max())
-                    of_impulses = min(_LARGEST_OF_IMPULSE, _ROUNDINGS_OF_IMPULSE * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec))) * largest / checks.OWN_ERRORS
-                probe.own_error[which] = known.at_least(max(allowed, of_equal, of_impulses))
+                probe.own_error[which] = known.at_least(max(allowed, of_equal))
 
     def _allow_for_zeros(self, probe: Probe) -> None:
         """Processors may take denormal numbers for zeros, as `-ffast-math` has them do."""
