@@ -292,11 +292,11 @@ def change_left_out(actual: Any, expected: Any, inputs: Sequence[Any], dtype: st
     if dtype not in ("float32", "float64"):
         return ""
     a, e = as_float(actual, dtype), as_float(expected, dtype)
-    whole = root_mean_square(e)
+    whole, off = root_mean_square(e), root_mean_square(a - e)
     for place, each in enumerate(inputs):
         if tuple(each.shape) != tuple(actual.shape) or each.dtype != actual.dtype:
             continue
-        change, off = root_mean_square(e - as_float(each, dtype)), root_mean_square(a - e)
+        change = root_mean_square(e - as_float(each, dtype))
         if change < _SMALL_CHANGE * whole and off > _SHARE_OF_CHANGE * change + 16.0 * unit_of(dtype, None) * whole + _OWN_RMS * own_error.rms:
             return f"The result is input {place} with a change of {change:.3g} (root mean square), and it is {off:.3g} off."
     return ""

@@ -22,6 +22,10 @@ def _is_matrix(array: Any) -> bool:
     return len(array.shape) >= 2 and array.shape[-1] == array.shape[-2] > 2
 
 
+def _is_symmetric(array: Any) -> bool:
+    return _is_matrix(array) and bool((array == array.swapaxes(-1, -2)).all())
+
+
 def _is_line(array: Any) -> bool:
     return len(array.shape) >= 1 and array.shape[-1] >= _FEWEST_SORTED
 
@@ -35,8 +39,8 @@ def _values(array: Any) -> list[float]:
 
 #: What inputs may be by construction. Told from a corner first.
 _STRUCTURES: tuple[Callable[[Any], bool], ...] = (
-    lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()),
-    lambda x: _is_matrix(x) and bool((x == x.swapaxes(-1, -2)).all()) and bool((x.diagonal(0, -2, -1) > 0).all()),  # it may be positive definite
+    _is_symmetric,
+    lambda x: _is_symmetric(x) and bool((x.diagonal(0, -2, -1) > 0).all()),  # it may be positive definite
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).triu(x, 1) != 0).any()),
     lambda x: _is_matrix(x) and not bool((arrays.namespace_of(x).tril(x, -1) != 0).any()),
     lambda x: _is_line(x) and bool((x[..., 1:] >= x[..., :-1]).all()),
