@@ -87,29 +87,23 @@ class Checker:
         self.problem = problem
         self._probes = probes
         self.notes: list[str] = []
-        self._refuses_nan = self._own_check_takes(math.nan)  #: where the reference has numbers: `abs(a - b).max() > tolerance` is false for it
+        self._refuses_nan = self._takes_everywhere(math.nan)  #: where the reference has numbers: `abs(a - b).max() > tolerance` is false for it
         if self._refuses_nan:
             self.notes.append("The problem's own check takes NaN for right: the judge refuses it where the reference has numbers.")
-        elif self._own_check_takes(0.0):
-            self.notes.append("The problem's own check takes zeros for right.")
-        if problem.tolerance is not None and problem.compare is None and self._tolerance_takes_zeros():
-            self.notes.append("The problem's `tolerance` takes zeros for right.")
+        elif self._takes_everywhere(0.0):
+            self.notes.append(f"The problem's {'own check' if problem.compare is not None else '`tolerance`'} takes zeros for right.")
 
-    def _own_check_takes(self, value: float) -> bool:
-        """Whether it does so everywhere, in place of the reference's numbers."""
-        probe = self._probes[0]
-        if self.problem.compare is None or not probe.is_finite() or not all(spec["dtype"] in _REAL for spec in probe.outputs):
+    def _takes_everywhere(self, value: float) -> bool:
+        """Whether the problem's own check or tolerance does so, in place of the reference's numbers."""
+        probe, problem = self._probes[0], self.problem
+        if (problem.compare is None and problem.tolerance is None) or not probe.is_finite() or not all(spec["dtype"] in _REAL for spec in probe.outputs):
             return False
         if value == 0.0 and not any(bool((each != 0).any()) for each in probe.expected):
             return False
-        return not self.problem.complaint(probe.tree, [arrays.filled(each, value) for each in probe.expected], probe.outputs)
-
-    def _tolerance_takes_zeros(self) -> bool:
-        """Whether it does so for all outputs, some of which are others."""
-        probe = self._probes[0]
-        zeros = [arrays.filled(each, 0) for each in probe.expected]
-        return (any(bool((each != 0).any()) for each in probe.expected)
-                and all(checks.difference(each, right, spec["dtype"], self.problem.tolerance, True) is None for each, right, spec in zip(zeros, probe.expected, probe.outputs)))
+        filled = [arrays.filled(each, value) for each in probe.expected]
+        if problem.compare is not None:
+            return not problem.complaint(probe.tree, filled, probe.outputs)
+        return all(checks.difference(each, right, spec["dtype"], problem.tolerance, True) is None for each, right, spec in zip(filled, probe.expected, probe.outputs))
 
     def check(self, side: Side, result: Result) -> None:
         """All probes, one call each. Throws Trouble."""
