@@ -124,10 +124,10 @@ class Judged(unittest.TestCase):
 
         flushed, batches, usual = [], [], Side.run
 
-        def run(side, empty=False, cold=True):
+        def run(side, empty=False, cold=True, **how):
             flushed.append(cold)
             batches.append(len(side.slots))
-            return usual(side, empty, cold)
+            return usual(side, empty, cold, **how)
 
         with self.recorded(), mock.patch.object(Side, "run", run):
             result = self.judged("import time\n\ndef candidate(x, y):\n    time.sleep(0.002)\n    return y + x * 3\n", device=Large)

@@ -294,6 +294,69 @@ class Cold(unittest.TestCase):
         self.assertEqual(self.measured(wrong_at=5)[1], [each != 5 for each in range(9)])
 
 
+class WorkAhead(unittest.TestCase):
+    CALLS = 8
+
+    class Batch:
+        """A side whose first half of calls is done when inputs come late; `ahead`: with the results of all. Results are inputs times two."""
+
+        device, is_warm, process = None, False, mock.Mock(idle_cpu=lambda: 0.0)
+
+        def __init__(self, ahead=False):
+            self.ahead, self.given, self.results = ahead, {}, {}
+
+        def fill(self, slot, filled, skeleton=None):
+            self.given[slot] = [np.array(each) for each in filled]
+
+        def _work(self, slots):
+            self.results.update((slot, [self.given[slot][0] * 2]) for slot in slots)
+
+        def run(self, empty=False, cold=True, meanwhile=None):
+            half = len(self.given) // 2
+            self._work(range(len(self.given) if self.ahead else half))
+            if meanwhile is not None:
+                meanwhile()
+            if not self.ahead:
+                self._work(range(half, len(self.given)))
+            return mock.Mock(undisturbed=1e-6, wall=1e-6, cpu=0.0, idle_cpu=0.0, gpu=None)
+
+        def is_done(self, slot):
+            return True
+
+        def replace_in_time(self, slot, filled):
+            self.fill(slot, filled)
+            return slot >= len(self.given) // 2
+
+        def outputs(self, slot):
+            return self.results[slot]
+
+        def all_outputs(self):
+            return [self.results[slot] for slot in range(len(self.given))]
+
+    def checked(self, candidate, fresh=lambda: RANDOM.standard_normal(100)):
+        """Of many visits: whether results were right, of calls that got their inputs in time and late, and how many were not checked."""
+        found = {True: [], False: []}
+        sides, visits = [self.Batch(), candidate, self.Batch()], 40
+        for _ in range(visits):
+            candidate.is_warm = False
+            timing.take_turns(*sides, timing.Plan(self.CALLS), lambda: timing.Inputs(None, [fresh()], None),
+                              lambda slot, inputs, outputs, expected: found[inputs.came_late].append(np.array_equal(outputs[0], expected[0])), timing.Times())
+        return found[False], found[True], visits * 3 * self.CALLS - len(found[True]) - len(found[False])
+
+    def test_a_call_whose_inputs_come_late_is_right_if_it_is_made_then(self):
+        in_time, late, unchecked = self.checked(self.Batch())
+        self.assertTrue(all(in_time) and late and all(late))
+        self.assertEqual(len(late) + unchecked, 40)  # one a visit; those that had begun are not checked
+        self.assertGreater(unchecked, 0)
+
+    def test_who_works_ahead_is_wrong(self):
+        in_time, late, _ = self.checked(self.Batch(ahead=True))
+        self.assertTrue(all(in_time) and late and not any(late))
+
+    def test_whole_numbers_never_come_late(self):
+        self.assertEqual(self.checked(self.Batch(), lambda: RANDOM.integers(9, size=100))[1:], ([], 0))
+
+
 class Answers(unittest.TestCase):
     def test_a_process_says_only_what_it_can_know(self):
         for said, taken in (("judge", "error"), ("room", "error"), ("unchecked", "error"), ("device", "device"), ("memory", "memory")):

@@ -75,6 +75,10 @@ def settle(doubts: Sequence[Doubt | None], own_error: Callable[[Any], list[OwnEr
         doubt.look(known)
 
 
+def _of(inputs: Inputs) -> str:
+    return f", of {inputs.hidden}" if inputs.hidden else ", whose inputs came while earlier calls ran" if inputs.came_late else ""
+
+
 def _precision_words(worst: dict[str, Any]) -> str:
     inside = worst["inside"].upper().replace(" OR ", " or ")
     return f"{inside} inside, {worst['asked'].upper()} asked, or another formula: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
@@ -181,7 +185,7 @@ class Checker:
                     self._hold_to_check(outputs, expected, probe.outputs, result.precision, own_error)
             except Trouble as trouble:
                 code = "hidden-contents" if inputs.hidden and trouble.code in _OF_HIDDEN["hidden-contents"] else trouble.code
-                raise Trouble(code, f"Right when it was checked, wrong {when}{inputs.hidden and ', of '}{inputs.hidden}: {trouble.text}") from None
+                raise Trouble(code, f"Right when it was checked, wrong {when}{_of(inputs)}: {trouble.text}") from None
 
         result.calls_checked += 1
         try:

@@ -2,7 +2,7 @@
 """Contents of inputs that a problem does not show: each makes another array of the same type and shape, or gives back the same where it means nothing."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -182,6 +182,12 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
     "ties": _on_floats(_ties),
     "nan": _on_floats(_nan),  # for problems that name it alone: few say what a maximum of NaN is
 }
+
+
+def changed(given: Sequence[Any], name: str) -> list[Any]:
+    """Arrays with these contents in place of some; none where they cannot be changed."""
+    made = [CONTENTS[name](each) for each in given]
+    return [] if all(one is other for one, other in zip(made, given)) else made
 
 
 NUDGED_UNITS = 32  #: halves of a unit in the last place, as a sum of some hundred products is off

@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .cell import layout
 from .cell.confine import PARTS, group_of, processes_limit
@@ -272,14 +272,16 @@ class CellProcess:
             self._cpu = _cpu_seconds(self._pid)
         return answer.get("result")
 
-    def run(self, witness: Witness | None = None, request: bytes = b"run") -> Timed:
-        """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs."""
+    def run(self, witness: Witness | None = None, request: bytes = b"run", meanwhile: Callable[[], None] | None = None) -> Timed:
+        """Runs the prepared calls once. The clock stops when the witness, where there is one, has seen their outputs. `meanwhile` is done while they run."""
         waits = self._waits()  # takes milliseconds where there are many threads, which may work meanwhile: that counts as work while nothing is asked of it
         before = _cpu_seconds(self._pid)
         idle = before - self._cpu
         first = witness.begin() if witness is not None else None  # last of all, as its clock is held against the judge's
         start, start_ns = time.perf_counter_ns(), time.time_ns()
         self._send(request)
+        if meanwhile is not None:
+            meanwhile()
         self._answer(self.limits.seconds)
         seen = witness.look() if witness is not None else None
         end, end_ns = time.perf_counter_ns(), time.time_ns()

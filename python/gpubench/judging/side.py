@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from . import arrays
 from .cell import layout
@@ -15,6 +15,7 @@ from .process import CellProcess, Limits, Timed, Witness, slots_of, stride_of
 from .verdict import Trouble
 
 _SLACK_BYTES = 4096
+_LOOKED_AT, _TELLING_BYTES = 64, 4  #: elements; bytes that are not as poison by chance
 _SAMPLED_ELEMENTS, _SAMPLED_ON_HOST = 1024, 256
 
 
@@ -151,8 +152,9 @@ class Side:
             self.slots[slot]["skeleton"] = skeleton
             self._placed, self._has_new_numbers = None, True
 
-    def run(self, empty: bool = False, cold: bool = True) -> Timed:
-        """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls. `cold`: on a GPU, with nothing of their inputs in its cache."""
+    def run(self, empty: bool = False, cold: bool = True, meanwhile: Callable[[], None] | None = None) -> Timed:
+        """Poisons all outputs, then runs all calls once; `empty`: what that takes without the calls. `cold`: on a GPU, with nothing of their inputs in its cache.
+        `meanwhile` is done while they run."""
         if self._has_new_numbers:
             self._prepare()
         if self._rows is not None:
@@ -164,7 +166,7 @@ class Side:
             witness = GpuWitness(self.device, self._rows.sample(_SAMPLED_ELEMENTS))
             if cold:
                 self.device.flush()
-        timed = self.process.run(witness, b"run empty" if empty else b"run")
+        timed = self.process.run(witness, b"run empty" if empty else b"run", meanwhile)
         self._seen = (witness.sample, timed.seen) if witness is not None and not empty else None
         if witness is not None and not empty and witness.sample.unwritten(timed.seen).any():
             self._refuse_late()
@@ -178,6 +180,16 @@ class Side:
         changed = sample.changed(seen, sample.look())
         if changed.any():
             raise Trouble("late", f"It went on to write its outputs after it had answered: {int(changed.sum())} of {len(changed)} elements that were looked at.")
+
+    def replace_in_time(self, slot: int, filled: Sequence[Any]) -> bool:
+        """Gives a call other inputs while calls before it run. Whether that was done before it began."""
+        self.fill(slot, filled)
+        return not self.is_done(slot - 1)
+
+    def is_done(self, slot: int) -> bool:
+        """Whether the end of a call's result is written, or may be."""
+        end = self._outputs[slot][-1].reshape(-1)[-_LOOKED_AT:]
+        return arrays.bytes_of(end) < _TELLING_BYTES or self.unwritten(slot, -1, end) < 1.0
 
     def refuse_changed_input(self, slot: int, filled: Sequence[Any]) -> None:
         """Throws Trouble where an input is not what it was, though it may not be changed. On a CPU it cannot."""

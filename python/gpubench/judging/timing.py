@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
@@ -13,6 +14,7 @@ import numpy as np
 from .. import _core
 from . import arrays
 from .checks import OwnError
+from .contents import changed
 from .verdict import Interval, Trouble
 
 
@@ -20,13 +22,14 @@ from .verdict import Interval, Trouble
 @dataclass
 class Inputs:
     """Of one call: as the problem made them, as plain arrays, and what these stand in. `hidden`: in words, where they are not as those of other calls, with what the
-    reference is off for them."""
+    reference is off for them. `came_late`: whether calls before it ran by then."""
 
     tree: Any
     arrays: list[Any]
     skeleton: Any
     hidden: str = ""
     own_error: Sequence[OwnError] = ()
+    came_late: bool = False
 
 
 Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what it returned, what was expected
@@ -38,6 +41,7 @@ class Plan:
 
     calls: int
     min_blocks: int = 2
+    before_late: str = "ties"  #: contents of inputs that come late, before: like those that come, but for some elements
 
 
 @dataclass
@@ -176,6 +180,9 @@ class Flush:
         self._memory += 1
 
 
+_SOON = 0.5  #: of the time before a call, within which it gets its inputs
+
+
 def run_reference(reference: Any) -> Any:
     """A batch of it. What fails there says nothing of the candidate."""
     try:
@@ -186,35 +193,52 @@ def run_reference(reference: Any) -> Any:
 
 def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: Callable[[], Inputs], check: Check, times: Times, hidden: Sequence[Inputs] = ()) -> None:
     """One block more. `reference`, `candidate` and `nothing` are Sides with places for plan.calls calls. `fresh` makes the inputs of one call. Some of `hidden` are
-    inputs of calls before or after it, so that nobody is right while it is checked alone."""
+    inputs of calls before or after it, so that nobody is right while it is checked alone. There a call also gets its inputs while others run, so that nobody works
+    ahead."""
 
-    def turn(side: Any, inputs: Sequence[Inputs]) -> Any:
+    def turn(side: Any, inputs: Sequence[Inputs], meanwhile: Callable[[], None] | None = None) -> Any:
         for slot, each in enumerate(inputs):
             side.fill(slot, each.arrays, each.skeleton)
-        return run_reference(side) if side is reference else side.run()
+        return run_reference(side) if side is reference else side.run(meanwhile=meanwhile)
 
-    def candidate_turn(inputs: Sequence[Inputs]) -> tuple[Any, list[list[Any]]]:
-        timed = turn(candidate, inputs)
+    def candidate_turn(inputs: Sequence[Inputs], late: int | None) -> tuple[Any, list[list[Any]]]:
+        if late is None:
+            timed = turn(candidate, inputs)
+        else:
+            first = [*inputs]
+            first[late] = replace(inputs[late], arrays=changed(inputs[late].arrays, plan.before_late))
+
+            def bring() -> None:
+                soon = _SOON * late * (times.blocks[-1].candidate[0] if times.blocks else BATCH_SECONDS / plan.calls)
+                after_first = bool(random.integers(2))
+                until = time.perf_counter() + (soon if after_first else soon * random.random())
+                while time.perf_counter() < until and not (after_first and candidate.is_done(0)):  # no sleep is as short
+                    pass
+                inputs[late].came_late = candidate.replace_in_time(late, inputs[late].arrays)
+
+            timed = turn(candidate, first, bring)
         # The last call's outputs first: what is still being written shows there.
         last, results = candidate.outputs(plan.calls - 1), candidate.all_outputs()
         if any(not arrays.are_same(*each) for each in zip(last, results[-1])):
             raise Trouble("late", "It went on to write its outputs after it had answered.")
         return timed, results
 
-    def pair(inputs: Sequence[Inputs], reference_first: bool, waits: bool) -> tuple[Any, Any]:
-        """A batch of each side, of the same inputs; `waits`: with a look at whether the GPU rests after each."""
+    def pair(inputs: Sequence[Inputs], reference_first: bool, waits: bool, late: int | None = None) -> tuple[Any, Any]:
+        """A batch of each side, of the same inputs; `waits`: with a look at whether the GPU rests after each. `late`: the candidate's call that gets its own
+        while others run."""
         results: list[list[Any]] = []
         timed = {}
         for side in (reference, candidate) if reference_first else (candidate, reference):
             if side is reference:
                 timed[side], expected = turn(reference, inputs), reference.all_outputs()
             else:
-                timed[side], results = candidate_turn(inputs)
+                timed[side], results = candidate_turn(inputs, late)
             # What a candidate left behind would make the reference's seem usual
             if waits and side.device is not None and (side is candidate or reference_first):
                 (times.reference_waits if side is reference else times.waits).append(side.device.wait_seconds())
-        for call in zip(range(plan.calls), inputs, results, expected):
-            check(*call)
+        for slot, call in enumerate(zip(inputs, results, expected)):
+            if slot != late or inputs[slot].came_late:
+                check(slot, *call)
         return timed[reference], timed[candidate]
 
     def block() -> None:
@@ -239,11 +263,18 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             times.hidden_left = [int(each) for each in random.permutation(len(hidden))]
         return hidden[times.hidden_left.pop()]
 
+    def one_late(inputs: Sequence[Inputs], taken: set[int]) -> int | None:
+        """A call that can get its inputs late; rather one of the last, as bringing them takes time."""
+        free = [slot for slot in range(1, plan.calls) if slot not in taken]
+        if not free or not changed(inputs[free[-1]].arrays, plan.before_late):
+            return None
+        return free[int(random.integers(len(free), size=2).max())]
+
     def among_hidden() -> None:
         share = 0.5 ** random.integers(1, 2 + int(math.log2(plan.calls)))  # down to one or none: who is right after the first unusual call is found by the one before
         places = {int(random.integers(plan.calls)), *np.flatnonzero(random.random(plan.calls) < share)}
         inputs = [one_hidden() if slot in places else fresh() for slot in range(plan.calls)]
-        pair(inputs, bool(random.integers(2)), False)
+        pair(inputs, bool(random.integers(2)), False, one_late(inputs, places))
 
     reference_first = len(times.blocks) % 2 == 0
     random = np.random.default_rng()
@@ -252,7 +283,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
     if candidate.device is None or not candidate.is_warm:  # pages, caches, what is loaded at first use
         warm_up = [fresh() for _ in range(plan.calls)]
         turn(nothing, warm_up)
-        pair(warm_up, reference_first, False)  # so that both sides rest alike before their first timed batch
+        pair(warm_up, reference_first, False, one_late(warm_up, set()))  # so that both sides rest alike before their first timed batch
         del warm_up
         candidate.is_warm = True
     if when == 2:

@@ -239,7 +239,7 @@ class Trial:
         side, recorded = started[0], None
         with self.turns.alone(), result.phase("time"):
             quiet = self._quiet_wait(started)
-            plan = timing.Plan(self._calls_of_batch(side, self.reference), self.settings.min_blocks)
+            plan = timing.Plan(self._calls_of_batch(side, self.reference), self.settings.min_blocks, "spike" if any(each.name == "spike" for each in self.probes) else "ties")
             rounds = self.rounds(side, again, plan, result, lambda found: timing.clocks_agree(found) or self._busy_gpu(found, quiet))
             if self._records is not None:
                 last = again()
@@ -499,7 +499,7 @@ class Trial:
         doubts: list[Doubt | None] = []
 
         def check(slot: int, inputs: timing.Inputs, outputs: list[Any], expected: list[Any]) -> None:
-            if random.random() < share:
+            if random.random() < share or inputs.came_late:
                 side.earlier.keep(before)
                 side.refuse_changed_input(slot, inputs.arrays)
                 doubts.append(self.checker.compare_call(side, slot, inputs, outputs, expected, f"in timed call {result.calls_timed + 1}", result))
