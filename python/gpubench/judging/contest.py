@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, Union
 
 from .. import _core
-from .adapters import MAX_SOURCE_BYTES, candidate_adapter, functions, problem_of
+from .adapters import candidate_adapter, functions, max_bytes, problem_of
 from .adapters.c_library import files as files_beside
 from .device import asks_beyond_the_gpu, is_broken, trouble_of
 from .problem import Problem
@@ -41,12 +41,12 @@ def candidates_of(paths: Sequence[str | os.PathLike[str]], problem: str | os.Pat
     if not paths:
         raise _core.UsageError("There is no candidate; give files, or folders of them.")
     for each in map(Path, paths):
-        if each.is_dir():
-            inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and one.is_file() and one.resolve() != own)
+        if os.path.isdir(each):  # which throws nothing, whatever links say
+            inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and os.path.isfile(one) and one.resolve() != own)
             if not inside:
                 raise _core.UsageError(f"The folder {each} has no candidate: no file that ends with {' or '.join(_CANDIDATE_SUFFIXES)}.")
             found += inside
-        elif each.is_file():
+        elif os.path.isfile(each):
             found.append(each)
         else:
             raise _core.UsageError(f"There is no candidate {each}; give files, or folders of them.")
@@ -76,9 +76,10 @@ def _key(problem: Problem, file: Path, settings: Settings) -> str:
     calibrated = (settings.calibration or {}).get("created_utc", "")
     digest.update(json.dumps([_core.version, settings.time_budget, settings.min_blocks, settings.cold, settings.limits.__dict__, os.uname().nodename,
                               calibrated]).encode())
-    for each in [*map(Path, (*problem.hidden_files, *problem.beside)), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+    own = [*map(Path, (*problem.hidden_files, *problem.beside))]
+    for each in [*own, file, *(files_beside(file) if file.suffix == ".toml" else [])]:
         with contextlib.suppress(OSError), open(each, "rb") as stream:  # what cannot be read is said when it is loaded
-            left = MAX_SOURCE_BYTES + 1 if each == file else math.inf  # a source of more is not judged
+            left = max_bytes(each) + 1 if each not in own else math.inf  # a file of more is not judged
             while left > 0 and (part := stream.read(1 << 20)):
                 digest.update(part)
                 left -= len(part)
@@ -281,9 +282,11 @@ class Judge:
         side = trial.side(adapter, "", facts, recorded=recorded)
         try:
             inside = Path(side.process.folder) / file.name
-            if file.stat().st_size > MAX_SOURCE_BYTES:
-                raise Trouble("load", f"It has over {MAX_SOURCE_BYTES >> 20} MiB.")
-            for each in [*map(Path, self.problem.beside), file, *(files_beside(file) if file.suffix == ".toml" else [])]:
+            its_files = [file, *(files_beside(file) if file.suffix == ".toml" else [])]
+            for each in its_files:
+                if each.stat().st_size > max_bytes(each):
+                    raise Trouble("load", f"{'It' if each == file else each.name} has over {max_bytes(each) >> 20} MiB.")
+            for each in [*map(Path, self.problem.beside), *its_files]:
                 shutil.copyfile(each, Path(side.process.folder) / each.name)
             side.set_file(str(inside))
             trial.start(side, memory)

@@ -2,6 +2,7 @@
 """A process that runs one candidate, or the reference: started, asked, watched and ended from outside. All clocks are read here."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -206,10 +207,11 @@ def _field_of(file: str, name: str) -> str:
 
 
 def _remove_folder(folder: str) -> None:
-    try:
+    with contextlib.suppress(RecursionError):  # of folders in folders
         shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:  # folders in folders
-        subprocess.run(["rm", "-rf", "--one-file-system", "--", folder], stderr=subprocess.DEVNULL, check=False)
+    if os.path.isdir(folder):  # so deep, or such that its owner may not look into it
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf", "--one-file-system"]):
+            subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL, check=False)
 
 
 def _remove_group(group: str | None) -> None:

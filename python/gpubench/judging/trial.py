@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from ..runs import Calibration
 from . import floor, records, timing
+from .adapters import with_bytecode
 from .cell import accelerator, layout
 from .cell.confine import let_be_read
 from .checking import Checker, Doubt, refuse_changes, settle
@@ -203,7 +204,7 @@ class Trial:
 
     def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
         """A process for one side, not yet started."""
-        made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, [*self.problem.hidden_files, *self.turns.files] if hidden else (),
+        made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, [*with_bytecode(self.problem.hidden_files), *self.turns.files] if hidden else (),
                     self._imports, self.gpu, self._nursery)
         if recorded and self._injection is not None:
             made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)

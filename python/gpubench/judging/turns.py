@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 import tempfile
 import time
@@ -19,12 +20,15 @@ class Turns:
     waits for the slowest. None waits for ever, as who has timed has other work to do before it times again."""
 
     def __init__(self, device: str, missed: Callable[[str], None], patience_seconds: float):
-        place = os.path.join(tempfile.gettempdir(), f"gpubench-judge-{os.geteuid()}-{device.replace(':', '-')}")
-        self.files = (f"{place}.queue", f"{place}.lock")  #: who waits to time; who works
+        all_devices = os.path.join(tempfile.gettempdir(), f"gpubench-judge-{os.geteuid()}-")
+        place = all_devices + device.replace(":", "-")
+        self._files = (f"{place}.queue", f"{place}.lock")  # who waits to time; who works
         self._missed, self._patience = missed, patience_seconds
         with contextlib.suppress(OSError):  # now, so that they can be hidden from candidates
-            for each in self.files:
+            for each in self._files:
                 os.close(_opened(each))
+        #: Of all devices, which candidates shall not hold.
+        self.files = [each for kind in ("queue", "lock") for each in glob.glob(f"{glob.escape(all_devices)}*.{kind}")]
 
     @contextlib.contextmanager
     def beside_others(self) -> Iterator[None]:
@@ -42,7 +46,7 @@ class Turns:
     def _held(self, kind: int) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             try:
-                descriptors = [_opened(each) for each in self.files]
+                descriptors = [_opened(each) for each in self._files]
             except OSError as error:
                 self._missed(f"Judges do not take turns on this machine: {error.filename} cannot be used: {error.strerror}.")
             else:

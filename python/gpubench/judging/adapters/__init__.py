@@ -6,15 +6,19 @@ process; and `load(file, facts)`, which the candidate's process calls with the f
 from __future__ import annotations
 
 import ast
-import importlib
+import glob
+import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Sequence
 
 from ... import _core
 
 _PROBLEM_FORMS = ("kernelbench", "gpu_mode", "python_callable")
 MAX_SOURCE_BYTES = 4 << 20
+_MAX_LIBRARY_BYTES = 256 << 20
+_SOURCES = (".py", ".toml", ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inc")
 
 
 def names_of(path: Path) -> set[str]:
@@ -39,6 +43,11 @@ def names_of(path: Path) -> set[str]:
     return names
 
 
+def max_bytes(file: Path) -> int:
+    """Of a file of a candidate; larger ones are not judged."""
+    return MAX_SOURCE_BYTES if file.suffix in _SOURCES else _MAX_LIBRARY_BYTES
+
+
 def adapter(name: str) -> ModuleType:
     return importlib.import_module("." + name, __name__)
 
@@ -58,16 +67,29 @@ def problem_of(path: Path) -> Any:
                            "`check_implementation`.")
 
 
-def run_problem(path: Path) -> ModuleType:
-    """A problem's module. It is the user's own, and runs in the judge's process."""
-    import importlib.util
-    import sys
+def with_bytecode(files: Sequence[str]) -> list[str]:
+    """And what Python has compiled of them, which says the same."""
+    found = []
+    for each in map(Path, files):
+        cached = Path(importlib.util.cache_from_source(str(each)))
+        found += [str(each), *map(str, cached.parent.glob(f"{glob.escape(each.stem)}.*.pyc"))]
+    return found
+
+
+def folders_of(path: Path) -> list[str]:
+    """Where a problem's imports are looked up first."""
+    return [str(path.parent), str(path.parent.parent)]
+
+
+def run_problem(path: Path) -> tuple[ModuleType, list[str]]:
+    """A problem's module, and its files: itself and those beside it that it imports. It is the user's own, and runs in the judge's process."""
     specification = importlib.util.spec_from_file_location("gpubench_problem", path)
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    kept = sys.path[:]
+    kept, kept_writing = sys.path[:], sys.dont_write_bytecode
     folders = [path.parent, path.parent.parent]
-    sys.path[:0] = map(str, folders)
+    sys.path[:0] = folders_of(path)
+    sys.dont_write_bytecode = True  # candidates could read it
     # What lies beside other problems has the same names
     beside = {each.stem for folder in folders for each in folder.glob("*.py")} - sys.stdlib_module_names
     others = {name: module for name, module in sys.modules.items() if name.split(".")[0] in beside}
@@ -78,11 +100,12 @@ def run_problem(path: Path) -> ModuleType:
     except (Exception, SystemExit) as error:  # noqa: BLE001: the problem's own
         raise _core.UsageError(f"The problem {path} does not import: {type(error).__name__}: {error}.") from None
     finally:
-        sys.path[:] = kept
+        sys.path[:], sys.dont_write_bytecode = kept, kept_writing
+        imported = [getattr(each, "__file__", None) for name, each in sys.modules.items() if name in beside]
         for name in [each for each in sys.modules if each.split(".")[0] in beside]:
             del sys.modules[name]
         sys.modules.update(others)
-    return module
+    return module, [str(path), *(each for each in imported if each and Path(each).parent in folders)]
 
 
 def candidate_adapter(file: Path, problem: Any) -> tuple[str, dict[str, Any]]:

@@ -17,8 +17,9 @@ import re
 from pathlib import Path
 from typing import Any, Callable
 
-_INCLUDED = re.compile(r'^\s*#\s*include\s+"([\w.-]+\.(?:h|hh|hpp|cuh|inc))"', re.M)
-_MAX_HEADER_BYTES = 4 << 20
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([\w.-]+\.(?:h|hh|hpp|cuh|inc))"', re.M)
+_MAX_SOURCE_BYTES = 4 << 20
+_MAX_BYTES, _MAX_DOTS = 1 << 16, 1000  #: of a description; a key of many parts takes minutes to read
 _KEYS = {"symbol", "source", "library", "arguments", "compiler", "flags", "returns"}
 
 
@@ -31,10 +32,13 @@ def description(file: Path) -> dict[str, Any]:
             import tomli as tomllib  # type: ignore[import-not-found,no-redef]
         except ImportError:
             raise ValueError("reading TOML needs Python 3.11, or the package tomli") from None
-    if file.stat().st_size > 1 << 20:
-        raise ValueError("its description has over 1 MiB")
+    if file.stat().st_size > _MAX_BYTES:
+        raise ValueError(f"its description has over {_MAX_BYTES >> 10} KiB")
+    text = file.read_text(encoding="utf-8")
+    if text.count(".") > _MAX_DOTS:
+        raise ValueError(f"its description has over {_MAX_DOTS} dots")
     try:
-        found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        found: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise ValueError("its description is nested too deeply") from None
     unknown = sorted(set(found) - _KEYS)
@@ -49,6 +53,11 @@ def description(file: Path) -> dict[str, Any]:
     return found
 
 
+def _included(source: Path) -> list[str]:
+    with open(source, encoding="utf-8", errors="replace") as stream:
+        return _INCLUDED.findall(stream.read(_MAX_SOURCE_BYTES))
+
+
 def files(file: Path) -> list[Path]:
     """What must lie beside the description: its source with the headers that this includes, or its library."""
     try:
@@ -58,9 +67,9 @@ def files(file: Path) -> list[Path]:
             one = (file.parent / name).resolve()
             if one.is_file() and one.parent == file.parent.resolve() and one not in beside:
                 beside.append(one)
-                names += _INCLUDED.findall(one.read_bytes()[:_MAX_HEADER_BYTES].decode(errors="replace")) if "source" in found else []
+                names += _included(one) if "source" in found else []
         return beside
-    except (ValueError, OSError):  # also of names that no file can have
+    except (ValueError, OSError, RuntimeError):  # also of names that no file can have, and of links in a circle
         return []  # said when it is loaded
 
 

@@ -125,4 +125,4 @@ def problem(folder: Path, reference: Callable[..., Any], names: Mapping[str, Any
     unknown = sorted(set(names) - {"inputs", "work", "entry", *python_callable.TAKEN})
     if unknown:
         raise _core.UsageError(f"A problem has no `{unknown[0]}`; it may have {', '.join(('inputs', 'work', *python_callable.TAKEN))}.")
-    return python_callable.of_names(str(write(folder, reference, "reference")), getattr(reference, "__name__", "reference"), {"reference": reference, **names})
+    return python_callable.of_names([str(write(folder, reference, "reference"))], getattr(reference, "__name__", "reference"), {"reference": reference, **names})

@@ -41,8 +41,8 @@ def problem(path: Path) -> Any:
 
     from ... import _core
     from ..problem import Problem
-    from . import run_problem
-    module = run_problem(path)
+    from . import folders_of, run_problem
+    module, files = run_problem(path)
     name = next((each for each in _REFERENCE_NAMES if hasattr(module, each)), None)
     if name is None:
         raise _core.UsageError(f"{path} has no reference: none of {', '.join(_REFERENCE_NAMES)}.")
@@ -71,13 +71,10 @@ def problem(path: Path) -> Any:
 
     return Problem(name=path.parent.name if path.stem == "reference" else path.stem, file=str(path), adapter=__file__,
                    make=lambda case, seed: (make(case, seed),), cases=cases, compare=lambda tree, output: compare(tree[0], output),
-                   reference_facts={"names": [name], "folders": [str(path.parent), str(path.parent.parent)]},
-                   candidate_facts={"names": ["custom_kernel"], "folders": [], "checks_itself": True}, beside=beside, mutable=True, hidden_files=[str(path), str(task)])
+                   reference_facts={"names": [name], "folders": folders_of(path)},
+                   candidate_facts={"names": ["custom_kernel"], "checks_itself": True}, beside=beside, mutable=True, hidden_files=[*files, str(task)])
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
-    import sys
-
     import loading
-    sys.path[:0] = facts["folders"]
-    return loading.callable_of(file, facts["names"])  # type: ignore[no-any-return]
+    return loading.callable_of(file, facts["names"], facts.get("folders", ()))  # type: ignore[no-any-return]

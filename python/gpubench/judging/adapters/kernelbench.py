@@ -28,8 +28,8 @@ def _seed(value: int) -> None:
 def problem(path: Path) -> Any:
     from ... import _core
     from ..problem import Problem
-    from . import run_problem
-    module = run_problem(path)
+    from . import folders_of, run_problem
+    module, files = run_problem(path)
     initial = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
     keywords: Any = {}
     if len(initial) == 2 and isinstance(initial[0], (list, tuple)) and isinstance(initial[1], dict):
@@ -49,9 +49,8 @@ def problem(path: Path) -> Any:
     if device.startswith("cuda") and may_convolve_in_tf32(path):
         own.setdefault("precision", "tf32")
     facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
-    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model"},
-                   candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=[str(path)],
-                   **own)
+    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model", "folders": folders_of(path)},
+                   candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=files, **own)
 
 
 def _has_gpu() -> bool:
@@ -85,7 +84,7 @@ def _inputs(get_inputs: Callable[[], Any], device: str) -> tuple[Any, ...]:
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     import layout
     import loading
-    model_class = loading.callable_of(file, [facts["class"]])
+    model_class = loading.callable_of(file, [facts["class"]], facts.get("folders", ()))
     initial, keywords = layout.unflatten(facts["initial"], [])
     _seed(facts["seed"])
     model = model_class(*initial, **keywords)

@@ -9,7 +9,7 @@ and may have `cases` and `hidden_cases` (lists of dicts for `inputs`), `contents
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 _NEARLY = 0.85  #: of its letters, by which a name is taken for a misspelt one
 TAKEN = ("cases", "hidden_cases", "contents", "strides", "mutable", "tolerance", "precision", "compare", "nan_equal")
@@ -20,12 +20,13 @@ def matches(path: Path, names: set[str]) -> bool:
 
 
 def problem(path: Path) -> Any:
-    from . import run_problem
-    return of_names(str(path), path.stem, vars(run_problem(path)))
+    from . import folders_of, run_problem
+    module, files = run_problem(path)
+    return of_names(files, path.stem, vars(module), folders_of(path))
 
 
-def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
-    """A problem by the names that its file has. Throws UsageError where one is misspelt."""
+def of_names(files: Sequence[str], name: str, names: Mapping[str, Any], folders: Sequence[str] = ()) -> Any:
+    """A problem by the names that the first of its files has; `folders`: where the reference imports from. Throws UsageError where one is misspelt."""
     import difflib
     import inspect
     import types
@@ -34,6 +35,7 @@ def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
 
     from ... import _core
     from ..problem import Problem
+    file = files[0]
     for each in ("reference", "inputs"):
         if not callable(names[each]):
             raise _core.UsageError(f"`{each}` of {file} is to be a function, and is {str(names[each])[:80]!r}.")
@@ -49,11 +51,11 @@ def of_names(file: str, name: str, names: Mapping[str, Any]) -> Any:
         made = names["inputs"](np.random.default_rng(seed), **case)
         return made if isinstance(made, tuple) else (made,)
 
-    return Problem(name=name, file=file, adapter=__file__, make=make, reference_facts={"names": ["reference"]},
+    return Problem(name=name, file=file, adapter=__file__, make=make, reference_facts={"names": ["reference"], "folders": list(folders)},
                    candidate_facts={"names": ["candidate", names.get("entry", name)], "parameters": list(inspect.signature(names["reference"]).parameters)},
-                   work=None if work is None else lambda tree: work(*tree), hidden_files=[file], **given)
+                   work=None if work is None else lambda tree: work(*tree), hidden_files=files, **given)
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     import loading
-    return loading.callable_of(file, facts["names"])  # type: ignore[no-any-return]
+    return loading.callable_of(file, facts["names"], facts.get("folders", ()))  # type: ignore[no-any-return]

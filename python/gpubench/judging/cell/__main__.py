@@ -285,7 +285,7 @@ def main() -> None:
             result = getattr(cell, request.pop("do"))(request)
             reply({} if result is None else {"result": result})
         except SystemExit as error:
-            reply({"error": "error", "text": f"It ended its process with exit code {error.code}."})
+            reply({"error": "error", "text": f"It ended its process with exit code {error.code}."[:_TEXT_LIMIT]})
         except BaseException as error:  # noqa: BLE001: the candidate's own, whatever it is
             reply(_words(error))
 

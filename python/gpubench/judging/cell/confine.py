@@ -4,6 +4,7 @@
 It is no sandbox for hostile native code: the kernel's calls are all open to it."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import glob
@@ -28,8 +29,8 @@ def _check(result: int) -> None:
         raise OSError(error, os.strerror(error))
 
 
-def _mount(source: str, target: str, kind: str, flags: int) -> None:
-    _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None))
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode() or None))
 
 
 def _forbid(path: str, what: int, on: bool, whole_tree: bool = False) -> None:
@@ -55,7 +56,8 @@ def _files(settings: dict[str, Any], own_processes: bool) -> None:
     for hidden in settings["hidden"]:
         _mount("/dev/null", hidden, "", _MS_BIND)
     if os.path.isdir("/dev/shm"):
-        _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV)
+        limit = settings.get("memory_bytes")
+        _mount("none", "/dev/shm", "tmpfs", _MS_NOSUID_NODEV, f"size={limit}" if limit else "")
     kept = [] if "/dev" in settings["without"] else [each for pattern in _KEPT_DEVICES for each in glob.glob(pattern) if not os.path.isdir(each)]
     for device in kept:
         _mount(device, device, "", _MS_BIND)
@@ -69,6 +71,8 @@ def _files(settings: dict[str, Any], own_processes: bool) -> None:
 
 
 def _limits(settings: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):
+        _write("/proc/self/oom_score_adj", "1000")  # where the system runs out of memory, this ends first: files in memory have no limit
     for name, value in (("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 1 << 30), ("RLIMIT_AS", settings.get("memory_bytes"))):
         if value is None or (name == "RLIMIT_FSIZE" and "file size" in settings["without"]):
             continue

@@ -23,8 +23,9 @@ def module_of(file: str) -> Any:
     return module_at(file, "candidate")
 
 
-def callable_of(file: str, names: Sequence[str]) -> Any:
-    """The first of these that the file has and that can be called."""
+def callable_of(file: str, names: Sequence[str], folders: Sequence[str] = ()) -> Any:
+    """The first of these that the file has and that can be called; `folders`: where its imports are looked up first."""
+    sys.path[:0] = folders
     module = module_of(file)
     for name in names:
         if callable(getattr(module, name, None)):
