@@ -182,7 +182,7 @@ class Contents(unittest.TestCase):
         for name, change in CONTENTS.items():
             made = change(x)
             self.assertEqual((made.shape, made.dtype), (x.shape, x.dtype), name)
-            self.assertEqual(np.array_equal(made, x), name == "negatives", name)
+            self.assertEqual(np.array_equal(made, x), name in ("negatives", "filled"), name)
             whole = np.arange(5)
             self.assertIs(change(whole), whole, "whole numbers are indices for all that is known")
         self.assertTrue((CONTENTS["denormal"](np.float32([1])) < 1.2e-38).all())
@@ -204,6 +204,19 @@ class Contents(unittest.TestCase):
         self.assertGreater(CONTENTS["spike"](-x + 1.5)[-1, -1], 0)
         few = np.ones(4, np.float32)
         self.assertIs(CONTENTS["impulses"](few), few)
+
+    def test_a_part_of_a_sum_says_nothing_of_the_whole(self):
+        made = CONTENTS["uneven"](np.ones((8, 3, 100), np.float32))
+        self.assertEqual(sorted(np.unique(made)), [1, 2, 4])
+        for axis in (0, 2):  # three numbers have no half
+            self.assertEqual((made.max(axis=axis) == 2 * made.min(axis=axis)).mean(), 1.0)
+        self.assertFalse((made.max(axis=1) > made.min(axis=1)).any())
+
+    def test_zeros_are_filled_and_nothing_else(self):
+        made = CONTENTS["filled"](np.zeros((30, 40), np.float32))
+        self.assertTrue(0.9 < made.std() < 1.1)
+        for unchanged in (np.ones(9, np.float32), np.eye(9, dtype=np.float32), np.zeros(9, np.int64)):
+            self.assertIs(CONTENTS["filled"](unchanged), unchanged)
 
     def test_those_that_a_few_elements_do_not_betray(self):
         x = RANDOM.standard_normal((40, 100), dtype=np.float32)
@@ -319,6 +332,9 @@ class WorkAhead(unittest.TestCase):
             if not self.ahead:
                 self._work(range(half, len(self.given)))
             return mock.Mock(undisturbed=1e-6, wall=1e-6, cpu=0.0, idle_cpu=0.0, gpu=None)
+
+        def refuse_evasion(self):
+            pass
 
         def is_done(self, slot):
             return True

@@ -18,21 +18,20 @@ from .side import Side
 from .timing import Inputs
 from .verdict import Result, Trouble
 
-_OF_CASES = ("values", "nan", "error", "check", "shape", "crash", "unwritten", "stale", "input")
+_OF_CASES = ("values", "nan", "error", "check", "shape", "type", "crash", "unwritten", "stale", "input")
 #: What goes wrong for hidden inputs alone is said of them. Whether an output is written, or new, is no matter of its contents.
-_OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:6], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
+_OF_HIDDEN = {"": (), "hidden-contents": _OF_CASES[:7], "hidden-case": _OF_CASES, "hidden-strides": _OF_CASES}
 
 
 def refuse_changes(side: Side) -> None:
     """Throws Trouble where a candidate has replaced clocks or comparisons in its process."""
-    evasion = side.process.evasion() if side.device is None else ""  # a GPU's times know no waiting for processors
-    if evasion:
-        raise Trouble("tampering", evasion)
+    side.refuse_evasion()
     changes = side.changes()
     if changes:
         raise Trouble("tampering", f"It has replaced or added in its process: {', '.join(changes)}.")
 
 
+_PLACES = ("int64", "int32", "uint32", "uint64")
 _REAL = ("float64", "float32", "float16")
 _SAMPLED = 1 << 16  #: elements of an output
 #: How much further off the reference a timed call may be than rounding of results and what the reference itself is off explain, and than the calls by which it was checked:
@@ -248,13 +247,13 @@ class Checker:
             found = differences[which]
             if found and of_hidden and not checks.is_float(spec["dtype"]):
                 # Places of the largest, beside these: where contents make many equal, as by a softmax, others are as right
-                beside = [each for each, one in zip(differences, specs) if checks.is_float(one["dtype"]) and one["shape"] == spec["shape"]]
+                beside = [each for each, one in zip(differences, specs) if checks.is_float(one["dtype"]) and one["shape"] == spec["shape"] and spec["dtype"] in _PLACES]
                 found = None if beside and not any(beside) else found
             if found:
                 trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, earlier.age(which, output))
                 of_which = f"Output {which}: " if len(specs) > 1 else ""
                 others = trouble.code == "values" and self.problem.compare is None and not checks.is_float(spec["dtype"])
-                hint = " If other results are right too, as where there are ties, say so with `compare` in the problem." if others else ""
+                hint = " If other results are right too, as where there are ties, say so with `compare` in the problem; if numbers may be rounded to the next one, with `tolerance = (0, 1)`." if others else ""
                 raise Trouble(trouble.code, f"{of_which}{trouble.text}{hint}")
             if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be
                 left = side.unwritten(slot, which, output)

@@ -209,13 +209,18 @@ def agrees_at_once(actual: Any, expected: Any, relative_to_all: float, absolute:
         return bool(0.0 < allowed < math.inf and float(abs(actual - expected).max()) <= 0.99 * allowed)
 
 
+def largest(values: Any) -> float:
+    """The size of the largest of those that are finite; 0 of none."""
+    usable = abs(values[arrays.namespace_of(values).isfinite(values)])
+    return float(usable.max()) if arrays.count_of(usable) else 0.0
+
+
 def root_mean_square(values: Any) -> float:
     """Of those that are finite; 0 of none."""
     xp = arrays.namespace_of(values)
     with np.errstate(all="ignore"):
-        usable = abs(values[xp.isfinite(values)])
-        largest = float(usable.max()) if arrays.count_of(usable) else 0.0
-        return largest * math.sqrt(float(xp.mean((usable / largest)**2))) if largest else 0.0  # squares overflow
+        usable, most = values[xp.isfinite(values)], largest(values)
+        return most * math.sqrt(float(xp.mean(abs(usable / most)**2))) if most else 0.0  # squares overflow
 
 
 def norm_error(actual: Any, exact: Any) -> float | None:
@@ -260,16 +265,18 @@ def rounding_of(precision: str | None) -> float:
 #: Precisions by their bits of mantissa. Rounding to so many leaves an error of norm of 2^-(bits + 1) / sqrt(3) for each operand; taken are a quarter of
 #: that to three times that.
 _NAMES = (("fp8 or int8", 3), ("bf16", 7), ("tf32 or fp16", 10))
+_FURTHER_OF_NARROW = 4.0
 _FEWEST = 32  #: elements by which roundings are told from other errors
 
 
 def less_precise(error: float | None, own: float | None, dtype: str, allowed: str | None) -> str | None:
     """The precision that an error speaks of, where it is less than what was asked. `own` is the reference's error of the same inputs: an honest result
-    may be 30 times worse, for it may add in another order."""
-    if error is None or own is None or _MANTISSA_BITS.get(dtype, 0) < 23:
+    may be 30 times worse, for it may add in another order, and 4 times in a narrow type."""
+    if error is None or own is None or dtype not in _MANTISSA_BITS:
         return None
     bits = _BITS_OF_ALLOWED.get(allowed or "", _MANTISSA_BITS[dtype])
-    if error <= max(30.0 * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):
+    is_narrow = _MANTISSA_BITS[dtype] < 23  # rounding of the result is most of the error there
+    if error <= max((_FURTHER_OF_NARROW if is_narrow else 30.0) * own, (30.0 if bits >= 23 else 2.0) * 2.0**-(bits + 1)):
         return None
     for name, has in _NAMES:
         unit = 2.0**-(has + 1) / math.sqrt(3.0)
@@ -292,11 +299,11 @@ def change_left_out(actual: Any, expected: Any, inputs: Sequence[Any], dtype: st
     if dtype not in ("float32", "float64"):
         return ""
     a, e = as_float(actual, dtype), as_float(expected, dtype)
-    whole, off = root_mean_square(e), root_mean_square(a - e)
-    for place, each in enumerate(inputs):
-        if tuple(each.shape) != tuple(actual.shape) or each.dtype != actual.dtype:
-            continue
-        change = root_mean_square(e - as_float(each, dtype))
+    with np.errstate(invalid="ignore"):  # of infinities
+        whole, off = root_mean_square(e), root_mean_square(a - e)
+        changes = {place: root_mean_square(e - as_float(each, dtype)) for place, each in enumerate(inputs)
+                   if tuple(each.shape) == tuple(actual.shape) and each.dtype == actual.dtype}
+    for place, change in changes.items():
         if change < _SMALL_CHANGE * whole and off > _SHARE_OF_CHANGE * change + 16.0 * unit_of(dtype, None) * whole + _OWN_RMS * own_error.rms:
             return f"The result is input {place} with a change of {change:.3g} (root mean square), and it is {off:.3g} off."
     return ""

@@ -10,6 +10,7 @@ from . import arrays
 from .cell import layout
 
 _TINY = {"float16": 1e-6, "bfloat16": 1e-39, "float32": 1e-40, "float64": 1e-310}  #: times a number around 1: a denormal
+_SMALL = {"float16": 2.0**-7, "bfloat16": 2.0**-13, "float32": 2.0**-13, "float64": 2.0**-13}
 _LARGE = {"float16": 16.0, "bfloat16": 1e4, "float32": 1e4, "float64": 1e6}
 _SPIKE = {"float16": 64.0, "bfloat16": 256.0, "float32": 256.0, "float64": 256.0}
 
@@ -47,15 +48,22 @@ _STRUCTURES: tuple[Callable[[Any], bool], ...] = (
     lambda x: _is_line(x) and bool((x[..., 1:] > x[..., :-1]).all()))
 
 
+#: The same of whole lines: tables of rotary embeddings hold each number twice.
+_REPEATS: tuple[Callable[[Any], bool], ...] = (
+    lambda x: _is_line(x) and x.shape[-1] % 2 == 0 and bool((x[..., :x.shape[-1] // 2] == x[..., x.shape[-1] // 2:]).all()),
+    lambda x: _is_line(x) and x.shape[-1] % 2 == 0 and bool((x[..., ::2] == x[..., 1::2]).all()))
+
+
 def _is_lost(array: Any, made: Any) -> bool:
-    """Whether an array is symmetric, triangular, sorted, or of two or three values, and is no longer so: candidates may rest on that."""
+    """Whether an array is symmetric, triangular, sorted, holds each number twice, or is of two or three values, and is no longer so: candidates may rest on that."""
     values = _values(array)
     if len(values) < 2:  # a weight that is one everywhere is no structure
         return False
     if len(values) <= 3 < arrays.count_of(array) // 4 and not set(_values(made)) <= set(values):
         return True
     corner = array[(..., *[slice(_CORNER)] * min(2, len(array.shape)))]
-    return any(holds(corner) and holds(array) and not holds(made) for holds in _STRUCTURES)
+    line = array[(0,) * (len(array.shape) - 1)] if array.shape else array
+    return any(holds(part) and holds(array) and not holds(made) for part, what in ((corner, _STRUCTURES), (line, _REPEATS)) for holds in what)
 
 
 def _on_floats(change: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
@@ -86,6 +94,29 @@ def _scaled(factors: dict[str, float]) -> Callable[[Any, str], Any]:
 
 def _zeros(array: Any, name: str) -> Any:
     return array * 0
+
+
+def _filled(array: Any, name: str) -> Any:
+    """Numbers where all are zeros: who does without that input would not show."""
+    if bool((array != 0).any()):
+        return array
+    made, flat = _copy(array)
+    flat += arrays.cast(arrays.like(flat, np.random.default_rng().standard_normal(len(flat))), flat)
+    return made
+
+
+_UNEVEN, _FEWEST_UNEVEN = 2.0, 4
+
+
+def _uneven(array: Any, name: str) -> Any:
+    """Half of each axis, from a random place on, is larger: so that a part of a sum says nothing of the whole."""
+    made = array
+    for axis, size in enumerate(array.shape):
+        if size >= _FEWEST_UNEVEN:
+            made = _copy(array)[0] if made is array else made
+            places = (np.arange(size // 2) + int(np.random.default_rng().integers(size))) % size
+            made[(slice(None),) * axis + (arrays.like(made, places),)] *= _UNEVEN
+    return made
 
 
 def _equal(array: Any, name: str) -> Any:
@@ -172,7 +203,10 @@ def _nan(array: Any, name: str) -> Any:
 CONTENTS: dict[str, Callable[[Any], Any]] = {
     "zeros": _on_floats(_zeros),
     "denormal": _on_floats(_scaled(_TINY)),
+    "small": _on_floats(_scaled(_SMALL)),
     "large": _on_floats(_scaled(_LARGE)),
+    "uneven": _on_floats(_uneven),
+    "filled": _on_floats(_filled),
     "equal": _on_floats(_equal),
     "signs": _on_floats(_signs),
     "negatives": _on_floats(_negatives),

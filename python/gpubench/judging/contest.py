@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, Union
 
 from .. import _core
-from .adapters import candidate_adapter, functions, max_bytes, problem_of
+from .adapters import candidate_adapter, functions, libraries_of, max_bytes, problem_of
 from .adapters.c_library import files as files_beside
 from .device import asks_beyond_the_gpu, is_broken, trouble_of
 from .problem import Problem
@@ -279,7 +279,7 @@ class Judge:
     def _start(self, trial: Trial, file: Path, memory: Memory | None, recorded: bool = False) -> Side:
         """The candidate in its process, which has a copy of its files and no others."""
         adapter, facts = candidate_adapter(file, self.problem)
-        side = trial.side(adapter, "", facts, recorded=recorded)
+        side = trial.side(adapter, "", facts, recorded=recorded, imports=libraries_of(file) if file.suffix == ".py" else [])
         try:
             inside = Path(side.process.folder) / file.name
             its_files = [file, *(files_beside(file) if file.suffix == ".toml" else [])]

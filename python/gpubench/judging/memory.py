@@ -18,13 +18,16 @@ _SIZE_SEALS, _WRITE_SEAL = 0x0001 | 0x0002 | 0x0004, 0x0010  # F_SEAL_SEAL, _SHR
 NANS = {"float16": 0x7D00, "bfloat16": 0x7FA0, "float32": 0x7FA00000, "float64": 0x7FF4000000000000}  #: NaNs that no calculation makes
 
 
+MEMORY_NAME = "gpubench"  #: as /proc shows it
+
+
 class Region:
     """An anonymous file in memory, whose size is for good: who reads beyond a shorter one is ended. What is `sealed` can be written through this object
     alone: no other mapping of it, and no write, is let in."""
 
     def __init__(self, size: int, sealed: bool):
         self.size = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
-        self.descriptor = os.memfd_create("gpubench", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.descriptor = os.memfd_create(MEMORY_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, self.size)
         self._map = mmap.mmap(self.descriptor, self.size)
         self.bytes = np.frombuffer(self._map, np.uint8)

@@ -21,7 +21,7 @@ from .verdict import Trouble
 
 SHOWN_PROBES = 4  #: of the first case
 _ROUNDINGS, _LARGEST_SHARE = 1 << 17, 0.01  #: to one side, that hidden contents may show in a result, and the most by share of it
-_SATURATING, _NOISE = ("denormal", "large"), 0.1
+_SATURATING, _NOISE = ("denormal", "small", "large"), 0.1
 _ALL_AXES = 64
 _LAST_BITS = 2.0**-19  #: of the largest input
 
@@ -55,8 +55,22 @@ class Probe:
 
     def is_finite(self) -> bool:
         """Whether what is expected is finite everywhere."""
-        return all(bool(arrays.namespace_of(each).isfinite(checks.as_float(each, spec["dtype"])).all())
-                   for each, spec in zip(self.expected, self.outputs) if checks.is_float(spec["dtype"]))
+        return all(places is None or bool(places.all()) for places in self.finite_places())
+
+    def finite_places(self) -> list[Any]:
+        """Where outputs are; None of those that are no floating-point numbers."""
+        return [arrays.namespace_of(each).isfinite(checks.as_float(each, spec["dtype"])) if checks.is_float(spec["dtype"]) else None
+                for each, spec in zip(self.expected, self.outputs)]
+
+    def is_finite_as(self, shown: Probe) -> bool:
+        """Whether infinities and NaN come where FP64 has them, too, and in outputs that have them for shown inputs: they stand for what is masked, and not for numbers
+        that are too large."""
+        for which, (places, usual) in enumerate(zip(self.finite_places(), shown.finite_places())):
+            if places is None or bool(places.all()):
+                continue
+            if usual is None or bool(usual.all()) or self.exact is None or bool((arrays.namespace_of(places).isfinite(self.exact[which]) != places).any()):
+                return False
+        return True
 
 
 _FEWEST_ELEMENTS = 16  #: of inputs that do not come again by chance
@@ -111,6 +125,7 @@ class ProbeMaker:
         self._pool_jumps(probes)
         self._look_for_rounding_alone(probes)
         self._look_for_constants(probes[:SHOWN_PROBES])
+        self._look_for_same_inputs(probes[:SHOWN_PROBES])
         hidden: list[tuple[str, str, Case, dict[str, Any]]]
         hidden = [("hidden-contents", name, problem.cases[0], {"contents": name}) for name in problem.contents]
         hidden += [("hidden-case", str(dict(case)), case, {}) for case in problem.hidden_cases]
@@ -134,7 +149,7 @@ class ProbeMaker:
                     raise Trouble(trouble.code, f"for {kind.replace('-', ' ')} '{name}': {trouble.text}") from None
                 self._drop(kind, name, f"the reference does not take it: {trouble.text}")
                 continue
-            if name != "nan" and not probe.is_finite():
+            if name != "nan" and not probe.is_finite_as(probes[0]):
                 self._drop(kind, name, "the reference's result is not finite")
             elif problem.complaint(tree, probe.expected, probe.outputs):
                 self._drop(kind, name, "the problem's own check refuses the reference's result")
@@ -142,6 +157,8 @@ class ProbeMaker:
                 self._drop(kind, name, "the problem's own check refuses what rounding makes of the reference's result there")
             elif self._doubts_itself(probe):
                 self._drop(kind, name, "the reference differs from itself in FP64 there")
+            elif name == "denormal" and not self._takes_zeros_for(probe):
+                self._drop(kind, name, "processors may take them for zeros, for which the reference has no such result")
             elif name in _SATURATING and self._is_saturated(probe, probes[0]):
                 self._drop(kind, name, "the reference's whole numbers hardly depend on inputs there")
             else:
@@ -149,8 +166,6 @@ class ProbeMaker:
                 self._take_jumps(probe)
                 if kind == "hidden-contents":
                     self._allow_for_sums(probe)
-                if name == "denormal":
-                    self._allow_for_zeros(probe)
                 held += sum(map(arrays.bytes_of, (*probe.arrays, *probe.expected)))
                 probes.append(probe)
         return probes
@@ -195,22 +210,29 @@ class ProbeMaker:
                 share = min(_LARGEST_SHARE, _ROUNDINGS * checks.unit_of(spec["dtype"], self.problem.allowed_inside(spec)))
                 exact = checks.as_float(expected, spec["dtype"])
                 # Of a few that are large: zeros beside them are rounded as they are, as those of a transform, and what is left of variance as well
-                size = float(abs(exact).max()) if probe.name == "impulses" and arrays.count_of(exact) else checks.root_mean_square(exact)
+                size = checks.largest(exact) if probe.name == "impulses" else checks.root_mean_square(exact)
                 allowed = share * size / checks.OWN_ERRORS
                 known = probe.own_error[which]
                 of_equal = known.largest * _ROUNDINGS / NUDGED_UNITS / checks.OWN_ERRORS if probe.name == "equal" and spec["dtype"] in NUDGE else 0.0
                 probe.own_error[which] = known.at_least(max(allowed, of_equal))
 
-    def _allow_for_zeros(self, probe: Probe) -> None:
-        """Processors may take denormal numbers for zeros, as `-ffast-math` has them do."""
+    def _takes_zeros_for(self, probe: Probe) -> bool:
+        """Processors may take denormal numbers for zeros, as `-ffast-math` has them do: what that changes in numbers is allowed. False where zeros have no result, or whole
+        numbers and truth values change by it, or by FP64."""
         skeleton, leaves = layout.flatten(probe.tree)
         try:
             zeros = self._reference_of(*self._reference.arrays_of(layout.unflatten(skeleton, [CONTENTS["zeros"](each) for each in leaves])))[1]
         except Trouble:
-            return
+            return False
         for which, (expected, other, spec) in enumerate(zip(probe.expected, zeros, probe.outputs)):
-            apart = OwnError.of(other, checks.as_float(expected, spec["dtype"]), spec["dtype"]).largest
-            probe.own_error[which] = probe.own_error[which].at_least(apart / checks.OWN_ERRORS)
+            if checks.is_float(spec["dtype"]):
+                if not bool(arrays.namespace_of(other).isfinite(checks.as_float(other, spec["dtype"])).all()):
+                    return False
+                apart = OwnError.of(other, checks.as_float(expected, spec["dtype"]), spec["dtype"]).largest
+                probe.own_error[which] = probe.own_error[which].at_least(apart / checks.OWN_ERRORS)
+            elif bool((other != expected).any()) or (probe.exact is not None and bool((probe.exact[which] != checks.as_float(expected, spec["dtype"])).any())):
+                return False
+        return True
 
     def _with_sensitivity(self, tree: Any, probe: Probe) -> list[OwnError]:
         """And how much the reference's results change with the last bits of its inputs: with contents of no variance a norm is made of rounding alone."""
@@ -258,6 +280,12 @@ class ProbeMaker:
         if all(checks.difference(each, first, spec["dtype"], self.problem.tolerance, True, own, self.problem.allowed_inside(spec)) is None
                for probe in shown[1:] for each, first, spec, own in zip(probe.expected, shown[0].expected, probe.outputs, probe.own_error)):
             self.notes.append("The reference's result hardly depends on its inputs: a constant is right for those that are shown.")
+
+    def _look_for_same_inputs(self, shown: Sequence[Probe]) -> None:
+        """A candidate may work on them once."""
+        for which, first in enumerate(shown[0].arrays):
+            if arrays.count_of(first) >= _FEWEST_ELEMENTS and all(arrays.are_same(first, each.arrays[which]) for each in shown[1:]):
+                self.notes.append(f"Array {which} of the inputs is the same in every call: what follows from it alone can be kept.")
 
     def _is_saturated(self, probe: Probe, shown: Probe) -> bool:
         """Whether whole numbers, such as places of the largest, change much less with noise on inputs than those of shown ones do: where a softmax ties, they say nothing."""

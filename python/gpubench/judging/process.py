@@ -23,7 +23,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .cell import layout
 from .cell.confine import PARTS, group_of, processes_limit
-from .memory import Sample, Spec
+from .memory import MEMORY_NAME, Sample, Spec
 from .nursery import Copy, Nursery
 from .verdict import Trouble
 
@@ -237,6 +237,7 @@ class CellProcess:
         self.missing: dict[str, str] = {}
         self._cpu = 0.0
         self._inner = 0
+        self._mapped: list[str] = []
         self._on_gpu = False
 
     def start(self, inputs: Any, outputs: Any, accelerator: str | None = None) -> None:
@@ -265,6 +266,7 @@ class CellProcess:
 
     def map(self, inputs: Any, outputs: Any, mutable: bool) -> None:
         self.ask("map", input_bytes=inputs.size, output_bytes=outputs.size, mutable=mutable)
+        self._mapped = self._mappings()
 
     def ask(self, request: str, **words: Any) -> Any:
         """One request, and what it answers."""
@@ -314,6 +316,14 @@ class CellProcess:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def _mappings(self) -> list[str]:
+        """Where the judge's memory lies in it."""
+        try:
+            with open(f"/proc/{self._inner}/maps", encoding="utf-8", errors="replace") as stream:
+                return [line.split(" ")[0] for line in stream if f"/memfd:{MEMORY_NAME}" in line]
+        except OSError:
+            return []
+
     def evasion(self) -> str:
         """What it does so that its time is not counted as it is, in words; nothing where it does not."""
         processes = descendants(self._pid)[1:]
@@ -327,6 +337,8 @@ class CellProcess:
                 lowered += (int(fields[16]), int(fields[38])) != _PRIORITY
             except (OSError, ValueError, IndexError):
                 continue
+        if self._mappings() != self._mapped:
+            return "It has mapped the judge's memory once more, or something else in its place."
         return f"It has changed the priority of {lowered} of its threads." if lowered else ""
 
     def idle_cpu(self) -> float:
@@ -368,7 +380,7 @@ class CellProcess:
         while len(parts) < count:
             if not self._has_answered(deadline):
                 self.kill()
-                raise Trouble("time-limit", f"It did not answer within {self.limits.seconds:g} s.")
+                raise Trouble("time-limit", f"It did not answer within {self.limits.seconds:g} s; --time-limit=SECONDS gives more.")
             try:
                 part = self._channel.recv(count - len(parts))
             except OSError:

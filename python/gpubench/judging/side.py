@@ -181,6 +181,12 @@ class Side:
         if changed.any():
             raise Trouble("late", f"It went on to write its outputs after it had answered: {int(changed.sum())} of {len(changed)} elements that were looked at.")
 
+    def refuse_evasion(self) -> None:
+        """Throws Trouble where its time is not counted as it is. A GPU's times know no waiting for processors."""
+        evasion = self.process.evasion() if self.device is None else ""
+        if evasion:
+            raise Trouble("tampering", evasion)
+
     def replace_in_time(self, slot: int, filled: Sequence[Any]) -> bool:
         """Gives a call other inputs while calls before it run. Whether that was done before it began."""
         self.fill(slot, filled)

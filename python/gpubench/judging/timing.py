@@ -214,6 +214,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
                 until = time.perf_counter() + (soon if after_first else soon * random.random())
                 while time.perf_counter() < until and not (after_first and candidate.is_done(0)):  # no sleep is as short
                     pass
+                candidate.refuse_evasion()
                 inputs[late].came_late = candidate.replace_in_time(late, inputs[late].arrays)
 
             timed = turn(candidate, first, bring)
@@ -312,13 +313,16 @@ def cold_seconds(reference: Any, candidate: Any, nothing: Any, fresh: Callable[[
     return gross - empty if gross > 2.0 * empty else None
 
 
+_IDLE_SECONDS = 0.0005  #: of processor time beside each block: honest ones take a quarter of it on a busy machine
+
+
 def clocks_agree(rounds: Sequence[Times]) -> Trouble | None:
     """What processor time between the batches says: an honest candidate works while it is asked to, and sleeps else."""
     trouble = _gpu_clocks_agree(rounds)
     if trouble is not None:
         return trouble
     idle, cpu, reference_idle = (sum(getattr(each, name) for each in rounds) for name in ("idle_cpu", "cpu", "reference_idle_cpu"))
-    if idle <= max(0.002 * sum(len(each.blocks) for each in rounds), 0.2 * cpu, 3.0 * reference_idle):
+    if idle <= max(_IDLE_SECONDS * sum(len(each.blocks) for each in rounds) + 2.0 * reference_idle, 0.05 * cpu):
         return None
     return Trouble("idle-work", f"The clocks disagree: its process used {idle * 1e3:.3g} ms of processor time while nothing was asked of it, beside "
                                 f"{cpu * 1e3:.3g} ms in its calls. Work is done ahead of calls, or after them.")

@@ -202,10 +202,10 @@ class Trial:
             if self.gpu is not None:
                 self.gpu.release_cached()
 
-    def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False) -> Side:
-        """A process for one side, not yet started."""
+    def side(self, adapter: str | None, file: str, facts: dict[str, Any], hidden: bool = True, recorded: bool = False, imports: Sequence[str] = ()) -> Side:
+        """A process for one side, not yet started; `imports`: what it loads beside what all do."""
         made = Side(adapter, file, facts, self.problem.mutable, self.settings.limits, self.poison, [*with_bytecode(self.problem.hidden_files), *self.turns.files] if hidden else (),
-                    self._imports, self.gpu, self._nursery)
+                    list(dict.fromkeys([*self._imports, *imports])), self.gpu, self._nursery)
         if recorded and self._injection is not None:
             made.process.variables = records.variables(f"{made.process.folder}/records", self._injection)
         return made

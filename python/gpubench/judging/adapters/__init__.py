@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import glob
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +63,12 @@ def problem_of(path: Path) -> Any:
     for form in _PROBLEM_FORMS:
         module = adapter(form)
         if module.matches(path, names):
-            return module.problem(path.resolve())
+            try:
+                return module.problem(path.resolve())
+            except _core.Error:
+                raise
+            except (Exception, SystemExit) as error:  # noqa: BLE001: of the problem's own functions
+                raise _core.UsageError(f"The problem {path} does not work: {type(error).__name__}: {str(error).rstrip('.')}.") from None
     raise _core.UsageError(f"{path} is no problem: it has neither `reference` and `inputs`, nor `Model` and `get_inputs`, nor `generate_input` and "
                            "`check_implementation`.")
 
@@ -106,6 +112,12 @@ def run_problem(path: Path) -> tuple[ModuleType, list[str]]:
             del sys.modules[name]
         sys.modules.update(others)
     return module, [str(path), *(each for each in imported if each and Path(each).parent in folders)]
+
+
+def libraries_of(file: Path) -> list[str]:
+    """Those that it may import, by its text: what they change at their import is no change by the candidate."""
+    with open(file, encoding="utf-8", errors="replace") as stream:
+        return ["torch"] if re.search(r"^\s*(import|from) torch\b", stream.read(MAX_SOURCE_BYTES), re.M) else []
 
 
 def candidate_adapter(file: Path, problem: Any) -> tuple[str, dict[str, Any]]:

@@ -93,7 +93,7 @@ class _Source:
         if inner is not thing and not node.decorator_list:
             raise _core.UsageError(f"`{name}` is wrapped in what its source does not show; write that as a decorator, or give a file.")
         meaning = _around(inner)
-        for each in dict.fromkeys(_used(compile(text, "candidate", "exec"))):
+        for each in dict.fromkeys(_used(compile(text, "candidate", "exec", dont_inherit=True))):
             if each in meaning and each != node.name:
                 self.add(each, meaning[each], f"`{name}`")
             elif each not in meaning and each not in vars(builtins) and each != node.name and not each.startswith("__"):

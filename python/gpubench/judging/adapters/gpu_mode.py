@@ -24,13 +24,15 @@ def cases_of(text: str) -> dict[str, list[dict[str, Any]]]:
         heading = re.match(r"(\w+):", line)
         if heading:
             section = heading[1]
+            if section in ("test", "benchmark"):
+                raise ValueError(f"task.yml has `{section}`; write `{section}s`")
         entry = re.match(r"\s*-\s*(\{.*\})\s*(#.*)?$", line)
         if entry and section in cases:
             quoted = re.sub(r"([{,]\s*)([A-Za-z_]\w*)\s*:", r'\1"\2":', entry[1])
             try:
                 case = ast.literal_eval(re.sub(r"\btrue\b", "True", re.sub(r"\bfalse\b", "False", quoted)))
             except (ValueError, SyntaxError):
-                continue
+                raise ValueError(f"task.yml has a case that cannot be read: {entry[1][:100]}") from None
             if isinstance(case, dict):
                 cases[section].append(case)
     return cases

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """KernelBench's form: `Model`, `get_inputs` and `get_init_inputs`; a candidate has `ModelNew`. Models of PyTorch, or any class whose `forward` or call
 takes arrays. Random numbers of PyTorch and NumPy are seeded alike before both are constructed, as KernelBench does, so that their weights agree; and before
-each call, where the reference draws some."""
+each call, with a seed of its own, where the reference draws some: that stands before the inputs then."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -31,6 +31,8 @@ def problem(path: Path) -> Any:
     from . import folders_of, run_problem
     module, files = run_problem(path)
     initial = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+    if not isinstance(initial, (list, tuple)):
+        raise _core.UsageError(f"get_init_inputs of {path} is to return a list of arguments, and returns a {type(initial).__name__}.")
     keywords: Any = {}
     if len(initial) == 2 and isinstance(initial[0], (list, tuple)) and isinstance(initial[1], dict):
         initial, keywords = initial
@@ -40,16 +42,23 @@ def problem(path: Path) -> Any:
         raise _core.UsageError(f"get_init_inputs of {path} returns arrays; the judge hands over numbers, texts, tuples, lists and dicts.")
 
     device = str(getattr(module, "device", "cuda" if _has_gpu() else "cpu"))
+    facts: dict[str, Any] = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
+    reference_facts = {**facts, "class": "Model", "folders": folders_of(path)}
 
     def make(case: Any, seed: int) -> Any:
         _seed(seed)
-        return _inputs(module.get_inputs, device)
+        made = _inputs(module.get_inputs, device)
+        if not isinstance(made, (list, tuple)):
+            raise TypeError(f"get_inputs is to return a list of arguments, and returns a {type(made).__name__}")
+        return (seed, *made) if reference_facts["reseed"] else tuple(made)
 
     own = {name: getattr(module, name) for name in ("contents", "tolerance", "precision", "compare") if hasattr(module, name)}
     if device.startswith("cuda") and may_convolve_in_tf32(path):
         own.setdefault("precision", "tf32")
-    facts = {"initial": skeleton, "seed": _WEIGHT_SEED, "reseed": False, "device": device}
-    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts={**facts, "class": "Model", "folders": folders_of(path)},
+    if callable(own.get("compare")):
+        check = own["compare"]
+        own["compare"] = lambda tree, output: check(tree[1:] if reference_facts["reseed"] else tree, output)
+    return Problem(name=path.stem, file=str(path), adapter=__file__, make=make, reference_facts=reference_facts,
                    candidate_facts={**facts, "class": "ModelNew", "names": ["ModelNew"]}, hidden_files=files, **own)
 
 
@@ -68,17 +77,17 @@ def may_convolve_in_tf32(path: Path) -> bool:
     return torch is not None and bool(torch.backends.cudnn.allow_tf32) and re.search(r"\b(nn|F)\.conv", path.read_text(encoding="utf-8"), re.I) is not None
 
 
-def _inputs(get_inputs: Callable[[], Any], device: str) -> tuple[Any, ...]:
+def _inputs(get_inputs: Callable[[], Any], device: str) -> Any:
     """Made on the GPU at once where that works: gigabytes of random numbers take a host seconds."""
     if not device.startswith("cuda"):
-        return tuple(get_inputs())
+        return get_inputs()
     import torch
     try:
         with torch.device(device):
             made = get_inputs()
     except (RuntimeError, TypeError, ValueError):
         made = get_inputs()
-    return tuple(each.to(device) if isinstance(each, torch.Tensor) else each for each in made)
+    return [each.to(device) if isinstance(each, torch.Tensor) else each for each in made] if isinstance(made, (list, tuple)) else made
 
 
 def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
@@ -91,7 +100,7 @@ def load(file: str, facts: dict[str, Any]) -> Callable[..., Any]:
     if facts["device"].startswith("cuda") and hasattr(model, "to"):
         model = model.to(facts["device"])
     call = _Call(model)
-    return _Reseeded(call, facts["seed"]) if facts["reseed"] else call
+    return _Reseeded(call) if facts["reseed"] else call
 
 
 def _callable_of(model: Any) -> Callable[..., Any]:
@@ -123,12 +132,12 @@ class _Call:
 
 
 class _Reseeded:
-    """The same with the same random numbers in each call."""
+    """The same with random numbers from a seed, which comes before the inputs."""
 
-    def __init__(self, call: _Call, seed: int):
-        self._call, self._seed = call, seed
+    def __init__(self, call: _Call):
+        self._call = call
         self.precise = call.precise
 
-    def __call__(self, *inputs: Any) -> Any:
-        _seed(self._seed)
+    def __call__(self, seed: int, *inputs: Any) -> Any:
+        _seed(seed)
         return self._call(*inputs)

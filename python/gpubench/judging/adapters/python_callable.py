@@ -46,13 +46,17 @@ def of_names(files: Sequence[str], name: str, names: Mapping[str, Any], folders:
             raise _core.UsageError(f"`{each}` of {file} says nothing to the judge; write `{meant[0]}` if that is meant, or give it another name.")
     given = {each: names[each] for each in TAKEN if each in names}
     work = names.get("work")
+    try:
+        parameters = list(inspect.signature(names["reference"]).parameters)
+    except ValueError:  # of a builtin
+        parameters = []
 
     def make(case: Any, seed: int) -> Any:
         made = names["inputs"](np.random.default_rng(seed), **case)
         return made if isinstance(made, tuple) else (made,)
 
     return Problem(name=name, file=file, adapter=__file__, make=make, reference_facts={"names": ["reference"], "folders": list(folders)},
-                   candidate_facts={"names": ["candidate", names.get("entry", name)], "parameters": list(inspect.signature(names["reference"]).parameters)},
+                   candidate_facts={"names": ["candidate", names.get("entry", name)], "parameters": parameters},
                    work=None if work is None else lambda tree: work(*tree), hidden_files=files, **given)
 
 

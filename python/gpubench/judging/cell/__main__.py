@@ -178,6 +178,8 @@ def store(outputs: Sequence[Any], specs: list[dict[str, Any]], result: Any) -> N
             leaf = numpy.asarray(leaf)
             if not output.shape and (leaf.dtype.kind == output.dtype.kind or {leaf.dtype.kind, output.dtype.kind} == {"i", "u"}):
                 leaf = leaf.astype(output.dtype)
+        if hasattr(output, "copy_") and type(leaf) is getattr(sys.modules["torch"].nn, "Parameter"):
+            leaf = leaf.detach()
         if type(leaf) not in (type(output), getattr(output.dtype, "type", None)):  # or NumPy's number of that type
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
         if leaf.dtype != output.dtype and not (spec.get("widens") and (str(leaf.dtype)[-7:], str(output.dtype)[-7:]) == ("float32", "float64")):

@@ -60,6 +60,9 @@ def hooks() -> set[str]:
     return found
 
 
+_FOR_COMPILING = ("FuncTorch", "Functionalize")  #: by which nothing is copied, and which torch.compile may bring
+
+
 def _of_torch(torch: Any) -> set[str]:
     """Modes through which all its calls go, but for that of a default device, and kernels by which results are copied; nothing of versions that cannot tell."""
     usual = getattr(sys.modules.get("torch.utils._device"), "DeviceContext", None)
@@ -67,7 +70,7 @@ def _of_torch(torch: Any) -> set[str]:
         modes = [*torch.overrides._get_current_function_mode_stack(), *torch.utils._python_dispatch._get_current_dispatch_mode_stack()]
         found = {f"a mode of PyTorch ({type(each).__name__})" for each in modes if type(each) is not usual}
         kernels = [line.partition(" ::")[0] for line in torch._C._dispatch_dump("aten::copy_").splitlines()]
-        return found | {f"a copy of PyTorch's ({each})" for each in kernels if each.startswith(("CPU", "CUDA", "Composite", "Autograd", "ADInplace"))}
+        return found | {f"a copy of PyTorch's ({each})" for each in kernels if not each.startswith(_FOR_COMPILING) and "Meta" not in each}
     except AttributeError:
         return set()
 

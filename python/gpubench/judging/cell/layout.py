@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+_TOO_DEEP = "it is nested too deeply, or holds itself"
 NUMBERS = (bool, int, float, complex)
 GUARD_BYTES = 256  #: before and after each array
 ALIGNMENT = 64
@@ -34,16 +35,24 @@ def flatten(tree: Any) -> tuple[Any, list[Any]]:
         if is_array(node):
             leaves.append(node)
             return {"a": len(leaves) - 1}
+        if hasattr(node, "_fields"):
+            raise TypeError("a named tuple would lose its names: give a tuple or a dict")
         if isinstance(node, (tuple, list)):
             return {"t" if isinstance(node, tuple) else "l": [walk(each) for each in node]}
         if isinstance(node, dict):
+            odd = [key for key in node if key is not None and not isinstance(key, (bool, int, float, str))]
+            if odd:
+                raise TypeError(f"a dict has a {type(odd[0]).__name__} as a key: give texts or numbers")
             walked = {key: walk(node[key]) for key in sorted(node, key=str)}
-            return {"d": [[key if key is None or isinstance(key, (bool, int, float)) else str(key), walked[key]] for key in node]}
+            return {"d": [[key, walked[key]] for key in node]}
         if node is None or isinstance(node, (bool, int, float, str)):
             return {"v": node}
         raise TypeError(f"a {type(node).__name__} is neither an array nor a number, text, tuple, list or dict of these")
 
-    return walk(tree), leaves
+    try:
+        return walk(tree), leaves
+    except RecursionError:
+        raise TypeError(_TOO_DEEP) from None
 
 
 def flatten_result(tree: Any) -> tuple[list[list[str]], list[Any]]:
@@ -63,7 +72,10 @@ def flatten_result(tree: Any) -> tuple[list[list[str]], list[Any]]:
         elif node is not None:
             raise TypeError(f"a {type(node).__name__} is neither an array nor a number, tuple, list or dict of these")
 
-    walk(tree, [])
+    try:
+        walk(tree, [])
+    except RecursionError:
+        raise TypeError(_TOO_DEEP) from None
     if any(is_array(leaf) and device_of(leaf) for _, leaf in found):
         found = [each for each in found if is_array(each[1])]
     return [path for path, _ in found], [leaf for _, leaf in found]
@@ -92,6 +104,8 @@ def spec_of(array: Any) -> dict[str, Any]:
     framework = framework_of(array)
     if framework == "numpy" and array.dtype.kind not in "biufc":
         raise TypeError(f"an array of {array.dtype} holds neither numbers nor truth values")
+    if framework == "torch" and str(array.layout) != "torch.strided":
+        raise TypeError("a sparse tensor has no plain memory: give its parts, as `values()` and `indices()`")
     spec = {"dtype": str(array.dtype).removeprefix("torch."), "shape": [int(each) for each in array.shape], "framework": framework}
     if device_of(array):
         spec["device"] = device_of(array)
